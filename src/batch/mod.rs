@@ -1,0 +1,3 @@
+//! Sealed rows.
+mod row;
+pub(crate) use row::Row;

@@ -1,0 +1,68 @@
+//! The Case resource as a table: every filterable leaf of it, as the interface document has them.
+
+use super::FieldType::{Boolean, Number, String, Timestamp};
+use super::{Field, FieldType};
+
+/// Path and type of every field; `[]` marks a key that holds an array.
+const TABLE: &[(&str, FieldType)] = &[
+    ("id", String),
+    ("name", String),
+    ("applicantReference.applicantId", String),
+    ("applicantReference.fullName", String),
+    ("createdByType", String),
+    ("groupByType", String),
+    ("createdByRule.id", String),
+    ("createdByRule.name", String),
+    ("createdByRule.title", String),
+    ("createdByRule.revision", Number),
+    ("createdByOfficer", String),
+    ("createdByWorkflowRef.id", String),
+    ("createdByWorkflowRef.title", String),
+    ("createdAt", Timestamp),
+    ("updatedAt", Timestamp),
+    ("totalAmountInDefaultCurrency", Number),
+    ("clientId", String),
+    ("review.reviewId", String),
+    ("review.attemptId", String),
+    ("review.attemptCnt", Number),
+    ("review.createDate", Timestamp),
+    ("review.reviewStatus", String),
+    ("applicantInfo.firstName", String),
+    ("applicantInfo.middleName", String),
+    ("applicantInfo.lastName", String),
+    ("applicantInfo.firstNameEn", String),
+    ("applicantInfo.middleNameEn", String),
+    ("applicantInfo.lastNameEn", String),
+    ("applicantInfo.dob", Timestamp),
+    ("applicantInfo.country", String),
+    ("applicantInfo.applicantTags[]", String),
+    ("blueprintReference.name", String),
+    ("blueprintReference.blueprintId", String),
+    ("caseReview.status", String),
+    ("caseReview.stage", String),
+    ("caseReview.assignee", String),
+    ("caseReview.startDate", Timestamp),
+    ("caseReview.checklistState.checklist[].name", String),
+    ("caseReview.checklistState.checklist[].checked", Boolean),
+    ("amlCases[].amlCaseId", String),
+    ("priority", String),
+    ("sourceKeys[]", String),
+    ("tags[]", String),
+];
+
+const CREATED_BY_TYPES: [&str; 5] = ["byOfficer", "byRule", "byWorkflow", "byOngoingAmlHit", "byApi"];
+const STATUSES: [&str; 5] = ["open", "awaitingUser", "blocked", "resolvedFalsePositive", "resolvedPotentialThreat"];
+const PRIORITIES: [&str; 3] = ["low", "medium", "high"];
+
+pub(super) fn fields() -> impl Iterator<Item = Field> {
+    TABLE.iter().map(|(path, kind)| {
+        let field = Field::new(path, *kind);
+        match *path {
+            "createdByType" => field.known(CREATED_BY_TYPES),
+            "caseReview.status" => field.known(STATUSES).alias("status"),
+            "priority" => field.known(PRIORITIES).default_value("medium"),
+            "applicantInfo.dob" => field.unix_millis(),
+            _ => field,
+        }
+    })
+}

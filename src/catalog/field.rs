@@ -1,0 +1,173 @@
+//! One field of a catalogue.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+use super::CatalogError;
+
+/// The type of a field's values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum FieldType {
+    /// Strings, compared by exact code points.
+    String,
+    /// Finite IEEE doubles.
+    Number,
+    /// Instants in milliseconds.
+    Timestamp,
+    /// `true` and `false`.
+    Boolean,
+}
+
+impl FieldType {
+    /// The name that messages and listings use.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::String => "string",
+            Self::Number => "number",
+            Self::Timestamp => "timestamp",
+            Self::Boolean => "boolean",
+        }
+    }
+}
+
+impl fmt::Display for FieldType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl Serialize for FieldType {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+/// A filterable leaf of a document.
+///
+/// ```
+/// use casefilter::{Field, FieldType};
+/// let field = Field::new("checks[].result", FieldType::String).known(["pass", "fail"]);
+/// assert_eq!(field.name(), "checks.result");
+/// assert!(field.is_many());
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Field {
+    name: Box<str>,
+    path: Box<str>,
+    kind: FieldType,
+    unix_millis: bool,
+    known: Box<[Box<str>]>,
+    default: Option<Box<str>>,
+    aliases: Box<[Box<str>]>,
+}
+
+impl Field {
+    /// A field at `path`: keys joined by dots, `[]` behind each key that holds an array.
+    ///
+    /// Its name is the path without the `[]`; it has many values when there is a `[]`.
+    #[must_use]
+    pub fn new(path: &str, kind: FieldType) -> Self {
+        Self {
+            name: path.replace("[]", "").into(),
+            path: path.into(),
+            kind,
+            unix_millis: false,
+            known: Box::default(),
+            default: None,
+            aliases: Box::default(),
+        }
+    }
+
+    /// Values known to occur, in the order in which they sort. Others are allowed, with a warning.
+    #[must_use]
+    pub fn known<'v>(mut self, values: impl IntoIterator<Item = &'v str>) -> Self {
+        self.known = values.into_iter().map(Box::from).collect();
+        self
+    }
+
+    /// The value that a document without this field counts as having.
+    #[must_use]
+    pub fn default_value(mut self, value: &str) -> Self {
+        self.default = Some(value.into());
+        self
+    }
+
+    /// One more name for this field.
+    #[must_use]
+    pub fn alias(mut self, name: &str) -> Self {
+        let mut aliases = self.aliases.into_vec();
+        aliases.push(name.into());
+        self.aliases = aliases.into();
+        self
+    }
+
+    /// In documents the timestamp is Unix milliseconds, as an integer or in a string.
+    #[must_use]
+    pub fn unix_millis(mut self) -> Self {
+        self.unix_millis = true;
+        self
+    }
+
+    /// The name that criteria use.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Other names that criteria may use.
+    pub fn aliases(&self) -> impl Iterator<Item = &str> + Clone {
+        self.aliases.iter().map(Box::as_ref)
+    }
+
+    /// Where the values lie in a document, `[]` behind each key that holds an array.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The type of the values.
+    #[must_use]
+    pub fn kind(&self) -> FieldType {
+        self.kind
+    }
+
+    /// True when one document may have several values.
+    #[must_use]
+    pub fn is_many(&self) -> bool {
+        self.path.len() != self.name.len()
+    }
+
+    /// True when documents hold the timestamp as Unix milliseconds.
+    #[must_use]
+    pub fn is_unix_millis(&self) -> bool {
+        self.unix_millis
+    }
+
+    /// The known values, in sorting order; empty when any value is as good as another.
+    pub fn known_values(&self) -> impl ExactSizeIterator<Item = &str> + Clone {
+        self.known.iter().map(Box::as_ref)
+    }
+
+    /// The place of a value among the known ones.
+    #[must_use]
+    pub fn known_rank(&self, value: &str) -> Option<usize> {
+        self.known.iter().position(|known| **known == *value)
+    }
+
+    /// The value that counts where the field is absent.
+    #[must_use]
+    pub fn default(&self) -> Option<&str> {
+        self.default.as_deref()
+    }
+
+    pub(super) fn validate(&self) -> Result<(), CatalogError> {
+        let plain_string = self.kind == FieldType::String && !self.is_many();
+        let has_values = !self.known.is_empty() || self.default.is_some();
+        if (has_values && !plain_string) || (self.unix_millis && self.kind != FieldType::Timestamp) {
+            return Err(CatalogError::BadValues(self.name.to_string()));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,106 @@
+//! Where the fields of a catalogue lie in a document: a tree of keys.
+
+use super::{CatalogError, FieldId};
+
+/// What must stand at a place of a document (or `null`, or nothing).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// An object whose listed keys lead on.
+    Object,
+    /// An array, each of whose elements is the node's only child.
+    Array,
+    /// A value of this field.
+    Leaf(FieldId),
+}
+
+/// The number of a node of [`Paths`].
+pub(crate) type PathId = usize;
+
+#[derive(Clone, Debug)]
+struct Node {
+    shape: Shape,
+    /// Key and node of each child; an array's child has an empty key.
+    children: Vec<(Box<str>, PathId)>,
+}
+
+/// The tree of keys; node 0 is the document itself, an object.
+#[derive(Clone, Debug)]
+pub(crate) struct Paths {
+    nodes: Vec<Node>,
+}
+
+impl Paths {
+    pub(crate) const ROOT: PathId = 0;
+
+    /// The tree that leads to `id` alone, which every document needs, be it visible or not.
+    pub(super) fn identity() -> Self {
+        let root = Node { shape: Shape::Object, children: vec![("id".into(), 1)] };
+        let id = Node { shape: Shape::Leaf(FieldId::ID), children: Vec::new() };
+        Self { nodes: vec![root, id] }
+    }
+
+    pub(super) fn insert(&mut self, path: &str, field: FieldId) -> Result<(), CatalogError> {
+        let bad = || CatalogError::BadPath(path.into());
+        let conflict = || CatalogError::PathConflict(path.into());
+        let mut steps = Vec::new();
+        for segment in path.split('.') {
+            let key = segment.trim_end_matches("[]");
+            if key.is_empty() || key.contains("[]") {
+                return Err(bad());
+            }
+            steps.push((Shape::Object, key));
+            let arrays = segment.len().saturating_sub(key.len()) / 2;
+            steps.extend(std::iter::repeat_n((Shape::Array, ""), arrays));
+        }
+        let mut node = Self::ROOT;
+        for (i, (shape, key)) in steps.iter().enumerate() {
+            if self.nodes.get(node).map(|node| node.shape) != Some(*shape) {
+                return Err(conflict());
+            }
+            let child_shape = match steps.get(i.saturating_add(1)) {
+                Some((shape, _)) => *shape,
+                None => Shape::Leaf(field),
+            };
+            node = match self.child(node, key) {
+                Some((_, child)) => child,
+                None => self.push(node, key, child_shape),
+            };
+        }
+        match self.nodes.get(node) {
+            Some(leaf) if leaf.shape == Shape::Leaf(field) => Ok(()),
+            _ => Err(conflict()),
+        }
+    }
+
+    fn push(&mut self, parent: PathId, key: &str, shape: Shape) -> PathId {
+        let child = self.nodes.len();
+        self.nodes.push(Node { shape, children: Vec::new() });
+        if let Some(parent) = self.nodes.get_mut(parent) {
+            parent.children.push((key.into(), child));
+        }
+        child
+    }
+
+    /// The child of `node` under `key`, and its place among the children.
+    pub(crate) fn child(&self, node: PathId, key: &str) -> Option<(usize, PathId)> {
+        let children = &self.nodes.get(node)?.children;
+        children.iter().position(|(name, _)| **name == *key).and_then(|at| Some((at, children.get(at)?.1)))
+    }
+
+    pub(crate) fn shape(&self, node: PathId) -> Shape {
+        self.nodes.get(node).map_or(Shape::Object, |node| node.shape)
+    }
+
+    /// Every field at or below `node`.
+    pub(crate) fn fields_below(&self, node: PathId) -> Vec<FieldId> {
+        let mut found = Vec::new();
+        let mut open = vec![node];
+        while let Some(node) = open.pop().and_then(|node| self.nodes.get(node)) {
+            if let Shape::Leaf(field) = node.shape {
+                found.push(field);
+            }
+            open.extend(node.children.iter().map(|(_, child)| *child));
+        }
+        found
+    }
+}

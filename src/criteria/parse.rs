@@ -1,0 +1,529 @@
+//! From the bytes of a request body to a [`Body`], without recursion, reporting every error.
+
+use std::ops::Range;
+
+use super::{Body, Criterion, NodeId, Text, suggest_operator};
+use crate::error::{Error, ErrorKind, REPORTED_ERRORS, nearest, quote};
+use crate::json::{JsonType, Reader};
+use crate::limits::Limits;
+use crate::operator::{Connective, Operator};
+
+/// Reads a body. The tree holds what was sound; the errors are the first ten of this stage.
+///
+/// The paths of the errors are still empty. Linear in the length of `text`.
+pub(crate) fn parse<'a>(text: &'a str, limits: &Limits) -> (Body<'a>, Vec<Error>) {
+    let mut parser = Parser {
+        reader: Reader::new(text),
+        limits,
+        body: Body::default(),
+        errors: Vec::new(),
+        faults: 0,
+        frames: Vec::new(),
+        siblings: Vec::new(),
+        values: 0,
+    };
+    // A syntax error ends the walk; it is reported behind the errors found until then.
+    if let Err(error) = parser.body() {
+        parser.report(error);
+    }
+    (parser.body, parser.errors)
+}
+
+type Result<T> = std::result::Result<T, Error>;
+
+struct Parser<'a, 'l> {
+    reader: Reader<'a>,
+    limits: &'l Limits,
+    body: Body<'a>,
+    /// The errors with the least offsets found so far; more than ten only between two prunings.
+    errors: Vec<Error>,
+    /// How often [`report`](Self::report) was called.
+    faults: usize,
+    frames: Vec<Frame<'a>>,
+    /// The finished criteria of all open arrays, innermost last.
+    siblings: Vec<NodeId>,
+    /// Values read so far, in all criteria.
+    values: usize,
+}
+
+/// A key of an object that was read: where its value stands, and what it is.
+///
+/// `None` until the key is seen; a value of the wrong type was reported and is `Broken`.
+enum Slot<T> {
+    Absent,
+    Broken,
+    Given(T),
+}
+
+impl<T> Slot<T> {
+    fn is_absent(&self) -> bool {
+        matches!(self, Self::Absent)
+    }
+}
+
+enum Frame<'a> {
+    /// An array of criteria: the body's, or the `children` of the criterion below.
+    Array { first: bool, start: usize },
+    /// A criterion whose keys are being read.
+    Criterion(Box<OpenCriterion<'a>>),
+}
+
+struct OpenCriterion<'a> {
+    offset: usize,
+    first: bool,
+    seen: Seen,
+    field: Slot<Text<'a>>,
+    op: Slot<Text<'a>>,
+    values: Slot<Range<usize>>,
+    children: Slot<Range<usize>>,
+    children_offset: usize,
+    values_offset: usize,
+    broken: bool,
+}
+
+/// The keys seen in one object: the known ones as bits, others by name.
+#[derive(Default)]
+struct Seen {
+    known: u8,
+    others: Vec<String>,
+}
+
+const BODY_KEYS: [&str; 2] = ["ids", "criteria"];
+const CRITERION_KEYS: [&str; 4] = ["op", "children", "field", "values"];
+
+impl<'a> Parser<'a, '_> {
+    fn report(&mut self, error: Error) {
+        self.faults = self.faults.saturating_add(1);
+        self.errors.push(error);
+        // What is wrong with a criterion as a whole is seen at its end but stands at its start, so
+        // the first ten in document order are not the first ten found.
+        if self.errors.len() > 8 * REPORTED_ERRORS {
+            self.errors.sort_by_key(|error| error.offset);
+            self.errors.truncate(REPORTED_ERRORS);
+        }
+    }
+
+    fn body(&mut self) -> Result<()> {
+        let kind = self.reader.peek()?;
+        let offset = self.reader.offset();
+        if kind != JsonType::Object {
+            self.wrong_type(kind, "an object with `ids`, `criteria` or both")?;
+            return self.reader.end();
+        }
+        self.reader.open();
+        let mut seen = Seen::default();
+        let mut first = true;
+        while let Some((key, at)) = self.reader.next_key(first)? {
+            first = false;
+            match self.known_key(&mut seen, &key, at, &BODY_KEYS)? {
+                Some(0) => self.ids()?,
+                Some(_) => self.criteria()?,
+                None => {}
+            }
+        }
+        if self.faults == 0 && self.body.ids.is_none() && self.body.criteria.is_none() {
+            let found = if seen.known == 0 { "neither" } else { "only `null`" };
+            let error =
+                Error::new(ErrorKind::EmptyBody, offset, found, "an object with `ids`, `criteria` or both");
+            self.report(error);
+        }
+        self.reader.end()
+    }
+
+    /// The number of `key` among `known`; otherwise, or when it was seen, reports and reads over its value.
+    fn known_key(&mut self, seen: &mut Seen, key: &str, at: usize, known: &[&str]) -> Result<Option<usize>> {
+        if let Some(number) = known.iter().position(|name| *name == key) {
+            let bit = 1_u8.checked_shl(u32::try_from(number).unwrap_or(7)).unwrap_or(0);
+            if seen.known & bit == 0 {
+                seen.known |= bit;
+                return Ok(Some(number));
+            }
+            self.report(Error::new(ErrorKind::DuplicateKey, at, quote(key), "each key at most once"));
+        } else if seen.others.iter().any(|other| other == key) {
+            self.report(Error::new(ErrorKind::DuplicateKey, at, quote(key), "each key at most once"));
+        } else if seen.others.len() < REPORTED_ERRORS {
+            // Behind the tenth unknown key of an object no further one can be among the first ten errors.
+            seen.others.push(key.to_owned());
+            let allowed = known.iter().map(|name| quote(name)).collect::<Vec<_>>().join(", ");
+            let error = Error::new(
+                ErrorKind::UnknownKey,
+                at,
+                format!("the key {}", quote(key)),
+                format!("one of {allowed}"),
+            )
+            .suggest(nearest(key, known.iter().copied()).map(quote));
+            self.report(error);
+        }
+        self.reader.skip_value()?;
+        Ok(None)
+    }
+
+    /// Reports the value that stands next, and reads over it.
+    fn wrong_type(&mut self, kind: JsonType, expected: &str) -> Result<()> {
+        let at = self.reader.offset();
+        self.report(Error::new(ErrorKind::WrongType, at, kind.name(), expected));
+        self.reader.skip_value()
+    }
+
+    /// Reads a string that may not be too long; `None` when it was reported.
+    fn text(&mut self, expected: &str) -> Result<Option<Text<'a>>> {
+        let kind = self.reader.peek()?;
+        let offset = self.reader.offset();
+        if kind != JsonType::String {
+            self.wrong_type(kind, expected)?;
+            return Ok(None);
+        }
+        let text = self.reader.string()?;
+        let limit = self.limits.string_bytes;
+        if text.len() > limit {
+            self.report(Error::new(
+                ErrorKind::StringTooLong,
+                offset,
+                format!("a string of {} bytes", text.len()),
+                format!("at most {limit} bytes in a string"),
+            ));
+            return Ok(None);
+        }
+        Ok(Some(Text { text, offset }))
+    }
+
+    fn ids(&mut self) -> Result<()> {
+        match self.reader.peek()? {
+            JsonType::Null => return self.reader.null(),
+            JsonType::Array => self.reader.open(),
+            kind => return self.wrong_type(kind, "an array of strings"),
+        }
+        let start = self.body.texts.len();
+        let mut count: usize = 0;
+        while self.reader.next_element(count == 0)? {
+            count = count.saturating_add(1);
+            self.reader.peek()?;
+            let offset = self.reader.offset();
+            if let Some(text) = self.text("a string")?
+                && !self.over(ErrorKind::TooManyIds, count, self.limits.ids, offset, "ids")
+            {
+                self.body.texts.push(text);
+            }
+        }
+        self.body.ids = Some(start..self.body.texts.len());
+        Ok(())
+    }
+
+    /// True when `count` is over `limit`, which is reported once, at the first one over it.
+    fn over(&mut self, kind: ErrorKind, count: usize, limit: usize, offset: usize, what: &str) -> bool {
+        if count == limit.saturating_add(1) {
+            self.report(Error::new(
+                kind,
+                offset,
+                format!("the {count}th of {what}"),
+                format!("at most {limit} {what}"),
+            ));
+        }
+        count > limit
+    }
+
+    /// Reads the body's array of criteria with all that is nested in it.
+    fn criteria(&mut self) -> Result<()> {
+        match self.reader.peek()? {
+            JsonType::Null => return self.reader.null(),
+            JsonType::Array => self.open_array(),
+            kind => return self.wrong_type(kind, "an array of criteria"),
+        }
+        loop {
+            let done = match self.frames.last_mut() {
+                None => return Ok(()),
+                Some(Frame::Array { .. }) => self.array_step()?,
+                Some(Frame::Criterion(_)) => self.criterion_step()?,
+            };
+            if let Some(children) = done {
+                match self.frames.last_mut() {
+                    Some(Frame::Criterion(open)) => open.children = Slot::Given(children),
+                    _ => self.body.criteria = Some(children),
+                }
+            }
+        }
+    }
+
+    fn open_array(&mut self) {
+        self.reader.open();
+        self.frames.push(Frame::Array { first: true, start: self.siblings.len() });
+    }
+
+    /// One step in an array of criteria; at its end gives the range of its children.
+    fn array_step(&mut self) -> Result<Option<Range<usize>>> {
+        let Some(Frame::Array { first, start }) = self.frames.last_mut() else { return Ok(None) };
+        let start = *start;
+        if !self.reader.next_element(std::mem::take(first))? {
+            self.frames.pop();
+            let children = self.siblings.split_off(start);
+            return Ok(Some(self.body.push_children(children)));
+        }
+        let kind = self.reader.peek()?;
+        let offset = self.reader.offset();
+        // Arrays and criteria alternate, so half the frames, rounded up, are open arrays.
+        let depth = self.frames.len().div_ceil(2);
+        if kind != JsonType::Object {
+            self.wrong_type(kind, "a criterion, which is an object")?;
+            self.broken();
+        } else if depth > self.limits.depth {
+            let limit = self.limits.depth;
+            self.report(Error::new(
+                ErrorKind::TooDeep,
+                offset,
+                format!("a criterion at depth {depth}"),
+                format!("criteria nested at most {limit} deep"),
+            ));
+            self.reader.skip_value()?;
+            self.broken();
+        } else {
+            self.reader.open();
+            self.frames.push(Frame::Criterion(Box::new(OpenCriterion::at(offset))));
+        }
+        Ok(None)
+    }
+
+    fn broken(&mut self) {
+        let node = self.body.push(Criterion::Broken);
+        self.siblings.push(node);
+    }
+
+    /// One key of a criterion, or its end.
+    fn criterion_step(&mut self) -> Result<Option<Range<usize>>> {
+        let Some(Frame::Criterion(mut open)) = self.frames.pop() else { return Ok(None) };
+        let Some((key, at)) = self.reader.next_key(std::mem::take(&mut open.first))? else {
+            self.finish(*open);
+            return Ok(None);
+        };
+        let faults = self.faults;
+        let mut nested = false;
+        match self.known_key(&mut open.seen, &key, at, &CRITERION_KEYS)? {
+            Some(number) => match (number, self.reader.peek()?) {
+                (_, JsonType::Null) => self.reader.null()?,
+                (0, _) => open.op = self.text_slot("a string")?,
+                (1, JsonType::Array) => {
+                    open.children_offset = self.reader.offset();
+                    open.children = Slot::Broken;
+                    nested = true;
+                }
+                (1, kind) => {
+                    open.children = Slot::Broken;
+                    self.wrong_type(kind, "an array of criteria")?;
+                }
+                (2, _) => open.field = self.text_slot("the name of a field, which is a string")?,
+                (_, kind) => self.values(&mut open, kind)?,
+            },
+            None => open.broken = true,
+        }
+        open.broken |= self.faults > faults;
+        self.frames.push(Frame::Criterion(open));
+        if nested {
+            self.open_array();
+        }
+        Ok(None)
+    }
+
+    fn text_slot(&mut self, expected: &str) -> Result<Slot<Text<'a>>> {
+        Ok(self.text(expected)?.map_or(Slot::Broken, Slot::Given))
+    }
+
+    fn values(&mut self, open: &mut OpenCriterion<'a>, kind: JsonType) -> Result<()> {
+        open.values = Slot::Broken;
+        open.values_offset = self.reader.offset();
+        if kind != JsonType::Array {
+            return self.wrong_type(kind, "an array of strings, such as `[\"open\"]`");
+        }
+        self.reader.open();
+        let start = self.body.texts.len();
+        let mut first = true;
+        let mut sound = true;
+        while self.reader.next_element(std::mem::take(&mut first))? {
+            self.values = self.values.saturating_add(1);
+            let kind = self.reader.peek()?;
+            let offset = self.reader.offset();
+            let expected = match kind {
+                JsonType::Number | JsonType::Boolean => {
+                    let mut ahead = self.reader.clone();
+                    ahead.skip_scalar()?;
+                    format!("a string: write `\"{}\"`", self.reader.between(offset, ahead.offset()))
+                }
+                _ => "a string".to_owned(),
+            };
+            match self.text(&expected)? {
+                Some(text) => {
+                    if self.over(ErrorKind::TooManyValues, self.values, self.limits.values, offset, "values") {
+                        sound = false;
+                    } else {
+                        self.body.texts.push(text);
+                    }
+                }
+                None => sound = false,
+            }
+        }
+        if sound {
+            open.values = Slot::Given(start..self.body.texts.len());
+        }
+        Ok(())
+    }
+
+    /// Makes a criterion of the keys that were read, or reports what is wrong with them.
+    fn finish(&mut self, open: OpenCriterion<'a>) {
+        let count = self.body.nodes.len().saturating_add(1);
+        let over = self.over(ErrorKind::TooManyCriteria, count, self.limits.criteria, open.offset, "criteria");
+        let criterion = if over { None } else { self.criterion(open) };
+        let node = self.body.push(criterion.unwrap_or(Criterion::Broken));
+        self.siblings.push(node);
+    }
+
+    fn criterion(&mut self, open: OpenCriterion<'a>) -> Option<Criterion<'a>> {
+        let connective = match &open.op {
+            Slot::Given(op) => Connective::find(&op.text),
+            _ => None,
+        };
+        let is_field = !open.field.is_absent() || !open.values.is_absent();
+        if !open.children.is_absent() && is_field {
+            self.report(Error::new(
+                ErrorKind::MixedCriterion,
+                open.offset,
+                "both `children` and `field` or `values`",
+                "a complex criterion (`op`, `children`) or a field criterion (`field`, `op`, `values`)",
+            ));
+            return None;
+        }
+        if !open.children.is_absent() || (connective.is_some() && !is_field) {
+            self.complex(open, connective)
+        } else {
+            self.field(open)
+        }
+    }
+
+    fn complex(&mut self, open: OpenCriterion<'a>, connective: Option<Connective>) -> Option<Criterion<'a>> {
+        let mut sound = !open.broken;
+        match &open.op {
+            Slot::Given(op) if connective.is_none() => {
+                let suggestion = suggest_operator(&op.text).filter(|meant| matches!(meant.as_str(), "`$and`" | "`$or`"));
+                self.report(
+                    Error::new(ErrorKind::UnknownOperator, op.offset, quote(&op.text), "`$and` or `$or` beside `children`")
+                        .suggest(suggestion),
+                );
+                sound = false;
+            }
+            Slot::Absent => {
+                self.missing(&open, "op");
+                sound = false;
+            }
+            _ => {}
+        }
+        match open.children {
+            Slot::Given(children) if children.is_empty() => {
+                self.report(Error::new(
+                    ErrorKind::EmptyList,
+                    open.children_offset,
+                    "an empty array",
+                    "at least one child",
+                ));
+                None
+            }
+            Slot::Given(children) if sound => Some(Criterion::Complex { connective: connective?, children }),
+            Slot::Absent => {
+                self.missing(&open, "children");
+                None
+            }
+            _ => None,
+        }
+    }
+
+    fn field(&mut self, open: OpenCriterion<'a>) -> Option<Criterion<'a>> {
+        if open.field.is_absent() && open.op.is_absent() && open.values.is_absent() {
+            if !open.broken {
+                self.report(Error::new(
+                    ErrorKind::MissingKey,
+                    open.offset,
+                    "an empty criterion",
+                    "`field`, `op` and `values`, or `op` and `children`",
+                ));
+            }
+            return None;
+        }
+        for (absent, key) in [
+            (open.field.is_absent(), "field"),
+            (open.op.is_absent(), "op"),
+            (open.values.is_absent(), "values"),
+        ] {
+            if absent {
+                self.missing(&open, key);
+            }
+        }
+        let operator = match &open.op {
+            Slot::Given(op) => match Operator::find(&op.text) {
+                Some(operator) => Some((operator, op.offset)),
+                None => {
+                    let names = Operator::ALL.map(|operator| quote(operator.name())).join(", ");
+                    self.report(
+                        Error::new(ErrorKind::UnknownOperator, op.offset, quote(&op.text), format!("one of {names}"))
+                            .suggest(suggest_operator(&op.text)),
+                    );
+                    None
+                }
+            },
+            _ => None,
+        };
+        if let Slot::Given(values) = &open.values {
+            if values.is_empty() {
+                self.report(Error::new(ErrorKind::EmptyList, open.values_offset, "an empty array", "at least one value"));
+                return None;
+            }
+            if let Some((operator, _)) = operator
+                && !operator.takes_many()
+                && values.len() > 1
+            {
+                let suggestion = (operator == Operator::Equal).then(|| quote("$contains"));
+                self.report(
+                    Error::new(
+                        ErrorKind::TooManyOperands,
+                        open.values_offset,
+                        format!("{} values", values.len()),
+                        format!("exactly one value for {}", quote(operator.name())),
+                    )
+                    .suggest(suggestion),
+                );
+                return None;
+            }
+        }
+        match (open.field, operator, open.values) {
+            (Slot::Given(field), Some(operator), Slot::Given(values)) => {
+                Some(Criterion::Field { field, operator, values })
+            }
+            _ => None,
+        }
+    }
+
+    fn missing(&mut self, open: &OpenCriterion<'a>, key: &str) {
+        // A misspelt key was reported already; that its right spelling lacks is the same fault.
+        if open.broken {
+            return;
+        }
+        self.report(Error::new(
+            ErrorKind::MissingKey,
+            open.offset,
+            format!("no {}", quote(key)),
+            format!("the key {}", quote(key)),
+        ));
+    }
+}
+
+impl OpenCriterion<'_> {
+    fn at(offset: usize) -> Self {
+        Self {
+            offset,
+            first: true,
+            seen: Seen::default(),
+            field: Slot::Absent,
+            op: Slot::Absent,
+            values: Slot::Absent,
+            children: Slot::Absent,
+            children_offset: offset,
+            values_offset: offset,
+            broken: false,
+        }
+    }
+}

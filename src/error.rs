@@ -1,0 +1,341 @@
+//! What went wrong with a request or a case document, and where.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+/// The stable kind of an [`Error`].
+///
+/// [`code`](ErrorKind::code) is what programs may depend on; it never changes for a kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The body is larger than [`Limits::body_bytes`](crate::Limits::body_bytes).
+    BodyTooLarge,
+    /// Bytes that are not UTF-8.
+    NotUtf8,
+    /// Not JSON, or not the text syntax.
+    Syntax,
+    /// A JSON value of another type than the place asks for.
+    WrongType,
+    /// A body with neither `ids` nor `criteria`.
+    EmptyBody,
+    /// A key that has no meaning there.
+    UnknownKey,
+    /// A key that stands in the same object twice.
+    DuplicateKey,
+    /// A criterion that lacks a key.
+    MissingKey,
+    /// A criterion that is half complex and half a field criterion.
+    MixedCriterion,
+    /// An empty array where at least one element is needed.
+    EmptyList,
+    /// An operator that does not exist, or not for this sort of criterion.
+    UnknownOperator,
+    /// A field outside the catalogue in force.
+    UnknownField,
+    /// An operator that this type of field does not have.
+    OperatorNotForType,
+    /// More than one value for an operator that takes exactly one.
+    TooManyOperands,
+    /// A value that is not a number.
+    BadNumber,
+    /// A value that is not a timestamp.
+    BadTimestamp,
+    /// A value that is not `true` or `false`.
+    BadBoolean,
+    /// Criteria, or a case document, nested too deeply.
+    TooDeep,
+    /// More criteria than the limit.
+    TooManyCriteria,
+    /// More values than the limit.
+    TooManyValues,
+    /// More ids than the limit.
+    TooManyIds,
+    /// A string longer than the limit.
+    StringTooLong,
+    /// Ordering by a field that has many values.
+    OrderByMany,
+    /// An `offset` or `limit` that is not a non-negative decimal integer.
+    BadInteger,
+    /// A `limit` above the largest page.
+    PageTooLarge,
+    /// A `countTotalItems` that is not `true` or `false`.
+    BadFlag,
+    /// A case without a usable `id`.
+    BadId,
+    /// A case document larger than the limit.
+    CaseTooLarge,
+}
+
+impl ErrorKind {
+    /// The stable name of this kind, in snake case.
+    ///
+    /// ```
+    /// assert_eq!(casefilter::ErrorKind::UnknownField.code(), "unknown_field");
+    /// ```
+    #[must_use]
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::BodyTooLarge => "body_too_large",
+            Self::NotUtf8 => "not_utf8",
+            Self::Syntax => "syntax",
+            Self::WrongType => "wrong_type",
+            Self::EmptyBody => "empty_body",
+            Self::UnknownKey => "unknown_key",
+            Self::DuplicateKey => "duplicate_key",
+            Self::MissingKey => "missing_key",
+            Self::MixedCriterion => "mixed_criterion",
+            Self::EmptyList => "empty_list",
+            Self::UnknownOperator => "unknown_operator",
+            Self::UnknownField => "unknown_field",
+            Self::OperatorNotForType => "operator_not_for_type",
+            Self::TooManyOperands => "too_many_operands",
+            Self::BadNumber => "bad_number",
+            Self::BadTimestamp => "bad_timestamp",
+            Self::BadBoolean => "bad_boolean",
+            Self::TooDeep => "too_deep",
+            Self::TooManyCriteria => "too_many_criteria",
+            Self::TooManyValues => "too_many_values",
+            Self::TooManyIds => "too_many_ids",
+            Self::StringTooLong => "string_too_long",
+            Self::OrderByMany => "order_by_many",
+            Self::BadInteger => "bad_integer",
+            Self::PageTooLarge => "page_too_large",
+            Self::BadFlag => "bad_flag",
+            Self::BadId => "bad_id",
+            Self::CaseTooLarge => "case_too_large",
+        }
+    }
+}
+
+impl Serialize for ErrorKind {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.code())
+    }
+}
+
+/// One thing wrong with a request or a case document.
+///
+/// Displays as one line: the place, what was found, what is expected and, where one is
+/// near, what was probably meant.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Error {
+    /// The stable kind.
+    pub kind: ErrorKind,
+    /// The place as a path, such as `criteria[0].children[2].op`; empty for the whole input.
+    pub path: String,
+    /// The place in bytes from the start of the input.
+    pub offset: usize,
+    /// What stands there, clipped, with control characters escaped.
+    pub found: String,
+    /// What is allowed there.
+    pub expected: String,
+    /// What was probably meant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub suggestion: Option<String>,
+}
+
+impl Error {
+    pub(crate) fn new(
+        kind: ErrorKind,
+        offset: usize,
+        found: impl Into<String>,
+        expected: impl Into<String>,
+    ) -> Self {
+        Self {
+            kind,
+            path: String::new(),
+            offset,
+            found: found.into(),
+            expected: expected.into(),
+            suggestion: None,
+        }
+    }
+
+    pub(crate) fn at(mut self, path: impl Into<String>) -> Self {
+        self.path = path.into();
+        self
+    }
+
+    pub(crate) fn suggest(mut self, suggestion: Option<String>) -> Self {
+        self.suggestion = suggestion;
+        self
+    }
+
+    /// The message without the place: what was found, expected and probably meant.
+    #[must_use]
+    pub fn message(&self) -> String {
+        let mut message = format!("found {}, expected {}", self.found, self.expected);
+        if let Some(suggestion) = &self.suggestion {
+            message.push_str("; did you mean ");
+            message.push_str(suggestion);
+            message.push('?');
+        }
+        message
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.path.is_empty() {
+            write!(f, "{} ", self.path)?;
+        }
+        write!(f, "(byte {}): {}", self.offset, self.message())
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// How many errors of one request are reported.
+pub(crate) const REPORTED_ERRORS: usize = 10;
+
+/// The errors of one request: at least one, at most ten, in document order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct Errors(Vec<Error>);
+
+impl Errors {
+    /// Sorts by place and keeps the first ten; `None` when there are none.
+    pub(crate) fn from_unsorted(mut errors: Vec<Error>) -> Option<Self> {
+        errors.sort_by_key(|error| error.offset);
+        Self::in_order(errors)
+    }
+
+    /// Keeps the first ten; `None` when there are none.
+    pub(crate) fn in_order(mut errors: Vec<Error>) -> Option<Self> {
+        errors.truncate(REPORTED_ERRORS);
+        (!errors.is_empty()).then_some(Self(errors))
+    }
+
+    /// These errors, each with its path.
+    pub(crate) fn zip_paths(mut self, paths: Vec<String>) -> Self {
+        for (error, path) in self.0.iter_mut().zip(paths) {
+            error.path = path;
+        }
+        self
+    }
+
+    /// The errors in document order.
+    #[must_use]
+    pub fn as_slice(&self) -> &[Error] {
+        &self.0
+    }
+
+    /// Adds the errors of another part of the same request behind these, up to ten in all.
+    #[must_use]
+    pub fn followed_by(mut self, other: Self) -> Self {
+        self.0.extend(other.0);
+        self.0.truncate(REPORTED_ERRORS);
+        self
+    }
+
+    /// The `description` of the error envelope: `Invalid parameters: ` and every error.
+    #[must_use]
+    pub fn description(&self) -> String {
+        format!("Invalid parameters: {self}")
+    }
+}
+
+impl From<Error> for Errors {
+    fn from(error: Error) -> Self {
+        Self(vec![error])
+    }
+}
+
+impl fmt::Display for Errors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, error) in self.0.iter().enumerate() {
+            if i > 0 {
+                f.write_str("; ")?;
+            }
+            write!(f, "{error}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Errors {}
+
+/// Longest echo of the input in a message, in characters.
+const ECHO_CHARS: usize = 60;
+
+/// `text` in backquotes, clipped, with control characters escaped, fit for a terminal.
+pub(crate) fn quote(text: &str) -> String {
+    let mut quoted = String::from("`");
+    for (i, c) in text.chars().enumerate() {
+        if i == ECHO_CHARS {
+            quoted.push('…');
+            break;
+        }
+        if is_unprintable(c) {
+            quoted.extend(c.escape_unicode());
+        } else {
+            quoted.push(c);
+        }
+    }
+    quoted.push('`');
+    quoted
+}
+
+/// Control characters, and those that reorder or hide what stands around them.
+fn is_unprintable(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
+/// The candidate nearest to `word`: equal but for case, the same last path segment, or few edits away.
+pub(crate) fn nearest<'a>(
+    word: &str,
+    candidates: impl Iterator<Item = &'a str> + Clone,
+) -> Option<&'a str> {
+    // A longer word is nobody's typing error, and the edit distance is quadratic.
+    const LONGEST: usize = 64;
+    if word.is_empty() || word.len() > LONGEST {
+        return None;
+    }
+    let leaf = |name: &'a str| name.rsplit('.').next().unwrap_or(name);
+    if let Some(same) = candidates.clone().find(|name| name.eq_ignore_ascii_case(word)) {
+        return Some(same);
+    }
+    if let Some(same) = candidates.clone().find(|name| leaf(name).eq_ignore_ascii_case(word)) {
+        return Some(same);
+    }
+    let lower = word.to_lowercase();
+    candidates
+        .map(|name| {
+            let whole = strsim::damerau_levenshtein(&lower, &name.to_lowercase());
+            let last = strsim::damerau_levenshtein(&lower, &leaf(name).to_lowercase());
+            (whole.min(last.saturating_add(1)), name)
+        })
+        .filter(|(distance, name)| {
+            let shorter = word.chars().count().min(name.chars().count());
+            *distance <= (shorter / 3).clamp(1, 4)
+        })
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nearest_finds_typing_errors_case_and_leaves() {
+        let names = ["caseReview.status", "createdAt", "applicantInfo.country", "tags"];
+        let near = |word| nearest(word, names.iter().copied());
+        assert_eq!(near("CreatedAt"), Some("createdAt"));
+        assert_eq!(near("creatdAt"), Some("createdAt"));
+        assert_eq!(near("country"), Some("applicantInfo.country"));
+        assert_eq!(near("caseReview.state"), Some("caseReview.status"));
+        assert_eq!(near("tag"), Some("tags"));
+        assert_eq!(near("somethingElse"), None);
+        assert_eq!(near(&"x".repeat(5000)), None);
+    }
+
+    #[test]
+    fn quote_clips_and_escapes() {
+        assert_eq!(quote("a\u{1b}[31m"), "`a\\u{1b}[31m`");
+        assert_eq!(quote(&"x".repeat(100)), format!("`{}…`", "x".repeat(60)));
+    }
+}

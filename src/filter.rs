@@ -1,0 +1,260 @@
+//! A compiled filter: criteria that were understood, and cannot fail any more.
+
+use std::fmt;
+
+use crate::batch::Row;
+use crate::catalog::Catalog;
+use crate::criteria::{self, Body};
+use crate::error::{Error, ErrorKind, Errors};
+use crate::ingest;
+use crate::json;
+use crate::limits::Limits;
+use crate::predicate::{self, Comparison, Leaf, Node, Tree, Warning};
+
+/// A compiled filter.
+///
+/// `Send + Sync`, independent of the request it came from, and without any way to fail: it can be
+/// kept, shared between threads, and asked about any number of cases.
+///
+/// ```
+/// use casefilter::{Catalog, Filter};
+///
+/// let filter = Filter::compile(&Catalog::cases(), br#"{"criteria":[
+///     {"field": "status", "op": "$contains", "values": ["open", "blocked"]},
+///     {"field": "createdAt", "op": ">=", "values": ["2024-01-01 00:00:00"]}]}"#)?;
+/// assert!(filter.matches(br#"{"id":"1","createdAt":"2024-06-01 12:00:00+0200",
+///     "caseReview":{"status":"open"}}"#)?);
+/// assert_eq!(filter.to_text(), r#"createdAt >= "2024-01-01 00:00:00" and caseReview.status in (blocked, open)"#);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Filter {
+    catalog: Catalog,
+    /// As written: what warnings and the reference evaluator speak of.
+    written: Tree<Comparison>,
+    /// The normal form: what engines run and printing shows.
+    predicate: Tree<Leaf>,
+}
+
+impl Filter {
+    /// Compiles a JSON body under the default [`Limits`].
+    ///
+    /// # Errors
+    /// Everything wrong with the body, up to ten errors in document order.
+    pub fn compile(catalog: &Catalog, body: &[u8]) -> Result<Self, Errors> {
+        Self::compile_with(catalog, &Limits::default(), body)
+    }
+
+    /// Compiles a JSON body.
+    ///
+    /// Time and memory are linear in the length of the body, but for sorting.
+    ///
+    /// # Errors
+    /// Everything wrong with the body, up to ten errors in document order.
+    pub fn compile_with(catalog: &Catalog, limits: &Limits, body: &[u8]) -> Result<Self, Errors> {
+        let text = body_text(body, limits)?;
+        let (body, errors) = criteria::parse(text, limits);
+        Self::lower(catalog, &body, errors).map_err(|errors| with_paths(errors, text))
+    }
+
+    /// Compiles the text syntax under the default [`Limits`].
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Filter};
+    /// let filter = Filter::compile_text(&Catalog::cases(), "status = open and tags all (vip, cash)")?;
+    /// assert_eq!(
+    ///     filter.to_json(),
+    ///     r#"{"criteria":[{"field":"caseReview.status","op":"=","values":["open"]},"#.to_owned()
+    ///         + r#"{"field":"tags","op":"$all","values":["cash","vip"]}]}"#
+    /// );
+    /// # Ok::<(), casefilter::Errors>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Everything wrong with the text, up to ten errors in order; offsets are bytes of `text`.
+    pub fn compile_text(catalog: &Catalog, text: &str) -> Result<Self, Errors> {
+        Self::compile_text_with(catalog, &Limits::default(), text)
+    }
+
+    /// Compiles the text syntax.
+    ///
+    /// # Errors
+    /// Everything wrong with the text, up to ten errors in order; offsets are bytes of `text`.
+    pub fn compile_text_with(catalog: &Catalog, limits: &Limits, text: &str) -> Result<Self, Errors> {
+        let text = body_text(text.as_bytes(), limits)?;
+        match criteria::text::parse(text, limits) {
+            Ok(criteria::text::Parsed::Body(body)) => Self::lower(catalog, &body, Vec::new()),
+            Ok(criteria::text::Parsed::Constant(true)) => Ok(Self::all(catalog)),
+            Ok(criteria::text::Parsed::Constant(false)) => Ok(Self::none(catalog)),
+            Err(errors) => Err(errors),
+        }
+    }
+
+    fn lower(catalog: &Catalog, body: &Body<'_>, mut errors: Vec<Error>) -> Result<Self, Errors> {
+        let (written, more) = predicate::lower(body, catalog);
+        errors.extend(more);
+        if let Some(errors) = Errors::from_unsorted(errors) {
+            return Err(errors);
+        }
+        let predicate = predicate::optimize(&written, catalog);
+        Ok(Self { catalog: catalog.clone(), written, predicate })
+    }
+
+    /// The filter that selects every case, which no body can say in one word.
+    #[must_use]
+    pub fn all(catalog: &Catalog) -> Self {
+        Self::constant(catalog, true)
+    }
+
+    /// The filter that selects no case.
+    #[must_use]
+    pub fn none(catalog: &Catalog) -> Self {
+        Self::constant(catalog, false)
+    }
+
+    fn constant(catalog: &Catalog, value: bool) -> Self {
+        Self { catalog: catalog.clone(), written: Tree::constant(value), predicate: Tree::constant(value) }
+    }
+
+    /// This filter with its criteria run as written, no rule of the optimiser applied.
+    ///
+    /// It selects the same cases, more slowly: made for tests that hold the two equal.
+    #[must_use]
+    pub fn unoptimized(&self) -> Self {
+        let predicate = predicate::normalize(&self.written, &self.catalog);
+        Self { predicate, ..self.clone() }
+    }
+
+    /// Whether the filter selects the case in this JSON document. No engine is needed.
+    ///
+    /// # Errors
+    /// The document is not a case, as a strict import would say.
+    pub fn matches(&self, document: &[u8]) -> Result<bool, Error> {
+        let text = std::str::from_utf8(document).map_err(|fault| not_utf8(document, fault.valid_up_to()))?;
+        let mut row = Row::new(&self.catalog);
+        ingest::read_case(text, &self.catalog, &Limits::default(), &mut row)?;
+        match row.take_faults().into_iter().next() {
+            Some(fault) => Err(fault),
+            None => Ok(self.matches_row(&row)),
+        }
+    }
+
+    pub(crate) fn matches_row(&self, row: &Row<'_>) -> bool {
+        self.predicate.evaluate(|leaf| leaf.matches(row.values(leaf.field)))
+    }
+
+    /// The catalogue that the filter was compiled for.
+    #[must_use]
+    pub fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+
+    /// What the author of the filter may not have meant, in document order, at most 100.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<Warning> {
+        predicate::lint(&self.written, &self.predicate, &self.catalog)
+    }
+
+    /// The normal form as a request body on one line. Compiling it gives the same normal form.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        predicate::body_json(&self.predicate, &self.catalog)
+    }
+
+    /// The normal form in the text syntax on one line. Compiling it gives the same normal form.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        predicate::text(&self.predicate, &self.catalog)
+    }
+
+    /// The normal form as an indented tree to read, a line for each test.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Filter};
+    /// let filter = Filter::compile_text(&Catalog::cases(), "priority = high or tags in (vip) and name <> x")?;
+    /// assert_eq!(filter.plan(), "any of\n  priority = high\n  all of\n    name <> x\n    tags = vip\n");
+    /// # Ok::<(), casefilter::Errors>(())
+    /// ```
+    #[must_use]
+    pub fn plan(&self) -> String {
+        predicate::plan(&self.predicate, &self.catalog)
+    }
+
+    /// True when the filter selects every case.
+    #[must_use]
+    pub fn is_all(&self) -> bool {
+        matches!(self.predicate.get(self.predicate.root()), Some(Node::Constant(true)))
+    }
+
+    pub(crate) fn predicate(&self) -> &Tree<Leaf> {
+        &self.predicate
+    }
+
+    pub(crate) fn written(&self) -> &Tree<Comparison> {
+        &self.written
+    }
+
+    /// How many tests and branches the normal form has.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.predicate.nodes().len()
+    }
+}
+
+/// Filters of one catalogue are equal when their normal forms are.
+impl PartialEq for Filter {
+    fn eq(&self, other: &Self) -> bool {
+        self.predicate == other.predicate
+    }
+}
+
+impl Eq for Filter {}
+
+impl fmt::Display for Filter {
+    /// The text syntax.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.to_text())
+    }
+}
+
+impl fmt::Debug for Filter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Filter({})", self.to_text())
+    }
+}
+
+/// The body as text, unless it is too large or not UTF-8.
+fn body_text<'a>(body: &'a [u8], limits: &Limits) -> Result<&'a str, Errors> {
+    let limit = limits.body_bytes;
+    if body.len() > limit {
+        let found = format!("a body of {} bytes", body.len());
+        return Err(Error::new(ErrorKind::BodyTooLarge, limit, found, format!("at most {limit} bytes")).into());
+    }
+    std::str::from_utf8(body).map_err(|fault| not_utf8(body, fault.valid_up_to()).into())
+}
+
+/// The error for bytes that stop being UTF-8 at `offset`.
+pub(crate) fn not_utf8(bytes: &[u8], offset: usize) -> Error {
+    let sound = bytes.get(..offset).and_then(|sound| std::str::from_utf8(sound).ok()).unwrap_or_default();
+    let byte = bytes.get(offset).copied().unwrap_or_default();
+    let path = json::paths_at(sound, &[offset]).pop().unwrap_or_default();
+    Error::new(ErrorKind::NotUtf8, offset, format!("the byte 0x{byte:02X}"), "UTF-8").at(path)
+}
+
+/// Fills in the paths by a second walk over the text.
+fn with_paths(errors: Errors, text: &str) -> Errors {
+    let offsets: Vec<usize> = errors.as_slice().iter().map(|error| error.offset).collect();
+    let paths = json::paths_at(text, &offsets);
+    errors.zip_paths(paths)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filters_are_send_and_sync() {
+        fn check<T: Send + Sync + 'static>() {}
+        check::<Filter>();
+    }
+}

@@ -1,0 +1,291 @@
+//! One case document: JSON text to a [`Row`].
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use crate::batch::Row;
+use crate::catalog::{Catalog, FieldId, FieldType, Shape};
+use crate::error::{Error, ErrorKind, quote};
+use crate::json::{JsonType, Reader, paths_at};
+use crate::limits::Limits;
+use crate::value::{Number, Timestamp, Value};
+
+/// The longest `id`, in bytes of UTF-8.
+const MAX_ID_BYTES: usize = 1024;
+/// How many keys an object may have before they are looked up by hash.
+const FEW_KEYS: usize = 16;
+
+/// Reads a case into `row`, which is cleared first.
+///
+/// Field values of the wrong type are noted in the row, the field then absent; see
+/// [`Row::faults`]. Absent fields that have a default get it. Linear in the length of `text`;
+/// nothing recurses.
+///
+/// # Errors
+/// What makes the whole document unusable: not JSON, not an object, no usable `id`, a repeated
+/// key at any level, too deep or too large. The path is filled in.
+pub(crate) fn read_case<'a>(
+    text: &'a str,
+    catalog: &Catalog,
+    limits: &Limits,
+    row: &mut Row<'a>,
+) -> Result<(), Error> {
+    row.clear();
+    if text.len() > limits.case_bytes {
+        let found = format!("a case of {} bytes", text.len());
+        let expected = format!("at most {} bytes", limits.case_bytes);
+        return Err(Error::new(ErrorKind::CaseTooLarge, 0, found, expected));
+    }
+    let mut walk = Walk { reader: Reader::new(text), catalog, limits, row, open: Vec::new(), keys: Vec::new(), refused: Vec::new() };
+    let place = |error: Error| {
+        let path = paths_at(text, &[error.offset]).pop().unwrap_or_default();
+        error.at(path)
+    };
+    walk.document().map_err(place)?;
+    let refused = std::mem::take(&mut walk.refused);
+    for field in refused {
+        row.remove(field);
+    }
+    check_id(row).map_err(place)?;
+    let faults = row.take_faults();
+    for fault in faults {
+        row.fault(place(fault));
+    }
+    for (field, default) in catalog.visible_fields().filter_map(|(id, field)| Some((id, field.default()?))) {
+        if row.values(field).is_empty() {
+            row.push(field, Value::String(Cow::Owned(default.to_owned())));
+        }
+    }
+    Ok(())
+}
+
+/// A case must have a usable `id`; a wrong type was noted as a fault of the field.
+fn check_id(row: &Row<'_>) -> Result<(), Error> {
+    let expected = format!("a string of 1 to {MAX_ID_BYTES} bytes");
+    let bad = |offset, found: String| Err(Error::new(ErrorKind::BadId, offset, found, expected.clone()));
+    match row.values(FieldId::ID).first() {
+        Some(Value::String(id)) if id.is_empty() => bad(0, "an empty `id`".to_owned()),
+        Some(Value::String(id)) if id.len() > MAX_ID_BYTES => bad(0, format!("an `id` of {} bytes", id.len())),
+        Some(_) => Ok(()),
+        None => match row.faults().iter().find(|fault| fault.kind == ErrorKind::BadId) {
+            Some(fault) => bad(fault.offset, fault.found.clone()),
+            None => bad(0, "no `id`".to_owned()),
+        },
+    }
+}
+
+struct Walk<'a, 'w> {
+    reader: Reader<'a>,
+    catalog: &'w Catalog,
+    limits: &'w Limits,
+    row: &'w mut Row<'a>,
+    open: Vec<Open<'a>>,
+    /// The keys of all open objects, innermost last, but for those that lead to fields.
+    keys: Vec<Cow<'a, str>>,
+    /// Fields with a value of the wrong type.
+    refused: Vec<FieldId>,
+}
+
+/// An open array or object.
+struct Open<'a> {
+    is_object: bool,
+    first: bool,
+    /// Its node among the catalogue's paths; `None` where no field lies below.
+    node: Option<usize>,
+    /// A bit for each of the node's first 64 children that was seen.
+    seen: u64,
+    /// Where its keys start among `keys`.
+    keys_start: usize,
+    /// Its keys, once there are many.
+    many_keys: Option<HashSet<Cow<'a, str>>>,
+}
+
+impl<'a> Walk<'a, '_> {
+    fn document(&mut self) -> Result<(), Error> {
+        let kind = self.reader.peek()?;
+        if kind != JsonType::Object {
+            return Err(Error::new(ErrorKind::WrongType, self.reader.offset(), kind.name(), "a case, which is an object"));
+        }
+        self.enter(true, Some(crate::catalog::Paths::ROOT))?;
+        while let Some(open) = self.open.last_mut() {
+            let first = std::mem::take(&mut open.first);
+            let (is_object, node) = (open.is_object, open.node);
+            if is_object {
+                match self.reader.next_key(first)? {
+                    Some((key, at)) => {
+                        let child = self.key(key, at, node)?;
+                        self.value(child)?;
+                    }
+                    None => self.leave(),
+                }
+            } else if self.reader.next_element(first)? {
+                let element = node.and_then(|node| self.catalog.paths().child(node, "")).map(|(_, child)| child);
+                self.value(element)?;
+            } else {
+                self.leave();
+            }
+        }
+        self.reader.end()
+    }
+
+    fn enter(&mut self, is_object: bool, node: Option<usize>) -> Result<(), Error> {
+        let limit = self.limits.case_depth;
+        if self.open.len() >= limit {
+            let found = format!("nesting deeper than {limit}");
+            return Err(Error::new(ErrorKind::TooDeep, self.reader.offset(), found, format!("at most {limit} levels")));
+        }
+        self.reader.open();
+        self.open.push(Open { is_object, first: true, node, seen: 0, keys_start: self.keys.len(), many_keys: None });
+        Ok(())
+    }
+
+    fn leave(&mut self) {
+        if let Some(open) = self.open.pop() {
+            self.keys.truncate(open.keys_start);
+        }
+    }
+
+    /// Notes a key of the innermost object; gives the node it leads to.
+    fn key(&mut self, key: Cow<'a, str>, at: usize, node: Option<usize>) -> Result<Option<usize>, Error> {
+        let repeated = |key: &str| Error::new(ErrorKind::DuplicateKey, at, format!("{} again", quote(key)), "each key at most once");
+        let Some(open) = self.open.last_mut() else { return Ok(None) };
+        let child = node.and_then(|node| self.catalog.paths().child(node, &key));
+        if let Some((place, child)) = child
+            && let Some(bit) = u32::try_from(place).ok().and_then(|place| 1_u64.checked_shl(place))
+        {
+            if open.seen & bit != 0 {
+                return Err(repeated(&key));
+            }
+            open.seen |= bit;
+            return Ok(Some(child));
+        }
+        if let Some(keys) = &mut open.many_keys {
+            if keys.contains(&key) {
+                return Err(repeated(&key));
+            }
+            keys.insert(key);
+        } else {
+            let own = self.keys.get(open.keys_start..).unwrap_or_default();
+            if own.contains(&key) {
+                return Err(repeated(&key));
+            }
+            if own.len() >= FEW_KEYS {
+                open.many_keys = Some(self.keys.drain(open.keys_start..).chain([key]).collect());
+            } else {
+                self.keys.push(key);
+            }
+        }
+        Ok(child.map(|(_, child)| child))
+    }
+
+    /// Reads the value that stands next, which lies at `node` of the catalogue's paths.
+    fn value(&mut self, node: Option<usize>) -> Result<(), Error> {
+        let kind = self.reader.peek()?;
+        let at = self.reader.offset();
+        let Some(node) = node else { return self.other(kind, None) };
+        match (self.catalog.paths().shape(node), kind) {
+            (_, JsonType::Null) => self.reader.null(),
+            (Shape::Object, JsonType::Object) | (Shape::Array, JsonType::Array) => self.other(kind, Some(node)),
+            (Shape::Leaf(field), JsonType::String | JsonType::Number | JsonType::Boolean) => {
+                self.leaf(field, kind, at)
+            }
+            (shape, _) => {
+                let expected = match shape {
+                    Shape::Object => "an object".to_owned(),
+                    Shape::Array => "an array".to_owned(),
+                    Shape::Leaf(field) => expected_value(self.catalog, field),
+                };
+                for field in self.catalog.paths().fields_below(node) {
+                    self.refuse(field);
+                }
+                let is_id = self.catalog.paths().shape(node) == Shape::Leaf(FieldId::ID);
+                let error_kind = if is_id { ErrorKind::BadId } else { ErrorKind::WrongType };
+                self.row.fault(Error::new(error_kind, at, kind.name(), expected));
+                self.other(kind, None)
+            }
+        }
+    }
+
+    /// Goes into an array or object, or reads over a scalar.
+    fn other(&mut self, kind: JsonType, node: Option<usize>) -> Result<(), Error> {
+        match kind {
+            JsonType::Object => self.enter(true, node),
+            JsonType::Array => self.enter(false, node),
+            _ => self.reader.skip_scalar(),
+        }
+    }
+
+    fn refuse(&mut self, field: FieldId) {
+        if !self.refused.contains(&field) {
+            self.refused.push(field);
+        }
+    }
+
+    /// Reads a scalar as a value of `field`, or notes why it is none.
+    fn leaf(&mut self, field: FieldId, kind: JsonType, at: usize) -> Result<(), Error> {
+        let fault = match (self.catalog.field(field).kind(), kind) {
+            (FieldType::String, JsonType::String) => {
+                let text = self.reader.string()?;
+                self.row.push(field, Value::String(text));
+                return Ok(());
+            }
+            (FieldType::Number, JsonType::Number) => {
+                let text = self.reader.number()?;
+                match text.parse().ok().and_then(Number::new) {
+                    Some(number) => {
+                        self.row.push(field, Value::Number(number));
+                        return Ok(());
+                    }
+                    None => Error::new(ErrorKind::BadNumber, at, quote(text), "a number that fits a double"),
+                }
+            }
+            (FieldType::Boolean, JsonType::Boolean) => {
+                let boolean = self.reader.boolean()?;
+                self.row.push(field, Value::Boolean(boolean));
+                return Ok(());
+            }
+            (FieldType::Timestamp, JsonType::String | JsonType::Number) => {
+                let unix = self.catalog.field(field).is_unix_millis();
+                let text = match kind {
+                    JsonType::String => self.reader.string()?,
+                    _ => Cow::Borrowed(self.reader.number()?),
+                };
+                let expected = match (unix, kind) {
+                    (true, _) => match Timestamp::parse_millis(&text) {
+                        Some(timestamp) => Ok(timestamp),
+                        None => Err("Unix milliseconds, an integer or a string of one"),
+                    },
+                    (false, JsonType::String) => Timestamp::parse(&text).map_err(crate::value::TimestampFault::expected),
+                    (false, _) => Err("a string `yyyy-MM-dd HH:mm:ss`, then nothing (UTC) or an offset"),
+                };
+                match expected {
+                    Ok(timestamp) => {
+                        self.row.push(field, Value::Timestamp(timestamp));
+                        return Ok(());
+                    }
+                    Err(expected) => Error::new(ErrorKind::BadTimestamp, at, quote(&text), expected),
+                }
+            }
+            _ => {
+                let error_kind = if field == FieldId::ID { ErrorKind::BadId } else { ErrorKind::WrongType };
+                let fault = Error::new(error_kind, at, kind.name(), expected_value(self.catalog, field));
+                self.reader.skip_scalar()?;
+                fault
+            }
+        };
+        self.refuse(field);
+        self.row.fault(fault);
+        Ok(())
+    }
+}
+
+fn expected_value(catalog: &Catalog, field: FieldId) -> String {
+    let article = match catalog.field(field).kind() {
+        FieldType::String => "a string",
+        FieldType::Number => "a number",
+        FieldType::Timestamp if catalog.field(field).is_unix_millis() => "Unix milliseconds, an integer or a string of one",
+        FieldType::Timestamp => "a string `yyyy-MM-dd HH:mm:ss`, then nothing (UTC) or an offset",
+        FieldType::Boolean => "a boolean",
+    };
+    article.to_owned()
+}

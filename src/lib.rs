@@ -1,0 +1,35 @@
+//! An embedded query engine that filters compliance cases by nested JSON criteria.
+
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects
+    )
+)]
+
+mod batch;
+mod catalog;
+mod criteria;
+mod error;
+mod filter;
+mod ingest;
+mod json;
+mod limits;
+mod operator;
+mod order;
+mod predicate;
+mod request;
+mod value;
+
+pub use catalog::{Catalog, CatalogError, Field, FieldId, FieldType};
+pub use error::{Error, ErrorKind, Errors};
+pub use filter::Filter;
+pub use limits::Limits;
+pub use order::Order;
+pub use predicate::{Warning, WarningKind};
+pub use request::{DEFAULT_PAGE, Params, Request};
+pub use value::{Number, Timestamp, TimestampFault, Value};

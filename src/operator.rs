@@ -1,0 +1,84 @@
+//! The operators of criteria.
+
+use std::fmt;
+
+/// How the children of a complex criterion combine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Connective {
+    And,
+    Or,
+}
+
+/// The operator of a field criterion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Operator {
+    Equal,
+    NotEqual,
+    Greater,
+    GreaterOrEqual,
+    Less,
+    LessOrEqual,
+    Contains,
+    All,
+}
+
+impl Connective {
+    /// The connective as criteria write it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::And => "$and",
+            Self::Or => "$or",
+        }
+    }
+
+    pub(crate) fn find(name: &str) -> Option<Self> {
+        [Self::And, Self::Or].into_iter().find(|connective| connective.name() == name)
+    }
+}
+
+impl Operator {
+    pub(crate) const ALL: [Self; 8] = [
+        Self::Equal,
+        Self::NotEqual,
+        Self::Greater,
+        Self::GreaterOrEqual,
+        Self::Less,
+        Self::LessOrEqual,
+        Self::Contains,
+        Self::All,
+    ];
+
+    /// The operator as criteria write it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Equal => "=",
+            Self::NotEqual => "<>",
+            Self::Greater => ">",
+            Self::GreaterOrEqual => ">=",
+            Self::Less => "<",
+            Self::LessOrEqual => "<=",
+            Self::Contains => "$contains",
+            Self::All => "$all",
+        }
+    }
+
+    pub(crate) fn find(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|operator| operator.name() == name)
+    }
+
+    /// True for the operators that need an order: `>`, `>=`, `<`, `<=`.
+    pub(crate) fn is_range(self) -> bool {
+        matches!(self, Self::Greater | Self::GreaterOrEqual | Self::Less | Self::LessOrEqual)
+    }
+
+    /// True for the operators that take one value or more; the others take exactly one.
+    pub(crate) fn takes_many(self) -> bool {
+        matches!(self, Self::Contains | Self::All)
+    }
+}
+
+impl fmt::Display for Operator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

@@ -1,0 +1,245 @@
+//! What a sound filter says that its author may not have meant.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::optimize::test;
+use super::tree::{Comparison, Leaf, Node, NodeId, Test, Tree};
+use crate::catalog::Catalog;
+use crate::error::{nearest, quote};
+use crate::operator::{Connective, Operator};
+use crate::value::Value;
+
+/// The kind of a [`Warning`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum WarningKind {
+    /// A value outside the known values of its field.
+    UnknownValue,
+    /// A criterion, or the whole filter, that is true for every case.
+    AlwaysTrue,
+    /// A criterion, or the whole filter, that is true for no case.
+    AlwaysFalse,
+    /// A criterion that its neighbours make superfluous.
+    Subsumed,
+}
+
+/// Something in a sound filter that its author may not have meant.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Warning {
+    /// The kind.
+    pub kind: WarningKind,
+    /// The place as a path into the body, such as `criteria[0].values[1]`; empty for the whole of it.
+    pub path: String,
+    /// What is the matter.
+    pub message: String,
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.path.is_empty() {
+            write!(f, "{}: ", self.path)?;
+        }
+        f.write_str(&self.message)
+    }
+}
+
+/// How many warnings one filter carries at most.
+const MOST: usize = 100;
+/// Beyond this many criteria on one field in one branch, they are not compared pairwise.
+const PAIRWISE: usize = 64;
+
+/// The warnings of a tree as written, whose normal form is `normal`, in document order.
+pub(crate) fn lint(written: &Tree<Comparison>, normal: &Tree<Leaf>, catalog: &Catalog) -> Vec<Warning> {
+    let places = Places::new(written);
+    let mut found: Vec<(NodeId, Warning)> = Vec::new();
+    for (id, node) in written.nodes().iter().enumerate() {
+        if found.len() >= MOST {
+            break;
+        }
+        match node {
+            Node::Leaf(comparison) => {
+                unknown_values(comparison, catalog, &mut |at, message| {
+                    let path = format!("{}.values[{at}]", places.path(id));
+                    found.push((id, Warning { kind: WarningKind::UnknownValue, path, message }));
+                });
+                if !comparison.values.is_empty()
+                    && test(comparison, catalog.field(comparison.field).is_many()).is_err()
+                {
+                    let name = quote(catalog.field(comparison.field).name());
+                    let message = format!("never true: {name} cannot have such a value");
+                    found.push((id, Warning { kind: WarningKind::AlwaysFalse, path: places.path(id), message }));
+                }
+            }
+            Node::Branch(connective, children) if places.is_criterion(id) => {
+                branch(*connective, children, written, catalog, &mut |child, kind, message| {
+                    let path = places.path(child.unwrap_or(id));
+                    found.push((child.unwrap_or(id), Warning { kind, path, message }));
+                });
+            }
+            _ => {}
+        }
+    }
+    let whole = |kind, message: &str| Warning { kind, path: String::new(), message: message.to_owned() };
+    match normal.get(normal.root()) {
+        Some(Node::Constant(true)) => found.push((0, whole(WarningKind::AlwaysTrue, "the filter selects every case"))),
+        Some(Node::Constant(false)) => found.push((0, whole(WarningKind::AlwaysFalse, "the filter selects no case"))),
+        _ => {}
+    }
+    found.sort_by(|a, b| (a.1.path.is_empty(), a.0).cmp(&(b.1.path.is_empty(), b.0)));
+    found.into_iter().map(|(_, warning)| warning).take(MOST).collect()
+}
+
+fn unknown_values(comparison: &Comparison, catalog: &Catalog, warn: &mut impl FnMut(usize, String)) {
+    let field = catalog.field(comparison.field);
+    if field.known_values().len() == 0 {
+        return;
+    }
+    for (at, value) in comparison.values.iter().enumerate().take(MOST) {
+        let Value::String(text) = value else { continue };
+        if field.known_rank(text).is_none() {
+            let known = field.known_values().map(quote).collect::<Vec<_>>().join(", ");
+            let mut message = format!("{} is not among the known values of {}: {known}", quote(text), quote(field.name()));
+            if let Some(near) = nearest(text, field.known_values()) {
+                message.push_str("; did you mean ");
+                message.push_str(&quote(near));
+                message.push('?');
+            }
+            warn(at, message);
+        }
+    }
+}
+
+/// Contradictions, tautologies and superfluous criteria among the children on one field.
+fn branch(
+    connective: Connective,
+    children: &[NodeId],
+    tree: &Tree<Comparison>,
+    catalog: &Catalog,
+    warn: &mut impl FnMut(Option<NodeId>, WarningKind, String),
+) {
+    let mut tests: Vec<(NodeId, Leaf)> = children
+        .iter()
+        .filter_map(|child| match tree.get(*child) {
+            Some(Node::Leaf(comparison)) => {
+                let test = test(comparison, catalog.field(comparison.field).is_many()).ok()?;
+                Some((*child, Leaf { field: comparison.field, test }))
+            }
+            _ => None,
+        })
+        .collect();
+    tests.sort_by_key(|(_, leaf)| leaf.field);
+    for group in tests.chunk_by(|(_, a), (_, b)| a.field == b.field) {
+        let [(_, leaf), _, ..] = group else { continue };
+        let field = catalog.field(leaf.field);
+        let name = quote(field.name());
+        if let Some(kind) = decided(connective, field.is_many(), group) {
+            let message = match kind {
+                WarningKind::AlwaysFalse => format!("never true: its criteria on {name} contradict each other"),
+                _ => format!("always true: its criteria on {name} cover every case"),
+            };
+            warn(None, kind, message);
+            continue;
+        }
+        if group.len() > PAIRWISE {
+            continue;
+        }
+        for (at, (id, leaf)) in group.iter().enumerate() {
+            let superfluous = group.iter().enumerate().any(|(other_at, (_, other))| {
+                let (implied, implies_back) = match connective {
+                    Connective::And => (implies(other, leaf), implies(leaf, other)),
+                    Connective::Or => (implies(leaf, other), implies(other, leaf)),
+                };
+                // Of two that say the same, the second is superfluous.
+                other_at != at && implied && (!implies_back || other_at < at)
+            });
+            if superfluous {
+                let why = match connective {
+                    Connective::And => "another criterion beside it on the same field already demands this",
+                    Connective::Or => "another criterion beside it on the same field already admits this",
+                };
+                warn(Some(*id), WarningKind::Subsumed, format!("makes no difference: {why}"));
+            }
+        }
+    }
+}
+
+fn implies(premise: &Leaf, conclusion: &Leaf) -> bool {
+    super::optimize::implies(&premise.test, &conclusion.test)
+}
+
+fn decided(connective: Connective, many: bool, group: &[(NodeId, Leaf)]) -> Option<WarningKind> {
+    let tests: Vec<Test> = group.iter().map(|(_, leaf)| leaf.test.clone()).collect();
+    super::optimize::decides(connective, many, tests).then_some(match connective {
+        Connective::And => WarningKind::AlwaysFalse,
+        Connective::Or => WarningKind::AlwaysTrue,
+    })
+}
+
+/// Where the nodes of a tree as written stand in the body.
+struct Places {
+    /// Parent and place among its children, for all but the root.
+    parents: Vec<Option<(NodeId, usize)>>,
+    /// The node that joins the body's criteria.
+    criteria: Option<NodeId>,
+    ids: Option<NodeId>,
+}
+
+impl Places {
+    fn new(tree: &Tree<Comparison>) -> Self {
+        let mut parents = vec![None; tree.nodes().len()];
+        for (id, node) in tree.nodes().iter().enumerate() {
+            if let Node::Branch(_, children) = node {
+                for (at, child) in children.iter().enumerate() {
+                    if let Some(parent) = parents.get_mut(*child) {
+                        *parent = Some((id, at));
+                    }
+                }
+            }
+        }
+        let is_ids = |id: &NodeId| {
+            matches!(tree.get(*id), Some(Node::Leaf(Comparison { operator: Operator::Contains, field: crate::catalog::FieldId::ID, .. })))
+        };
+        let root = tree.root();
+        // `lower` makes three sorts of root: ids, criteria, and both joined by `$or`.
+        let (ids, criteria) = match tree.get(root) {
+            Some(Node::Leaf(_)) => (Some(root), None),
+            Some(Node::Branch(Connective::Or, children)) => match children.as_slice() {
+                [ids, criteria] if is_ids(ids) => (Some(*ids), Some(*criteria)),
+                _ => (None, Some(root)),
+            },
+            _ => (None, Some(root)),
+        };
+        Self { parents, criteria, ids }
+    }
+
+    /// True for what the body writes as a criterion, or as its list of criteria.
+    fn is_criterion(&self, id: NodeId) -> bool {
+        self.criteria.is_some_and(|criteria| id <= criteria)
+    }
+
+    fn path(&self, id: NodeId) -> String {
+        if Some(id) == self.ids {
+            return "ids".to_owned();
+        }
+        let mut steps = Vec::new();
+        let mut at = id;
+        while Some(at) != self.criteria {
+            let Some(Some((parent, place))) = self.parents.get(at) else { break };
+            steps.push(*place);
+            at = *parent;
+        }
+        let mut path = String::from("criteria");
+        for (i, step) in steps.iter().rev().enumerate() {
+            if i > 0 {
+                path.push_str(".children");
+            }
+            path.push('[');
+            path.push_str(&step.to_string());
+            path.push(']');
+        }
+        path
+    }
+}

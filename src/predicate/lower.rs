@@ -1,0 +1,119 @@
+//! From a body as written to a typed tree: fields resolved, operators checked, values parsed.
+
+use std::borrow::Cow;
+
+use super::tree::{Children, Comparison, Node, Tree};
+use crate::catalog::{Catalog, Field, FieldId, FieldType};
+use crate::criteria::{Body, Criterion, Text};
+use crate::error::{Error, ErrorKind, REPORTED_ERRORS, quote};
+use crate::operator::{Connective, Operator};
+use crate::value::{Number, Timestamp, Value};
+
+/// The typed tree of a body, one node for each criterion in the same order.
+///
+/// The root joins the criteria with `$and`, and that with `ids` with `$or`. The errors are the
+/// first ten of this stage, paths still empty; with any of them, or with broken criteria, the
+/// tree means nothing.
+pub(crate) fn lower(body: &Body<'_>, catalog: &Catalog) -> (Tree<Comparison>, Vec<Error>) {
+    let mut errors = Vec::new();
+    let mut nodes = Vec::with_capacity(body.nodes.len().saturating_add(3));
+    for criterion in &body.nodes {
+        nodes.push(match criterion {
+            Criterion::Broken => Node::Constant(false),
+            Criterion::Complex { connective, children } => {
+                Node::Branch(*connective, Children::from_slice(body.children(children)))
+            }
+            Criterion::Field { field, operator, values } => {
+                match comparison(catalog, field, *operator, body.texts(values), &mut errors) {
+                    Some(comparison) => Node::Leaf(comparison),
+                    None => Node::Constant(false),
+                }
+            }
+        });
+    }
+    let mut roots = Children::new();
+    if let Some(ids) = &body.ids {
+        let values = body.texts(ids).iter().map(|id| Value::String(Cow::Owned(id.text.to_string()))).collect();
+        roots.push(nodes.len());
+        nodes.push(Node::Leaf(Comparison { field: FieldId::ID, operator: Operator::Contains, values }));
+    }
+    if let Some(criteria) = &body.criteria {
+        let children = Children::from_slice(body.children(criteria));
+        roots.push(nodes.len());
+        nodes.push(if children.is_empty() {
+            Node::Constant(false)
+        } else {
+            Node::Branch(Connective::And, children)
+        });
+    }
+    if roots.len() != 1 {
+        nodes.push(Node::Branch(Connective::Or, roots));
+    }
+    (Tree::from_nodes(nodes), errors)
+}
+
+fn comparison(
+    catalog: &Catalog,
+    name: &Text<'_>,
+    (operator, operator_offset): (Operator, usize),
+    texts: &[Text<'_>],
+    errors: &mut Vec<Error>,
+) -> Option<Comparison> {
+    let mut report = |error| {
+        // Unlike in the parser, errors come in document order here, but for the order of keys.
+        if errors.len() < 8 * REPORTED_ERRORS {
+            errors.push(error);
+        }
+    };
+    let id = match catalog.resolve(&name.text, name.offset) {
+        Ok(id) => id,
+        Err(error) => {
+            report(error);
+            return None;
+        }
+    };
+    let field = catalog.field(id);
+    let mut sound = true;
+    if operator.is_range() && !matches!(field.kind(), FieldType::Number | FieldType::Timestamp) {
+        report(Error::new(
+            ErrorKind::OperatorNotForType,
+            operator_offset,
+            format!("{} on {}, a {} field", quote(operator.name()), quote(field.name()), field.kind()),
+            "one of `=`, `<>`, `$contains`, `$all`",
+        ));
+        sound = false;
+    }
+    let mut values = Vec::with_capacity(texts.len());
+    for text in texts {
+        match value(field, text) {
+            Ok(value) => values.push(value),
+            Err(error) => {
+                report(error);
+                sound = false;
+            }
+        }
+    }
+    sound.then_some(Comparison { field: id, operator, values })
+}
+
+fn value(field: &Field, text: &Text<'_>) -> Result<Value<'static>, Error> {
+    let error = |kind, expected: &str| {
+        Error::new(kind, text.offset, quote(&text.text), format!("{expected}, since {} is a {} field", quote(field.name()), field.kind()))
+    };
+    match field.kind() {
+        FieldType::String => Ok(Value::String(Cow::Owned(text.text.to_string()))),
+        FieldType::Number => Number::parse(&text.text)
+            .map(Value::Number)
+            .ok_or_else(|| error(ErrorKind::BadNumber, "a finite number such as `12`, `-0.5` or `1e3`")),
+        FieldType::Timestamp => Timestamp::parse(&text.text)
+            .map(Value::Timestamp)
+            .map_err(|fault| error(ErrorKind::BadTimestamp, fault.expected())),
+        FieldType::Boolean => match &*text.text {
+            "true" => Ok(Value::Boolean(true)),
+            "false" => Ok(Value::Boolean(false)),
+            other => Err(error(ErrorKind::BadBoolean, "`true` or `false`").suggest(
+                ["true", "false"].into_iter().find(|word| word.eq_ignore_ascii_case(other)).map(quote),
+            )),
+        },
+    }
+}

@@ -1,0 +1,340 @@
+//! Sets of values: what a test compares a field's values with.
+
+use std::borrow::Cow;
+use std::fmt::Debug;
+
+use crate::value::{Number, Timestamp, Value};
+
+/// A finite set: strictly ascending.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Points<T>(Vec<T>);
+
+impl<T: Ord + Clone> Points<T> {
+    pub(crate) fn new(mut values: Vec<T>) -> Self {
+        values.sort_unstable();
+        values.dedup();
+        Self(values)
+    }
+
+    pub(crate) fn as_slice(&self) -> &[T] {
+        &self.0
+    }
+
+    pub(crate) fn contains<Q: Ord + ?Sized>(&self, value: &Q) -> bool
+    where
+        T: std::borrow::Borrow<Q>,
+    {
+        self.0.binary_search_by(|member| member.borrow().cmp(value)).is_ok()
+    }
+
+    fn intersect(&self, other: &Self) -> Self {
+        let (small, large) = if self.0.len() <= other.0.len() { (self, other) } else { (other, self) };
+        Self(small.0.iter().filter(|value| large.contains(*value)).cloned().collect())
+    }
+
+    fn minus(&self, other: &Self) -> Self {
+        Self(self.0.iter().filter(|value| !other.contains(*value)).cloned().collect())
+    }
+
+    fn is_within(&self, other: &Self) -> bool {
+        self.0.len() <= other.0.len() && self.0.iter().all(|value| other.contains(value))
+    }
+}
+
+/// A type whose values have neighbours.
+pub(crate) trait Discrete: Copy + Ord + Debug {
+    const ZERO: Self;
+    const LEAST: Self;
+    const GREATEST: Self;
+    fn above(self) -> Option<Self>;
+    fn below(self) -> Option<Self>;
+}
+
+impl Discrete for Number {
+    const ZERO: Self = Self::ZERO;
+    const LEAST: Self = Self::MIN;
+    const GREATEST: Self = Self::MAX;
+    fn above(self) -> Option<Self> {
+        self.next_up()
+    }
+    fn below(self) -> Option<Self> {
+        self.next_down()
+    }
+}
+
+impl Discrete for Timestamp {
+    const ZERO: Self = Self::from_millis(0);
+    const LEAST: Self = Self::MIN;
+    const GREATEST: Self = Self::MAX;
+    fn above(self) -> Option<Self> {
+        self.next_up()
+    }
+    fn below(self) -> Option<Self> {
+        self.next_down()
+    }
+}
+
+/// A set of closed intervals, ascending, no two of which share a value.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Intervals<T>(Vec<(T, T)>);
+
+impl<T: Discrete> Intervals<T> {
+    pub(crate) fn point(value: T) -> Self {
+        Self(vec![(value, value)])
+    }
+
+    /// The union of the intervals. With `fuse`, those without a value between them become one.
+    pub(crate) fn new(mut intervals: Vec<(T, T)>, fuse: bool) -> Self {
+        intervals.retain(|(low, high)| low <= high);
+        intervals.sort_unstable();
+        let mut merged: Vec<(T, T)> = Vec::with_capacity(intervals.len());
+        for (low, high) in intervals {
+            match merged.last_mut() {
+                Some((_, end)) if low <= *end || (fuse && end.above() == Some(low)) => *end = (*end).max(high),
+                _ => merged.push((low, high)),
+            }
+        }
+        Self(merged)
+    }
+
+    pub(crate) fn as_slice(&self) -> &[(T, T)] {
+        &self.0
+    }
+
+    pub(crate) fn contains(&self, value: T) -> bool {
+        let behind = self.0.partition_point(|(low, _)| *low <= value);
+        behind.checked_sub(1).and_then(|at| self.0.get(at)).is_some_and(|(_, high)| value <= *high)
+    }
+
+    fn are_points(&self) -> bool {
+        self.0.iter().all(|(low, high)| low == high)
+    }
+
+    fn intersect(&self, other: &Self) -> Self {
+        let mut out = Vec::new();
+        let (mut left, mut right) = (self.0.iter().peekable(), other.0.iter().peekable());
+        while let (Some(a), Some(b)) = (left.peek(), right.peek()) {
+            let (low, high) = (a.0.max(b.0), a.1.min(b.1));
+            if low <= high {
+                out.push((low, high));
+            }
+            if a.1 <= b.1 {
+                left.next();
+            } else {
+                right.next();
+            }
+        }
+        Self(out)
+    }
+
+    fn complement(&self) -> Self {
+        let mut out = Vec::with_capacity(self.0.len().saturating_add(1));
+        let mut from = Some(T::LEAST);
+        for (low, high) in &self.0 {
+            if let (Some(from), Some(to)) = (from, low.below())
+                && from <= to
+            {
+                out.push((from, to));
+            }
+            from = high.above();
+        }
+        if let Some(from) = from {
+            out.push((from, T::GREATEST));
+        }
+        Self(out)
+    }
+
+    fn minus(&self, other: &Self) -> Self {
+        self.intersect(&other.complement())
+    }
+}
+
+/// A set of values of one type.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Set {
+    Strings(Points<Box<str>>),
+    Numbers(Intervals<Number>),
+    Timestamps(Intervals<Timestamp>),
+    Booleans(Points<bool>),
+}
+
+/// Applies the same operation to both sides when they are of one type, which they always are.
+macro_rules! pairwise {
+    ($left:expr, $right:expr, $method:ident, $wrap:expr) => {
+        match ($left, $right) {
+            (Set::Strings(a), Set::Strings(b)) => $wrap(Set::Strings(a.$method(b))),
+            (Set::Numbers(a), Set::Numbers(b)) => $wrap(Set::Numbers(a.$method(b))),
+            (Set::Timestamps(a), Set::Timestamps(b)) => $wrap(Set::Timestamps(a.$method(b))),
+            (Set::Booleans(a), Set::Booleans(b)) => $wrap(Set::Booleans(a.$method(b))),
+            (own, _) => {
+                debug_assert!(false, "sets of one field have one type");
+                own.clone()
+            }
+        }
+    };
+}
+
+impl Set {
+    /// The set of these values, which are of one type; `None` when there are none.
+    pub(crate) fn from_values(values: &[Value<'_>]) -> Option<Self> {
+        fn all<T>(values: &[Value<'_>], take: impl Fn(&Value<'_>) -> Option<T>) -> Vec<T> {
+            values.iter().filter_map(take).collect()
+        }
+        Some(match values.first()? {
+            Value::String(_) => Self::Strings(Points::new(all(values, |value| match value {
+                Value::String(text) => Some(Box::from(&**text)),
+                _ => None,
+            }))),
+            Value::Number(_) => Self::Numbers(Intervals::new(
+                all(values, |value| match value {
+                    Value::Number(number) => Some((*number, *number)),
+                    _ => None,
+                }),
+                false,
+            )),
+            Value::Timestamp(_) => Self::Timestamps(Intervals::new(
+                all(values, |value| match value {
+                    Value::Timestamp(timestamp) => Some((*timestamp, *timestamp)),
+                    _ => None,
+                }),
+                false,
+            )),
+            Value::Boolean(_) => Self::Booleans(Points::new(all(values, |value| match value {
+                Value::Boolean(boolean) => Some(*boolean),
+                _ => None,
+            }))),
+        })
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        match self {
+            Self::Strings(points) => points.0.is_empty(),
+            Self::Numbers(intervals) => intervals.0.is_empty(),
+            Self::Timestamps(intervals) => intervals.0.is_empty(),
+            Self::Booleans(points) => points.0.is_empty(),
+        }
+    }
+
+    /// True when the set holds single values only, no interval of several.
+    pub(crate) fn are_points(&self) -> bool {
+        match self {
+            Self::Strings(_) | Self::Booleans(_) => true,
+            Self::Numbers(intervals) => intervals.are_points(),
+            Self::Timestamps(intervals) => intervals.are_points(),
+        }
+    }
+
+    /// How many points or intervals the set is made of.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Strings(points) => points.0.len(),
+            Self::Numbers(intervals) => intervals.0.len(),
+            Self::Timestamps(intervals) => intervals.0.len(),
+            Self::Booleans(points) => points.0.len(),
+        }
+    }
+
+    /// The members of a set of points.
+    pub(crate) fn points(&self) -> Vec<Value<'static>> {
+        match self {
+            Self::Strings(points) => {
+                points.0.iter().map(|text| Value::String(Cow::Owned(text.to_string()))).collect()
+            }
+            Self::Numbers(intervals) => intervals.0.iter().map(|(point, _)| Value::Number(*point)).collect(),
+            Self::Timestamps(intervals) => {
+                intervals.0.iter().map(|(point, _)| Value::Timestamp(*point)).collect()
+            }
+            Self::Booleans(points) => points.0.iter().map(|boolean| Value::Boolean(*boolean)).collect(),
+        }
+    }
+
+    pub(crate) fn contains(&self, value: &Value<'_>) -> bool {
+        match (self, value) {
+            (Self::Strings(points), Value::String(text)) => points.contains(&**text),
+            (Self::Numbers(intervals), Value::Number(number)) => intervals.contains(*number),
+            (Self::Timestamps(intervals), Value::Timestamp(timestamp)) => intervals.contains(*timestamp),
+            (Self::Booleans(points), Value::Boolean(boolean)) => points.contains(boolean),
+            _ => false,
+        }
+    }
+
+    /// True when every point of this set is among the values.
+    pub(crate) fn is_covered_by(&self, values: &[Value<'_>]) -> bool {
+        match Self::from_values(values) {
+            Some(values) => self.is_within(&values),
+            None => self.is_empty(),
+        }
+    }
+
+    pub(crate) fn intersect(&self, other: &Self) -> Self {
+        pairwise!(self, other, intersect, |set| set)
+    }
+
+    pub(crate) fn minus(&self, other: &Self) -> Self {
+        pairwise!(self, other, minus, |set| set)
+    }
+
+    pub(crate) fn intersects(&self, other: &Self) -> bool {
+        !self.intersect(other).is_empty()
+    }
+
+    pub(crate) fn is_within(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Strings(a), Self::Strings(b)) => a.is_within(b),
+            (Self::Booleans(a), Self::Booleans(b)) => a.is_within(b),
+            _ => self.minus(other).is_empty(),
+        }
+    }
+
+    /// The union of sets of one type; with `fuse`, intervals that touch become one.
+    pub(crate) fn union(sets: impl IntoIterator<Item = Self>, fuse: bool) -> Option<Self> {
+        let mut sets = sets.into_iter();
+        let mut union = sets.next()?;
+        for set in sets {
+            match (&mut union, set) {
+                (Self::Strings(all), Self::Strings(more)) => all.0.extend(more.0),
+                (Self::Numbers(all), Self::Numbers(more)) => all.0.extend(more.0),
+                (Self::Timestamps(all), Self::Timestamps(more)) => all.0.extend(more.0),
+                (Self::Booleans(all), Self::Booleans(more)) => all.0.extend(more.0),
+                _ => debug_assert!(false, "sets of one field have one type"),
+            }
+        }
+        Some(match union {
+            Self::Strings(points) => Self::Strings(Points::new(points.0)),
+            Self::Numbers(intervals) => Self::Numbers(Intervals::new(intervals.0, fuse)),
+            Self::Timestamps(intervals) => Self::Timestamps(Intervals::new(intervals.0, fuse)),
+            Self::Booleans(points) => Self::Booleans(Points::new(points.0)),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbers(intervals: &[(f64, f64)]) -> Intervals<Number> {
+        let number = |value| Number::new(value).unwrap();
+        Intervals::new(intervals.iter().map(|(low, high)| (number(*low), number(*high))).collect(), true)
+    }
+
+    #[test]
+    fn intervals_merge_meet_and_part() {
+        let set = numbers(&[(5.0, 7.0), (1.0, 2.0), (2.0, 3.0)]);
+        assert_eq!(set, numbers(&[(1.0, 3.0), (5.0, 7.0)]));
+        assert_eq!(set.intersect(&numbers(&[(2.0, 6.0)])), numbers(&[(2.0, 3.0), (5.0, 6.0)]));
+        assert_eq!(set.complement().complement(), set);
+        assert_eq!(set.minus(&set), numbers(&[]));
+        assert!(set.contains(Number::new(3.0).unwrap()));
+        assert!(!set.contains(Number::new(4.0).unwrap()));
+        assert_eq!(numbers(&[(3.0, 2.0)]), numbers(&[]));
+    }
+
+    #[test]
+    fn touching_intervals_fuse_when_asked() {
+        let above_one = Number::new(1.0).unwrap().next_up().unwrap();
+        let parts = vec![(Number::MIN, Number::new(1.0).unwrap()), (above_one, Number::MAX)];
+        assert_eq!(Intervals::new(parts.clone(), true).as_slice(), [(Number::MIN, Number::MAX)]);
+        assert_eq!(Intervals::new(parts.clone(), false).as_slice(), parts);
+        assert_eq!(Intervals::new(parts, true).complement().as_slice(), []);
+    }
+}

@@ -1,0 +1,156 @@
+//! Trees of conjunctions and disjunctions, flat in memory.
+
+use std::borrow::Cow;
+
+use smallvec::SmallVec;
+
+use super::set::Set;
+use crate::catalog::{Catalog, FieldId, FieldType};
+use crate::operator::{Connective, Operator};
+use crate::value::Value;
+
+/// The number of a node in its [`Tree`].
+pub(crate) type NodeId = usize;
+
+/// The children of a node.
+pub(crate) type Children = SmallVec<[NodeId; 4]>;
+
+/// One node of a [`Tree`].
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Node<L> {
+    /// True, or false, for every case.
+    Constant(bool),
+    Leaf(L),
+    Branch(Connective, Children),
+}
+
+/// An n-ary tree. Invariants: children have smaller numbers than their parent, and the root is last.
+///
+/// So a loop over the nodes in order is a walk from the leaves to the root: nothing that walks,
+/// clones or drops a tree recurses. Equal subtrees may be one node with several parents.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Tree<L> {
+    nodes: Vec<Node<L>>,
+}
+
+impl<L> Tree<L> {
+    pub(crate) fn constant(value: bool) -> Self {
+        Self { nodes: vec![Node::Constant(value)] }
+    }
+
+    /// A tree of these nodes, the last of which is the root. `nodes` must keep the invariants.
+    pub(crate) fn from_nodes(nodes: Vec<Node<L>>) -> Self {
+        let tree = Self { nodes };
+        debug_assert_eq!(tree.validate(), Ok(()));
+        tree
+    }
+
+    pub(crate) fn nodes(&self) -> &[Node<L>] {
+        &self.nodes
+    }
+
+    pub(crate) fn root(&self) -> NodeId {
+        self.nodes.len().saturating_sub(1)
+    }
+
+    pub(crate) fn get(&self, id: NodeId) -> Option<&Node<L>> {
+        self.nodes.get(id)
+    }
+
+    /// Says which invariant does not hold.
+    pub(crate) fn validate(&self) -> Result<(), String> {
+        if self.nodes.is_empty() {
+            return Err("a tree without a root".into());
+        }
+        for (id, node) in self.nodes.iter().enumerate() {
+            if let Node::Branch(_, children) = node
+                && let Some(child) = children.iter().find(|child| **child >= id)
+            {
+                return Err(format!("node {id} has child {child}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The truth of the tree, given that of its leaves.
+    pub(crate) fn evaluate(&self, mut leaf: impl FnMut(&L) -> bool) -> bool {
+        let mut truths: Vec<bool> = Vec::with_capacity(self.nodes.len());
+        for node in &self.nodes {
+            let truth = |child: &NodeId| truths.get(*child).copied().unwrap_or(false);
+            let value = match node {
+                Node::Constant(value) => *value,
+                Node::Leaf(test) => leaf(test),
+                Node::Branch(Connective::And, children) => children.iter().all(truth),
+                Node::Branch(Connective::Or, children) => children.iter().any(truth),
+            };
+            truths.push(value);
+        }
+        truths.last().copied().unwrap_or(false)
+    }
+}
+
+/// A field criterion as written, its values parsed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Comparison {
+    pub(crate) field: FieldId,
+    pub(crate) operator: Operator,
+    /// Of the field's type; exactly one unless the operator takes many. Only `ids: []` has none.
+    pub(crate) values: Vec<Value<'static>>,
+}
+
+/// A test on the value set V of one field.
+///
+/// On a field with one value or none, `Any` and `None` are closed under conjunction and
+/// disjunction, so that a normal form has at most one of them in a branch.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Test {
+    /// V has a member in the set, which is not empty.
+    Any(Set),
+    /// V has no member in the set, which is not empty and holds points only.
+    None(Set),
+    /// V has every member of the set: two points or more, and the field has many values.
+    All(Set),
+}
+
+/// A test on a field.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Leaf {
+    pub(crate) field: FieldId,
+    pub(crate) test: Test,
+}
+
+impl Leaf {
+    /// The truth of this test for a value set.
+    pub(crate) fn matches(&self, values: &[Value<'_>]) -> bool {
+        match &self.test {
+            Test::Any(set) => values.iter().any(|value| set.contains(value)),
+            Test::None(set) => !values.iter().any(|value| set.contains(value)),
+            Test::All(set) => set.is_covered_by(values),
+        }
+    }
+}
+
+/// A value of the type, for a criterion that is true whatever it compares with.
+pub(crate) fn any_value(kind: FieldType) -> Value<'static> {
+    match kind {
+        FieldType::String => Value::String(Cow::Borrowed("")),
+        FieldType::Number => Value::Number(crate::value::Number::ZERO),
+        FieldType::Timestamp => Value::Timestamp(crate::value::Timestamp::from_millis(0)),
+        FieldType::Boolean => Value::Boolean(true),
+    }
+}
+
+impl Tree<Comparison> {
+    /// A tree as criteria can write it that is true for every case.
+    pub(crate) fn tautology(catalog: &Catalog) -> Self {
+        let field = catalog.visible_fields().next().map_or(FieldId::ID, |(field, _)| field);
+        let value = any_value(catalog.field(field).kind());
+        let compare = |operator| Node::Leaf(Comparison { field, operator, values: vec![value.clone()] });
+        let both = Children::from_slice(&[0, 1]);
+        Self::from_nodes(vec![
+            compare(Operator::Equal),
+            compare(Operator::NotEqual),
+            Node::Branch(Connective::Or, both),
+        ])
+    }
+}

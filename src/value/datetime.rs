@@ -1,0 +1,256 @@
+//! Instants and their text form, `yyyy-MM-dd HH:mm:ss` with an optional offset.
+
+use std::fmt;
+
+use chrono::{DateTime, NaiveDate};
+use nom::bytes::complete::take_while_m_n;
+use nom::character::complete::{char, one_of};
+use nom::combinator::{all_consuming, opt};
+use nom::{IResult, Parser};
+
+/// An instant in milliseconds since 1970-01-01 00:00:00 UTC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(i64);
+
+/// Why a text is not a timestamp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TimestampFault {
+    /// Not of the form `yyyy-MM-dd HH:mm:ss`, then nothing or an offset.
+    Shape,
+    /// A day that no calendar has.
+    Date,
+    /// An hour above 23, or a minute or second above 59.
+    Time,
+    /// An offset above 18:00, or minutes of one above 59.
+    Offset,
+}
+
+impl TimestampFault {
+    /// What is expected where this fault was found.
+    #[must_use]
+    pub fn expected(self) -> &'static str {
+        match self {
+            Self::Shape => "`yyyy-MM-dd HH:mm:ss`, then nothing (UTC) or an offset such as `+0000` or `+00:00`",
+            Self::Date => "a date that the calendar has",
+            Self::Time => "hours 00 to 23, minutes and seconds 00 to 59",
+            Self::Offset => "an offset from -18:00 to +18:00",
+        }
+    }
+}
+
+const MS_PER_S: i64 = 1000;
+/// The largest offset from UTC, as the ISO calendar of the Java platform has it, in milliseconds.
+const MAX_OFFSET_MS: i64 = 18 * 3600 * MS_PER_S;
+
+impl Timestamp {
+    /// The least instant.
+    pub const MIN: Self = Self(i64::MIN);
+    /// The greatest instant.
+    pub const MAX: Self = Self(i64::MAX);
+
+    /// An instant from milliseconds since the Unix epoch.
+    #[must_use]
+    pub const fn from_millis(millis: i64) -> Self {
+        Self(millis)
+    }
+
+    /// Milliseconds since the Unix epoch.
+    #[must_use]
+    pub const fn as_millis(self) -> i64 {
+        self.0
+    }
+
+    /// Reads the text form.
+    ///
+    /// ```
+    /// use casefilter::{Timestamp, TimestampFault};
+    /// let utc = Timestamp::parse("2024-02-29 12:00:00").unwrap();
+    /// assert_eq!(Timestamp::parse("2024-02-29 17:30:00+05:30"), Ok(utc));
+    /// assert_eq!(Timestamp::parse("2023-02-29 12:00:00"), Err(TimestampFault::Date));
+    /// ```
+    ///
+    /// # Errors
+    /// The first part of the text that is out of form or out of range.
+    pub fn parse(text: &str) -> Result<Self, TimestampFault> {
+        let Ok((_, (date, time, offset))) = all_consuming((date, time, opt(offset))).parse(text) else {
+            return Err(TimestampFault::Shape);
+        };
+        let (year, month, day) = date;
+        let date = i32::try_from(year)
+            .ok()
+            .and_then(|year| NaiveDate::from_ymd_opt(year, month, day))
+            .ok_or(TimestampFault::Date)?;
+        let (hour, minute, second) = time;
+        let local = date.and_hms_opt(hour, minute, second).ok_or(TimestampFault::Time)?;
+        let offset_ms = match offset {
+            None => 0,
+            Some((sign, hours, minutes)) => {
+                let size_ms = i64::from(hours)
+                    .saturating_mul(3600)
+                    .saturating_add(i64::from(minutes).saturating_mul(60))
+                    .saturating_mul(MS_PER_S);
+                if minutes > 59 || size_ms > MAX_OFFSET_MS {
+                    return Err(TimestampFault::Offset);
+                }
+                if sign == '-' { size_ms.saturating_neg() } else { size_ms }
+            }
+        };
+        Ok(Self(local.and_utc().timestamp_millis().saturating_sub(offset_ms)))
+    }
+
+    /// Reads Unix milliseconds: a decimal integer in the JSON grammar, without fraction or exponent.
+    ///
+    /// ```
+    /// use casefilter::Timestamp;
+    /// assert_eq!(Timestamp::parse_millis("-1500"), Some(Timestamp::from_millis(-1500)));
+    /// assert_eq!(Timestamp::parse_millis("1e3"), None);
+    /// ```
+    #[must_use]
+    pub fn parse_millis(text: &str) -> Option<Self> {
+        let digits = text.strip_prefix('-').unwrap_or(text);
+        let canonical = digits == "0" || !digits.starts_with('0');
+        (canonical && digits.bytes().all(|b| b.is_ascii_digit())).then_some(())?;
+        text.parse().ok().map(Self)
+    }
+
+    pub(crate) fn next_up(self) -> Option<Self> {
+        self.0.checked_add(1).map(Self)
+    }
+
+    pub(crate) fn next_down(self) -> Option<Self> {
+        self.0.checked_sub(1).map(Self)
+    }
+
+    /// True when the text form names this instant exactly.
+    pub(crate) fn has_text(self) -> bool {
+        let earliest = EARLIEST_UTC_MS.saturating_sub(MAX_OFFSET_MS);
+        let latest = LATEST_UTC_MS.saturating_add(MAX_OFFSET_MS);
+        self.0.rem_euclid(MS_PER_S) == 0 && (earliest..=latest).contains(&self.0)
+    }
+}
+
+/// 0000-01-01 00:00:00 UTC.
+const EARLIEST_UTC_MS: i64 = -62_167_219_200_000;
+/// 9999-12-31 23:59:59 UTC.
+const LATEST_UTC_MS: i64 = 253_402_300_799_000;
+
+fn number<'a>(width: usize) -> impl Parser<&'a str, Output = u32, Error = nom::error::Error<&'a str>> {
+    take_while_m_n(width, width, |c: char| c.is_ascii_digit()).map_res(str::parse)
+}
+
+fn date(input: &str) -> IResult<&str, (u32, u32, u32)> {
+    let (rest, (year, _, month, _, day)) =
+        (number(4), char('-'), number(2), char('-'), number(2)).parse(input)?;
+    Ok((rest, (year, month, day)))
+}
+
+fn time(input: &str) -> IResult<&str, (u32, u32, u32)> {
+    let (rest, (_, hour, _, minute, _, second)) =
+        (char(' '), number(2), char(':'), number(2), char(':'), number(2)).parse(input)?;
+    // chrono takes second 60 for a leap second in some of its forms; refuse it here in all.
+    Ok((rest, (hour, minute, second)))
+}
+
+fn offset(input: &str) -> IResult<&str, (char, u32, u32)> {
+    let (rest, (sign, hours, _, minutes)) =
+        (one_of("+-"), number(2), opt(char(':')), number(2)).parse(input)?;
+    Ok((rest, (sign, hours, minutes)))
+}
+
+impl fmt::Display for Timestamp {
+    /// The text form, in UTC wherever that has a year from 0000 to 9999.
+    ///
+    /// Instants between whole seconds, which only documents hold, show their milliseconds;
+    /// instants beyond the years of the text form show as milliseconds alone.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ms = self.0;
+        let (local_ms, suffix) = if ms < EARLIEST_UTC_MS {
+            (ms.saturating_add(MAX_OFFSET_MS), "+1800")
+        } else if ms > LATEST_UTC_MS.saturating_add(MS_PER_S - 1) {
+            (ms.saturating_sub(MAX_OFFSET_MS), "-1800")
+        } else {
+            (ms, "")
+        };
+        let in_years = (EARLIEST_UTC_MS..=LATEST_UTC_MS.saturating_add(MS_PER_S - 1)).contains(&local_ms);
+        match DateTime::from_timestamp_millis(local_ms).filter(|_| in_years) {
+            Some(local) if ms.rem_euclid(MS_PER_S) == 0 => {
+                write!(f, "{}{suffix}", local.format("%Y-%m-%d %H:%M:%S"))
+            }
+            Some(local) => write!(f, "{}{suffix}", local.format("%Y-%m-%d %H:%M:%S%.3f")),
+            None => write!(f, "{ms} ms"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_text_form_is_exact() {
+        for text in [
+            "2024-01-01", "2024-01-01 00:00", "2024-01-01T00:00:00", "2024-01-01 00:00:00Z", "2024-01-01 00:00:00.000",
+            " 2024-01-01 00:00:00", "2024-01-01 00:00:00 ", "2024-01-01 00:00:00 +0000", "2024-1-1 0:0:0",
+            "2024-01-01 00:00:00+00", "2024-01-01 00:00:00+0", "2024-01-01 00:00:00+000", "99999-01-01 00:00:00",
+            "-001-01-01 00:00:00", "", "2024-01-01 00:00:00+00:0", "٢٠٢٤-01-01 00:00:00", "2024-01-01 00:00:00+00000",
+            "2024-01-01 00:00:00+00::00", "2024-01-01 00:00:00\u{2212}0000",
+        ] {
+            assert_eq!(Timestamp::parse(text), Err(TimestampFault::Shape), "{text}");
+        }
+        for (text, fault) in [
+            ("2023-02-29 00:00:00", TimestampFault::Date),
+            ("1900-02-29 00:00:00", TimestampFault::Date),
+            ("2024-02-30 00:00:00", TimestampFault::Date),
+            ("2024-13-01 00:00:00", TimestampFault::Date),
+            ("2024-00-01 00:00:00", TimestampFault::Date),
+            ("2024-01-00 00:00:00", TimestampFault::Date),
+            ("2024-01-01 24:00:00", TimestampFault::Time),
+            ("2024-01-01 00:60:00", TimestampFault::Time),
+            ("2024-01-01 00:00:60", TimestampFault::Time),
+            ("2024-01-01 23:59:60", TimestampFault::Time),
+            ("2024-01-01 00:00:00+18:01", TimestampFault::Offset),
+            ("2024-01-01 00:00:00+1900", TimestampFault::Offset),
+            ("2024-01-01 00:00:00+0060", TimestampFault::Offset),
+        ] {
+            assert_eq!(Timestamp::parse(text), Err(fault), "{text}");
+        }
+    }
+
+    #[test]
+    fn offsets_name_the_same_instant() {
+        let utc = Timestamp::parse("2024-03-01 00:00:00").unwrap();
+        for text in ["2024-03-01 00:00:00+0000", "2024-03-01 00:00:00-0000", "2024-02-29 06:00:00-18:00", "2024-03-01 18:00:00+1800"] {
+            assert_eq!(Timestamp::parse(text), Ok(utc), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_ends_of_the_calendar_print_and_read_back() {
+        for text in [
+            "0000-01-01 00:00:00+1800", "0000-01-01 00:00:00", "0000-02-29 00:00:00", "1969-12-31 23:59:59",
+            "1970-01-01 00:00:00", "9999-12-31 23:59:59", "9999-12-31 23:59:59-1800",
+        ] {
+            let timestamp = Timestamp::parse(text).unwrap();
+            assert!(timestamp.has_text());
+            assert_eq!(timestamp.to_string(), text);
+        }
+        assert_eq!(Timestamp::parse("0000-01-01 00:00:00").unwrap().as_millis(), EARLIEST_UTC_MS);
+        assert_eq!(Timestamp::parse("9999-12-31 23:59:59").unwrap().as_millis(), LATEST_UTC_MS);
+        assert!(!Timestamp::from_millis(1).has_text());
+        for timestamp in [Timestamp::MIN, Timestamp::MAX] {
+            assert!(!timestamp.has_text());
+            assert!(timestamp.to_string().ends_with(" ms"));
+        }
+    }
+
+    #[test]
+    fn unix_milliseconds_are_plain_integers() {
+        assert_eq!(Timestamp::parse_millis("0"), Some(Timestamp(0)));
+        assert_eq!(Timestamp::parse_millis("-0"), Some(Timestamp(0)));
+        assert_eq!(Timestamp::parse_millis("9223372036854775807"), Some(Timestamp::MAX));
+        for text in ["", "-", "+1", "1.0", "1e3", "9223372036854775808", " 1", "1 ", "0x1", "007", "--1"] {
+            assert_eq!(Timestamp::parse_millis(text), None, "{text}");
+        }
+    }
+}

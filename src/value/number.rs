@@ -1,0 +1,153 @@
+//! Finite doubles and their text form.
+
+use std::fmt;
+
+use nom::branch::alt;
+use nom::bytes::complete::tag;
+use nom::character::complete::{digit0, digit1, one_of};
+use nom::combinator::{all_consuming, opt, recognize};
+use nom::{IResult, Parser};
+
+/// A finite IEEE double whose zero is positive, so that equality and order are total.
+#[derive(Clone, Copy, PartialEq, PartialOrd)]
+pub struct Number(f64);
+
+impl Number {
+    /// The least number.
+    pub const MIN: Self = Self(f64::MIN);
+    /// Zero.
+    pub const ZERO: Self = Self(0.0);
+    /// The greatest number.
+    pub const MAX: Self = Self(f64::MAX);
+
+    /// A number from a double; `None` when it is not finite. `-0` becomes `0`.
+    ///
+    /// ```
+    /// use casefilter::Number;
+    /// assert_eq!(Number::new(-0.0), Number::new(0.0));
+    /// assert_eq!(Number::new(f64::NAN), None);
+    /// ```
+    #[must_use]
+    pub fn new(value: f64) -> Option<Self> {
+        // Adding positive zero turns a negative zero into a positive one, and nothing else.
+        value.is_finite().then_some(Self(value + 0.0))
+    }
+
+    /// The double.
+    #[must_use]
+    pub fn get(self) -> f64 {
+        self.0
+    }
+
+    /// Reads the JSON number grammar; `None` for any other text and for what rounds to infinity.
+    ///
+    /// ```
+    /// use casefilter::Number;
+    /// assert_eq!(Number::parse("-0.5e1"), Number::new(-5.0));
+    /// assert_eq!(Number::parse("+1"), None);
+    /// assert_eq!(Number::parse("1e999"), None);
+    /// ```
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        all_consuming(json_number).parse(text).ok()?;
+        Self::new(text.parse().ok()?)
+    }
+
+    /// The next greater number; `None` behind the greatest.
+    #[must_use]
+    pub(crate) fn next_up(self) -> Option<Self> {
+        Self::new(self.0.next_up())
+    }
+
+    /// The next smaller number; `None` before the least.
+    #[must_use]
+    pub(crate) fn next_down(self) -> Option<Self> {
+        Self::new(self.0.next_down())
+    }
+}
+
+/// The number grammar of RFC 8259, section 6.
+fn json_number(input: &str) -> IResult<&str, &str> {
+    recognize((
+        opt(tag("-")),
+        alt((tag("0"), recognize((one_of("123456789"), digit0)))),
+        opt((tag("."), digit1)),
+        opt((one_of("eE"), opt(one_of("+-")), digit1)),
+    ))
+    .parse(input)
+}
+
+impl Eq for Number {}
+
+impl Ord for Number {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.0.total_cmp(&other.0)
+    }
+}
+
+impl std::hash::Hash for Number {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.0.to_bits().hash(state);
+    }
+}
+
+impl fmt::Debug for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Display for Number {
+    /// The shortest text that reads back as the same number.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let size = self.0.abs();
+        if size == 0.0 || (1e-5..1e17).contains(&size) {
+            write!(f, "{}", self.0)
+        } else {
+            write!(f, "{:e}", self.0)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_json_grammar_is_read() {
+        for text in ["0", "-0", "12", "1e3", "1E+3", "-0.5", "0.10", "1.5e-7", "123456789012345678901234567890"] {
+            assert!(Number::parse(text).is_some(), "{text}");
+        }
+        for text in [
+            "", " 1", "1 ", "+1", ".5", "1.", "01", "-", "1e", "1e+", "0x10", "NaN", "inf", "-inf", "Infinity",
+            "1_000", "1,5", "١", "1e999", "-1e999", "1f", "--1",
+        ] {
+            assert!(Number::parse(text).is_none(), "{text}");
+        }
+    }
+
+    #[test]
+    fn text_reads_back() {
+        for value in [0.0, 1.0, -1.5, 1e300, 5e-324, f64::MAX, 1e17, 123_456_789.123, 0.1 + 0.2, 1e-5] {
+            let number = Number::new(value).unwrap();
+            assert_eq!(Number::parse(&number.to_string()), Some(number), "{number}");
+        }
+    }
+
+    #[test]
+    fn negative_zero_is_zero() {
+        assert_eq!(Number::parse("-0"), Number::parse("0"));
+        assert_eq!(Number::parse("-1e-999"), Number::parse("0"));
+        assert_eq!(Number::parse("-0").unwrap().to_string(), "0");
+    }
+
+    #[test]
+    fn neighbours_skip_negative_zero() {
+        let smallest = Number::new(5e-324).unwrap();
+        assert_eq!(smallest.next_down(), Number::new(0.0));
+        assert_eq!(Number::new(0.0).unwrap().next_down(), Number::new(-5e-324));
+        assert_eq!(Number::new(-5e-324).unwrap().next_up(), Number::new(0.0));
+        assert_eq!(Number::MAX.next_up(), None);
+        assert_eq!(Number::MIN.next_down(), None);
+    }
+}
