@@ -83,10 +83,8 @@ impl Filter {
     pub fn compile_text_with(catalog: &Catalog, limits: &Limits, text: &str) -> Result<Self, Errors> {
         let text = body_text(text.as_bytes(), limits)?;
         match criteria::text::parse(text, limits) {
-            Ok(criteria::text::Parsed::Body(body)) => Self::lower(catalog, &body, Vec::new()),
-            Ok(criteria::text::Parsed::Constant(true)) => Ok(Self::all(catalog)),
-            Ok(criteria::text::Parsed::Constant(false)) => Ok(Self::none(catalog)),
-            Err(errors) => Err(errors),
+            (criteria::text::Parsed::Body(body), errors) => Self::lower(catalog, &body, errors),
+            (criteria::text::Parsed::Constant(value), _) => Ok(Self::constant(catalog, value)),
         }
     }
 

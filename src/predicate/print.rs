@@ -125,9 +125,13 @@ impl Writer {
                 Set::Numbers(intervals) => {
                     self.ranges(field, intervals, catalog.field(field).is_many(), Value::Number, number_bound)
                 }
-                Set::Timestamps(intervals) => {
-                    self.ranges(field, intervals, catalog.field(field).is_many(), Value::Timestamp, timestamp_bound)
-                }
+                Set::Timestamps(intervals) => self.ranges(
+                    field,
+                    intervals,
+                    catalog.field(field).is_many(),
+                    Value::Timestamp,
+                    timestamp_bound,
+                ),
             },
             Test::None(set) => {
                 let children = set
@@ -232,7 +236,6 @@ fn timestamp_bound(bound: Timestamp, low: bool) -> (Operator, Timestamp) {
     }
 }
 
-
 /// What is left to write, last first.
 enum Step {
     Node(NodeId),
@@ -322,7 +325,11 @@ pub(crate) fn text(tree: &Tree<Leaf>, catalog: &Catalog) -> String {
     if let Some(ids) = &body.ids {
         if catalog.is_visible(FieldId::ID) {
             let operator = if ids.len() == 1 { Operator::Equal } else { Operator::Contains };
-            text_comparison(&Comparison { field: FieldId::ID, operator, values: ids.clone() }, catalog, &mut out);
+            text_comparison(
+                &Comparison { field: FieldId::ID, operator, values: ids.clone() },
+                catalog,
+                &mut out,
+            );
         } else {
             out.push_str("ids ");
             text_values(ids, &mut out);
@@ -367,7 +374,7 @@ fn text_comparison(comparison: &Comparison, catalog: &Catalog, out: &mut String)
             out.push_str(operator.name());
             out.push(' ');
             if let Some(value) = comparison.values.first() {
-                text_word(&value.to_string(), out);
+                text_value(value, out);
             }
             return;
         }
@@ -381,9 +388,18 @@ fn text_values(values: &[Value<'_>], out: &mut String) {
         if i > 0 {
             out.push_str(", ");
         }
-        text_word(&value.to_string(), out);
+        text_value(value, out);
     }
     out.push(')');
+}
+
+fn text_value(value: &Value<'_>, out: &mut String) {
+    match value {
+        Value::String(text) => text_word(text, out),
+        // A value may be `true` or `false` without quotes; a name may not.
+        Value::Boolean(boolean) => out.push_str(if *boolean { "true" } else { "false" }),
+        _ => text_word(&value.to_string(), out),
+    }
 }
 
 /// A name or value: bare where the syntax allows it, otherwise as a JSON string.
