@@ -17,13 +17,16 @@ mod tests;
 
 use hashbrown::HashTable;
 
-pub(super) use self::merge::{decides, implies};
 use self::merge::{Merged, merge};
+pub(super) use self::merge::{decides, implies};
 use super::set::{Intervals, Set};
 use super::tree::{Children, Comparison, Leaf, Node, NodeId, Test, Tree};
 use crate::catalog::Catalog;
 use crate::operator::{Connective, Operator};
 use crate::value::{Number, Timestamp, Value};
+
+/// Beyond this many branches in one, they are not compared pairwise.
+const PAIRWISE: usize = 64;
 
 /// The normal form of a tree as written.
 ///
@@ -72,10 +75,12 @@ pub(super) fn test(comparison: &Comparison, many: bool) -> Result<Test, bool> {
         Operator::All => Err(false),
         Operator::Greater | Operator::GreaterOrEqual | Operator::Less | Operator::LessOrEqual => {
             let range = match comparison.values.first() {
-                Some(Value::Number(bound)) => interval(comparison.operator, *bound, Number::MIN, Number::MAX, |number, up| {
-                    if up { number.next_up() } else { number.next_down() }
-                })
-                .map(|range| Set::Numbers(Intervals::new(vec![range], true))),
+                Some(Value::Number(bound)) => {
+                    interval(comparison.operator, *bound, Number::MIN, Number::MAX, |number, up| {
+                        if up { number.next_up() } else { number.next_down() }
+                    })
+                    .map(|range| Set::Numbers(Intervals::new(vec![range], true)))
+                }
                 Some(Value::Timestamp(bound)) => {
                     interval(comparison.operator, *bound, Timestamp::MIN, Timestamp::MAX, |timestamp, up| {
                         if up { timestamp.next_up() } else { timestamp.next_down() }
@@ -128,7 +133,8 @@ impl<'c> Builder<'c> {
         let id = self.nodes.len();
         self.nodes.push(node);
         let (nodes, hasher) = (&self.nodes, &self.hasher);
-        self.numbers.insert_unique(hash, id, |id| hasher.hash_one(nodes.get(*id)));
+        // The hash must be that of the node, not of an option of it.
+        self.numbers.insert_unique(hash, id, |id| nodes.get(*id).map_or(0, |node| hasher.hash_one(node)));
         id
     }
 
@@ -206,23 +212,34 @@ impl<'c> Builder<'c> {
         Some(merged)
     }
 
-    /// Drops branches that a sibling makes superfluous.
+    /// Drops branches that a sibling makes superfluous: a leaf, or a branch of fewer children.
     fn absorb(&self, connective: Connective, leaves: &[Leaf], branches: &mut Vec<NodeId>) {
-        let siblings = branches.clone();
+        let children = |branch: NodeId| match self.nodes.get(branch) {
+            Some(Node::Branch(_, children)) => children.as_slice(),
+            _ => &[],
+        };
         branches.retain(|branch| {
-            let Some(Node::Branch(_, children)) = self.nodes.get(*branch) else { return true };
-            !children.iter().any(|child| match self.nodes.get(*child) {
-                Some(Node::Leaf(inner)) => {
-                    let from = leaves.partition_point(|leaf| leaf.field < inner.field);
-                    let same_field = leaves.iter().skip(from).take_while(|leaf| leaf.field == inner.field);
-                    same_field.into_iter().any(|outer| match connective {
-                        // The sibling makes an alternative of the branch true, and so the branch.
-                        Connective::And => implies(&outer.test, &inner.test),
-                        // The branch is true only where the sibling is.
-                        Connective::Or => implies(&inner.test, &outer.test),
-                    })
-                }
-                _ => siblings.binary_search(child).is_ok(),
+            !children(*branch).iter().any(|child| {
+                let Some(Node::Leaf(inner)) = self.nodes.get(*child) else { return false };
+                let from = leaves.partition_point(|leaf| leaf.field < inner.field);
+                let mut same_field = leaves.iter().skip(from).take_while(|leaf| leaf.field == inner.field);
+                same_field.any(|outer| match connective {
+                    // The sibling makes an alternative of the branch true, and so the branch.
+                    Connective::And => implies(&outer.test, &inner.test),
+                    // The branch is true only where the sibling is.
+                    Connective::Or => implies(&inner.test, &outer.test),
+                })
+            })
+        });
+        if branches.len() > PAIRWISE {
+            return;
+        }
+        let all = branches.clone();
+        branches.retain(|branch| {
+            let own = children(*branch);
+            !all.iter().any(|other| {
+                let fewer = children(*other);
+                fewer.len() < own.len() && fewer.iter().all(|child| own.binary_search(child).is_ok())
             })
         });
     }
@@ -279,7 +296,8 @@ impl<'c> Builder<'c> {
         }
         for id in 0..=root {
             if let Some(Node::Branch(_, children)) = self.nodes.get(id) {
-                let tallest = children.iter().filter_map(|child| heights.get(*child)).max().copied().unwrap_or(0);
+                let tallest =
+                    children.iter().filter_map(|child| heights.get(*child)).max().copied().unwrap_or(0);
                 if let Some(height) = heights.get_mut(id) {
                     *height = tallest.saturating_add(1);
                 }
@@ -295,7 +313,9 @@ impl<'c> Builder<'c> {
             let (level, higher) = rest.split_at(rest.partition_point(|id| heights.get(*id) <= height));
             let mut level: Vec<(Node<Leaf>, NodeId)> = level
                 .iter()
-                .filter_map(|id| Some((std::mem::replace(self.nodes.get_mut(*id)?, Node::Constant(false)), *id)))
+                .filter_map(|id| {
+                    Some((std::mem::replace(self.nodes.get_mut(*id)?, Node::Constant(false)), *id))
+                })
                 .collect();
             for (node, _) in &mut level {
                 if let Node::Branch(_, children) = node {

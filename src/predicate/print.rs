@@ -181,7 +181,10 @@ impl Writer {
                 rest = behind;
             }
             let mut conjuncts = Children::new();
-            if low == T::LEAST && high == T::GREATEST {
+            if low != T::LEAST || (high == T::GREATEST && T::LEAST_HAS_TEXT) {
+                let (operator, at) = bound(low, true);
+                conjuncts.push(self.compare(field, operator, vec![value(at)]));
+            } else if high == T::GREATEST {
                 // Present, that is; `<>` alone would let cases pass that have no value.
                 let middle = match holes.pop() {
                     Some(hole) => [(Operator::Less, hole), (Operator::Greater, hole)],
@@ -189,10 +192,6 @@ impl Writer {
                 };
                 let sides = middle.map(|(operator, at)| self.compare(field, operator, vec![value(at)]));
                 conjuncts.push(self.branch(Connective::Or, Children::from_slice(&sides)));
-            }
-            if low != T::LEAST {
-                let (operator, at) = bound(low, true);
-                conjuncts.push(self.compare(field, operator, vec![value(at)]));
             }
             if high != T::GREATEST {
                 let (operator, at) = bound(high, false);
