@@ -190,3 +190,63 @@ fn equal_subtrees_are_one_node() {
     // Five tests, the shared disjunction once, two conjunctions, and the root.
     assert_eq!(filter.size(), 9);
 }
+
+/// Filters that make the rules work on every level.
+fn towers(levels: usize) -> Vec<String> {
+    let mut shared = "s = z".to_owned();
+    let mut plain = "s = z".to_owned();
+    let mut mixed = "s = z".to_owned();
+    for level in 0..levels {
+        let (outer, inner) = if level % 2 == 0 { ("and", "or") } else { ("or", "and") };
+        shared = format!("((r = a{level} {inner} {shared}) {outer} (r = a{level} {inner} n = {level}))");
+        plain = format!("(r = a{level} {outer} {plain})");
+        mixed = format!("(s = a{level} {inner} (ss = a{level} {outer} (n > {level} {outer} {mixed})))");
+    }
+    vec![shared, plain, mixed]
+}
+
+#[test]
+fn depth_costs_little_stack() {
+    let work = || {
+        let catalog = catalog();
+        // The first limit is the default; the second is what a careless host may set.
+        for (levels, depth) in [(10, 32), (600, usize::MAX)] {
+            let limits = crate::Limits { depth, ..crate::Limits::default() };
+            for text in towers(levels) {
+                let filter = Filter::compile_text_with(&catalog, &limits, &text).unwrap();
+                assert!(!filter.to_json().is_empty() && !filter.plan().is_empty());
+                assert!(!filter.warnings().is_empty() || filter.clone().unoptimized().size() > 1);
+            }
+        }
+    };
+    std::thread::Builder::new().stack_size(256 << 10).spawn(work).unwrap().join().unwrap();
+}
+
+/// Tests and values at the default limits, of the sorts that tempt to compare each with each.
+#[test]
+fn the_largest_filters_compile_soon() {
+    let catalog = catalog();
+    let list = |from: usize, to: usize| (from..to).map(|i| i.to_string()).collect::<Vec<_>>().join(", ");
+    let join = |between: &str, part: &dyn Fn(usize) -> String| (0..1300).map(part).collect::<Vec<_>>().join(between);
+    let long = list(0, 60_000);
+    for text in [
+        format!("n in ({long}) and {}", join(" and ", &|i| format!("n > {i}"))),
+        format!("ns in ({long}) and {}", join(" and ", &|i| format!("ns <> {}", i * 7))),
+        format!("s in ({long}) and {}", join(" and ", &|i| format!("s <> {}", i * 7))),
+        format!("ns in ({long}) and {}", join(" and ", &|i| format!("(ns = {i} or s = x)"))),
+        format!("n in ({long}) or {}", join(" or ", &|i| format!("(n = {} and s = x)", i + 60_000))),
+        join(" and ", &|i| format!("(n < {i} or n > {})", i + 5000)),
+        join(" or ", &|i| format!("(n > {} and n < {})", 3 * i, 3 * i + 2)),
+        join(" or ", &|i| format!("(ns > {} and ss = {})", 3 * i, 3 * i + 2)),
+        join(" and ", &|i| format!("ns in ({})", list(i, i + 40))),
+        join(" or ", &|i| format!("ss all ({})", list(i, i + 40))),
+    ] {
+        let start = std::time::Instant::now();
+        let filter = Filter::compile_text(&catalog, &text).unwrap();
+        let compiled = start.elapsed();
+        let warnings = filter.warnings().len();
+        let took = start.elapsed();
+        println!("{} … {compiled:?} {took:?} {warnings}", &text[..40]);
+        assert!(took.as_secs() < 5, "{} took {took:?}", &text[..40]);
+    }
+}
