@@ -482,7 +482,7 @@ impl<'a, I: Iterator<Item = usize>> PathWalk<'a, I> {
 
     /// Walks the value of the text, which is not nested in anything.
     fn value(&mut self) -> Result<()> {
-        loop {
+        while self.wanted.peek().is_some() {
             // A value stands next.
             let kind = self.reader.peek()?;
             // The number of the next element, were the innermost bracket an array's.
@@ -501,12 +501,13 @@ impl<'a, I: Iterator<Item = usize>> PathWalk<'a, I> {
             while !self.member(next)? {
                 self.until(self.reader.offset());
                 self.open.pop();
-                if self.open.depth == 0 || self.wanted.peek().is_none() {
+                if self.open.depth == 0 {
                     return Ok(());
                 }
                 next = self.leave().saturating_add(1);
             }
         }
+        Ok(())
     }
 
     /// Goes to the value of the next member or element of the innermost bracket; false behind its end.

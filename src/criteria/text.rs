@@ -31,7 +31,8 @@ use nom::multi::many0_count;
 use nom::sequence::delimited;
 use nom::{IResult, Parser as _};
 
-use super::{Body, Criterion, NodeId, Text, suggest_operator};
+use super::names::suggest_operator;
+use super::{Body, Criterion, NodeId, Text};
 use crate::error::{Error, ErrorKind, REPORTED_ERRORS, quote};
 use crate::json::Reader;
 use crate::limits::Limits;
@@ -460,11 +461,13 @@ impl<'a> Parser<'a, '_> {
             Some(operator) if operator.takes_many() => self.chosen(operator)?,
             _ => self.operand(operator)?,
         };
-        let criterion = match (field, operator, values) {
-            (Some(field), Some(operator), Some(values)) => {
-                Criterion::Field { field, operator: (operator, operator_offset), values }
-            }
-            _ => Criterion::Broken,
+        let criterion = match field {
+            Some(field) => Criterion::Field {
+                field,
+                operator: operator.map(|operator| (operator, operator_offset)),
+                values: values.unwrap_or_default(),
+            },
+            None => Criterion::Broken,
         };
         let node = self.push(criterion, offset);
         self.terms.push(node);

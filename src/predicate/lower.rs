@@ -33,7 +33,8 @@ pub(crate) fn lower(body: &Body<'_>, catalog: &Catalog) -> (Tree<Comparison>, Ve
     }
     let mut roots = Children::new();
     if let Some(ids) = &body.ids {
-        let values = body.texts(ids).iter().map(|id| Value::String(Cow::Owned(id.text.to_string()))).collect();
+        let values =
+            body.texts(ids).iter().map(|id| Value::String(Cow::Owned(id.text.to_string()))).collect();
         roots.push(nodes.len());
         nodes.push(Node::Leaf(Comparison { field: FieldId::ID, operator: Operator::Contains, values }));
     }
@@ -55,7 +56,7 @@ pub(crate) fn lower(body: &Body<'_>, catalog: &Catalog) -> (Tree<Comparison>, Ve
 fn comparison(
     catalog: &Catalog,
     name: &Text<'_>,
-    (operator, operator_offset): (Operator, usize),
+    operator: Option<(Operator, usize)>,
     texts: &[Text<'_>],
     errors: &mut Vec<Error>,
 ) -> Option<Comparison> {
@@ -74,7 +75,10 @@ fn comparison(
     };
     let field = catalog.field(id);
     let mut sound = true;
-    if operator.is_range() && !matches!(field.kind(), FieldType::Number | FieldType::Timestamp) {
+    if let Some((operator, operator_offset)) = operator
+        && operator.is_range()
+        && !matches!(field.kind(), FieldType::Number | FieldType::Timestamp)
+    {
         report(Error::new(
             ErrorKind::OperatorNotForType,
             operator_offset,
@@ -93,12 +97,18 @@ fn comparison(
             }
         }
     }
-    sound.then_some(Comparison { field: id, operator, values })
+    let (operator, _) = operator.filter(|_| sound && !values.is_empty())?;
+    Some(Comparison { field: id, operator, values })
 }
 
 fn value(field: &Field, text: &Text<'_>) -> Result<Value<'static>, Error> {
     let error = |kind, expected: &str| {
-        Error::new(kind, text.offset, quote(&text.text), format!("{expected}, since {} is a {} field", quote(field.name()), field.kind()))
+        Error::new(
+            kind,
+            text.offset,
+            quote(&text.text),
+            format!("{expected}, since {} is a {} field", quote(field.name()), field.kind()),
+        )
     };
     match field.kind() {
         FieldType::String => Ok(Value::String(Cow::Owned(text.text.to_string()))),

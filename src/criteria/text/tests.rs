@@ -19,7 +19,7 @@ fn show(body: &Body<'_>) -> String {
                 format!("({} {})", connective.name(), list(children))
             }
             Criterion::Field { field, operator, values } => {
-                format!("({} {} {})", field.text, operator.0, texts(values))
+                format!("({} {} {})", field.text, operator.unwrap().0, texts(values))
             }
             Criterion::Broken => "broken".to_owned(),
         });
@@ -313,6 +313,7 @@ fn independent_errors_come_together_in_order() {
     fails(
         "nme != x && createdAt >= yesterday and tags in vip and totalAmountInDefaultCurrency > 1,5",
         &[
+            "0 unknown_field: found `nme`, expected a field of the catalogue; did you mean `name`?",
             "4 unknown_operator: found `!=`, expected one of `=`, `<>`, `>`, `>=`, `<`, `<=`, `in`, `all`; did you mean `<>`?",
             "9 syntax: found `&&`, expected `and`, `or` or the end of the text; did you mean `and`?",
             "25 bad_timestamp: found `yesterday`, expected `yyyy-MM-dd HH:mm:ss`, then nothing (UTC) or an offset such as \
