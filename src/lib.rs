@@ -23,6 +23,8 @@ mod operator;
 mod order;
 mod predicate;
 mod request;
+#[cfg(feature = "sample")]
+pub mod sample;
 mod value;
 
 pub use catalog::{Catalog, CatalogError, Field, FieldId, FieldType};
