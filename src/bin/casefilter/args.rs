@@ -68,13 +68,13 @@ impl Selection {
                 let body = read_body(path)?;
                 let name =
                     if is_stdin(path) { "standard input".to_owned() } else { path.display().to_string() };
-                (Filter::compile_with(catalog, &limits, &body), Source::new(name, body))
+                (Filter::compile_with(catalog, &limits, &body), Source::file(&name, body))
             }
             (None, Some(text)) => {
-                let source = Source::new("--where".to_owned(), text.clone().into_bytes());
+                let source = Source::argument("--where", text);
                 (Filter::compile_text_with(catalog, &limits, text), source)
             }
-            (None, None) => (Ok(Filter::all(catalog)), Source::new(String::new(), Vec::new())),
+            (None, None) => (Ok(Filter::all(catalog)), Source::argument("", "")),
         };
         let of_filter = filter.as_ref().err().map_or(0, |errors| errors.as_slice().len());
         let params = Params {
@@ -95,7 +95,7 @@ impl Selection {
                     return source.clone();
                 }
                 let text = parameter(&error.path).unwrap_or_default();
-                Source::new(format!("--{}", error.path), text.into_bytes())
+                Source::argument(&format!("--{}", error.path), &text)
             });
             let sources = sources.collect();
             report::Fault { errors, sources }

@@ -47,7 +47,7 @@ First steps:
   casefilter generate --cases 100000 -o cases.ndjson     sample cases to try things on
   casefilter fields                                      what can be filtered by
   casefilter search cases.ndjson --where 'status = open and priority = high' --order -createdAt
-  casefilter check --where 'status = opne'               what a filter means, or what is wrong with it
+  casefilter check --where 'status = opne'               what a filter means, or where it is wrong
 
 On a terminal the output is a table, in a pipe it is JSON; --format decides otherwise.
 Exit status: 0 fine; 1 could not be done; 2 wrong usage or a filter that does not compile;
@@ -85,19 +85,28 @@ impl From<Status> for ExitCode {
 }
 
 fn main() -> ExitCode {
-    let result = match Cli::parse().command {
-        Command::Search(args) => search::run(&args),
-        Command::Check(args) => check::run(&args),
-        Command::Fields(args) => fields::run(&args),
-        Command::Generate(args) => generate::run(&args),
-        Command::Bench(args) => bench::run(&args),
-        Command::Demo(args) => demo::run(&args),
+    let (name, result) = match Cli::parse().command {
+        Command::Search(args) => ("search", search::run(&args)),
+        Command::Check(args) => ("check", check::run(&args)),
+        Command::Fields(args) => ("fields", fields::run(&args)),
+        Command::Generate(args) => ("generate", generate::run(&args)),
+        Command::Bench(args) => ("bench", bench::run(&args)),
+        Command::Demo(args) => ("demo", demo::run(&args)),
     };
     match result {
         Ok(status) => status.into(),
-        Err(Failure::Usage(message)) => {
-            Cli::command().error(clap::error::ErrorKind::ArgumentConflict, message).exit()
-        }
+        Err(Failure::Usage(message)) => wrong_usage(name, &message),
         Err(failure) => failure.report(),
     }
+}
+
+/// Ends as clap does when it finds the arguments of a subcommand wrong.
+fn wrong_usage(subcommand: &str, message: &str) -> ! {
+    let mut cli = Cli::command();
+    cli.build();
+    let command = cli.find_subcommand_mut(subcommand).map(std::mem::take).unwrap_or_default();
+    command
+        .bin_name(format!("casefilter {subcommand}"))
+        .error(clap::error::ErrorKind::ArgumentConflict, message)
+        .exit()
 }

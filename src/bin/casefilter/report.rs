@@ -4,7 +4,7 @@ use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
-use annotate_snippets::{AnnotationKind, Level, Origin, Renderer, Snippet};
+use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use casefilter::{Error, Errors};
 
 use crate::escape::{self, escape};
@@ -15,14 +15,21 @@ use crate::table;
 pub(crate) struct Source {
     name: Arc<str>,
     text: Arc<str>,
+    /// It is the value of the argument that is its name.
+    is_argument: bool,
 }
 
 impl Source {
-    /// Bytes that are not UTF-8 are replaced; what stands before the first of them keeps its place.
-    pub(crate) fn new(name: String, bytes: Vec<u8>) -> Self {
+    /// The bytes of a file. Those that are not UTF-8 are replaced; what stands before keeps its place.
+    pub(crate) fn file(name: &str, bytes: Vec<u8>) -> Self {
         let text = String::from_utf8(bytes)
             .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
-        Self { name: name.into(), text: text.into() }
+        Self { name: name.into(), text: text.into(), is_argument: false }
+    }
+
+    /// The value of an argument.
+    pub(crate) fn argument(name: &str, value: &str) -> Self {
+        Self { name: name.into(), text: value.into(), is_argument: true }
     }
 }
 
@@ -53,21 +60,26 @@ impl Fault {
 }
 
 fn render(error: &Error, source: &Source, renderer: &Renderer) -> String {
-    let title = Level::ERROR.primary_title(format!("found {}", escape(&error.found))).id(error.kind.code());
     let excerpt = Excerpt::around(&source.text, error.offset, usize::from(table::width()).saturating_sub(12));
-    let origin =
-        Origin::path(escape(&source.name).into_owned()).line(excerpt.line).char_column(excerpt.column);
-    let snippet = Snippet::source(excerpt.text).line_start(excerpt.line).fold(false).annotation(
-        AnnotationKind::Primary.span(excerpt.place).label(format!("expected {}", escape(&error.expected))),
-    );
-    let mut group = title.element(origin).element(snippet);
-    if !error.path.is_empty() {
-        group = group.element(Level::NOTE.message(format!("at {}", escape(&error.path))));
+    let mut origin = Origin::path(escape(&source.name).into_owned());
+    if !source.is_argument {
+        origin = origin.line(excerpt.line).char_column(excerpt.column);
+    }
+    let place = AnnotationKind::Primary.span(excerpt.place);
+    let snippet = Snippet::source(excerpt.text)
+        .line_start(excerpt.line)
+        .fold(false)
+        .annotation(place.label(format!("expected {}", escape(&error.expected))));
+    let mut shown = Group::with_level(Level::ERROR).element(snippet);
+    if !error.path.is_empty() && !source.is_argument {
+        shown = shown.element(Level::NOTE.message(format!("at {}", escape(&error.path))));
     }
     if let Some(suggestion) = &error.suggestion {
-        group = group.element(Level::HELP.message(format!("did you mean {}?", escape(suggestion))));
+        shown = shown.element(Level::HELP.message(format!("did you mean {}?", escape(suggestion))));
     }
-    renderer.render(&[group])
+    let title = Level::ERROR.primary_title(format!("found {}", escape(&error.found))).id(error.kind.code());
+    // Rendered together, the snippet would be taken for that of another file than the origin.
+    format!("{}\n{}", renderer.render(&[title.element(origin)]), renderer.render(&[shown]))
 }
 
 /// A part of one line of a text, fit for a terminal.

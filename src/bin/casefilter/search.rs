@@ -243,7 +243,7 @@ impl<'a> Shown<'a> {
             id.to_owned(),
             parsed(review.status),
             parsed(self.priority),
-            parsed(self.created_at),
+            parsed::<String>(self.created_at).trim_end_matches("+0000").to_owned(),
             parsed(applicant.full_name),
             amount
                 .filter(|text| text.starts_with(|c: char| c == '-' || c.is_ascii_digit()))

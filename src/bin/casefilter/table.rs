@@ -3,13 +3,20 @@
 use std::io;
 use std::time::Duration;
 
-use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
-use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, Row, Table, Width};
+use comfy_table::{
+    Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Row, Table, TableStyle, Width,
+};
 
 use crate::escape::escape;
 
 /// The width where there is no terminal to ask.
 const WIDTH: u16 = 120;
+
+/// A line under the headings, and space between the columns.
+const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
+
+/// How far columns stand apart: one space of padding, and one where other styles draw a line.
+const GAP: u16 = 2;
 
 /// A column: its heading, how it is aligned, and whether it gives way on a narrow terminal.
 #[derive(Clone, Copy)]
@@ -38,17 +45,18 @@ impl Column {
 
 /// Lays out rows under headings, a line each, to the width of the terminal.
 ///
-/// Whole columns at the end are left out when the terminal cannot hold them.
+/// Columns at the end are left out when the terminal cannot hold them; a last line says which.
 pub(crate) fn render(columns: &[Column], rows: &[Vec<String>]) -> String {
     render_lines(columns, rows, 1)
 }
 
 /// As [`render`], with at most so many lines for a row.
 pub(crate) fn render_lines(columns: &[Column], rows: &[Vec<String>], lines: usize) -> String {
-    let columns = fitting(columns, rows, width());
+    let all = columns;
+    let columns = fitting(all, rows, width());
     let mut table = Table::new();
     table
-        .load_style(UTF8_HORIZONTAL_ONLY)
+        .load_style(STYLE)
         .set_content_arrangement(ContentArrangement::Dynamic)
         .set_truncation_indicator("…")
         .set_width(width())
@@ -59,6 +67,7 @@ pub(crate) fn render_lines(columns: &[Column], rows: &[Vec<String>], lines: usiz
         table.add_row(cells);
     }
     for (column, cells) in columns.iter().zip(table.column_iter_mut()) {
+        cells.set_padding((0, GAP.saturating_sub(1)));
         if column.right {
             cells.set_cell_alignment(CellAlignment::Right);
         }
@@ -68,7 +77,12 @@ pub(crate) fn render_lines(columns: &[Column], rows: &[Vec<String>], lines: usiz
             ColumnConstraint::ContentWidth
         });
     }
-    table.trim_fmt()
+    let mut text = table.trim_fmt();
+    let left_out: Vec<&str> = all.iter().skip(columns.len()).map(|column| column.heading).collect();
+    if !left_out.is_empty() {
+        text.push_str(&format!("\n(a wider terminal shows {} too)", left_out.join(", ")));
+    }
+    text
 }
 
 /// The narrowest that a column which yields becomes.
@@ -82,8 +96,7 @@ fn fitting<'c>(columns: &'c [Column], rows: &[Vec<String>], width: u16) -> &'c [
         let content = rows.iter().filter_map(|row| row.get(place)).map(|text| escape(text).chars().count());
         let widest = content.chain([column.heading.len()]).max().unwrap_or_default();
         let least = if column.yields { widest.min(usize::from(LEAST)) } else { widest };
-        // Two spaces of padding.
-        match room.checked_sub(least.saturating_add(2)) {
+        match room.checked_sub(least.saturating_add(usize::from(GAP))) {
             Some(rest) => room = rest,
             None => break,
         }
