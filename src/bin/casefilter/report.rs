@@ -4,7 +4,7 @@ use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
-use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use casefilter::{Error, Errors};
 
 use crate::escape::{self, escape};
@@ -61,10 +61,11 @@ impl Fault {
 
 fn render(error: &Error, source: &Source, renderer: &Renderer) -> String {
     let excerpt = Excerpt::around(&source.text, error.offset, usize::from(table::width()).saturating_sub(12));
-    let mut origin = Origin::path(escape(&source.name).into_owned());
-    if !source.is_argument {
-        origin = origin.line(excerpt.line).char_column(excerpt.column);
-    }
+    let digits = excerpt.line.to_string().len();
+    let origin = match source.is_argument {
+        true => escape(&source.name).into_owned(),
+        false => format!("{}:{}:{}", escape(&source.name), excerpt.line, excerpt.column),
+    };
     let place = AnnotationKind::Primary.span(excerpt.place);
     let snippet = Snippet::source(excerpt.text)
         .line_start(excerpt.line)
@@ -78,8 +79,9 @@ fn render(error: &Error, source: &Source, renderer: &Renderer) -> String {
         shown = shown.element(Level::HELP.message(format!("did you mean {}?", escape(suggestion))));
     }
     let title = Level::ERROR.primary_title(format!("found {}", escape(&error.found))).id(error.kind.code());
-    // Rendered together, the snippet would be taken for that of another file than the origin.
-    format!("{}\n{}", renderer.render(&[title.element(origin)]), renderer.render(&[shown]))
+    // The excerpt may be clipped, and the renderer would tell its column instead of that in the source.
+    let title = renderer.render(&[Group::with_title(title)]);
+    format!("{title}\n{:digits$}--> {origin}\n{}", "", renderer.render(&[shown]))
 }
 
 /// A part of one line of a text, fit for a terminal.
