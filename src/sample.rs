@@ -566,7 +566,7 @@ impl Json<'_> {
     fn cents(&mut self, cents: u64) {
         self.decimal(cents / 100);
         self.raw(".");
-        if cents % 10 == 0 { self.decimal(cents % 100 / 10) } else { self.padded(cents % 100, 2) }
+        if cents.is_multiple_of(10) { self.decimal(cents % 100 / 10) } else { self.padded(cents % 100, 2) }
     }
 
     /// Seconds since 1970 as `"yyyy-MM-dd HH:mm:ss+0000"`.

@@ -192,7 +192,7 @@ fn every_form_of_cases_gives_the_same_answer() {
         vec![files.write("answer.JSON.ZST", zst(answer.as_bytes()))],
         vec![files.write(
             "members.ndjson.gz",
-            [gzip(parts[0].as_bytes()), gzip(THREE[parts[0].len()..].as_bytes())].concat(),
+            [gzip(parts[0].as_bytes()), gzip(&THREE.as_bytes()[parts[0].len()..])].concat(),
         )],
         vec![
             files.write("1.ndjson", parts[0]),

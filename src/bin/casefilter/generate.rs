@@ -45,7 +45,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let cases = sample::Cases::new(args.cases, args.seed);
     match args.output.as_deref().filter(|path| !is_stdin(path)) {
         None => {
-            write(cases, args.cases, &mut io::stdout().lock()).map_err(|error| Failure::stdout(&error))?
+            write(cases, args.cases, &mut io::stdout().lock()).map_err(|error| Failure::stdout(&error))?;
         }
         Some(path) => to_file(path, cases, args.cases)?,
     }

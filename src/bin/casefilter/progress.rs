@@ -1,10 +1,11 @@
 //! How far a long piece of work has come, for people who watch a terminal.
 
 use std::cell::Cell;
+use std::fmt;
 use std::io::{self, IsTerminal, Read};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 /// Work that is done sooner shows nothing.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -29,13 +30,18 @@ impl Progress {
 
     /// Progress through cases.
     pub(crate) fn of_cases(total: u64) -> Self {
-        Self::new(Some(total), "{msg} {wide_bar} {human_pos} of {human_len} cases, {per_sec}, {eta} left")
+        Self::new(
+            Some(total),
+            "{msg} {wide_bar} {human_pos} of {human_len} cases, {rate} a second, {eta} left",
+        )
     }
 
     fn new(total: Option<u64>, template: &str) -> Self {
         let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::hidden());
         if let Ok(style) = ProgressStyle::with_template(template) {
-            bar.set_style(style);
+            bar.set_style(style.with_key("rate", |state: &ProgressState, out: &mut dyn fmt::Write| {
+                let _ = write!(out, "{}", HumanCount(state.per_sec() as u64));
+            }));
         }
         let wanted = io::stderr().is_terminal();
         Self { bar, since: Instant::now(), shown: false.into(), wanted }
