@@ -10,6 +10,7 @@ use serde::Serialize;
 use crate::Status;
 use crate::args::is_stdin;
 use crate::cases::Cases;
+use crate::escape::escape;
 use crate::failure::Failure;
 use crate::output::{Format, Output};
 use crate::requests::{Line, Lines};
@@ -95,6 +96,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let format = Format::or_fitting(args.format);
     let mut out = Output::new();
     let mut rows = Vec::new();
+    let mut faults = String::new();
     let mut request = 0_u64;
     while let Some(line) = lines.next()? {
         request = request.saturating_add(1);
@@ -105,7 +107,10 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
             }
             (Ok(measured), Format::Table) => rows.push(measured.timed(request).row()),
             (Err(errors), Format::Json) => out.json(&Faulty { request, error: errors.to_string() })?,
-            (Err(errors), Format::Table) => rows.push(vec![request.to_string(), format!("error: {errors}")]),
+            (Err(errors), Format::Table) => {
+                rows.push(vec![request.to_string(), "error".to_owned()]);
+                faults.push_str(&format!("request {request}: {}\n", escape(&errors.to_string())));
+            }
         }
         // A request may take long, and whoever waits wants to see the ones before.
         out.flush()?;
@@ -121,6 +126,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         Format::Json => out.json(&summary)?,
         Format::Table => {
             out.line(&table::render(&Timed::COLUMNS, &rows))?;
+            out.write(faults.as_bytes())?;
             out.line(&summary.text())?;
         }
     }
@@ -131,7 +137,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
 impl Timed {
     const COLUMNS: [Column; 6] = [
         Column::number("request"),
-        Column::text("matched"),
+        Column::number("matched"),
         Column::number("median"),
         Column::number("fastest"),
         Column::number("p99"),

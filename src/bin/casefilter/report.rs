@@ -44,7 +44,8 @@ impl Fault {
     /// The errors as text, in colour when standard error is a terminal that wants it.
     pub(crate) fn render(&self) -> String {
         let colours = anstream::AutoStream::choice(&io::stderr()) != anstream::ColorChoice::Never;
-        self.render_with(if colours { Renderer::styled() } else { Renderer::plain() })
+        let renderer = if colours { Renderer::styled() } else { Renderer::plain() };
+        self.render_with(renderer.term_width(usize::from(table::width()).saturating_add(MARGIN)))
     }
 
     fn render_with(&self, renderer: Renderer) -> String {
@@ -60,18 +61,22 @@ impl Fault {
 }
 
 fn render(error: &Error, source: &Source, renderer: &Renderer) -> String {
-    let excerpt = Excerpt::around(&source.text, error.offset, usize::from(table::width()).saturating_sub(12));
+    let width = usize::from(table::width()).saturating_sub(MARGIN);
+    let excerpt = Excerpt::around(&source.text, error.offset, width);
     let digits = excerpt.line.to_string().len();
     let origin = match source.is_argument {
         true => escape(&source.name).into_owned(),
         false => format!("{}:{}:{}", escape(&source.name), excerpt.line, excerpt.column),
     };
-    let place = AnnotationKind::Primary.span(excerpt.place);
-    let snippet = Snippet::source(excerpt.text)
-        .line_start(excerpt.line)
-        .fold(false)
-        .annotation(place.label(format!("expected {}", escape(&error.expected))));
+    let expected = format!("expected {}", escape(&error.expected));
+    let before = excerpt.text.get(..excerpt.place.end).unwrap_or_default().chars().count();
+    let fits = before.saturating_add(expected.chars().count()) <= width;
+    let place = AnnotationKind::Primary.span(excerpt.place).label(fits.then_some(expected.clone()));
+    let snippet = Snippet::source(excerpt.text).line_start(excerpt.line).fold(false).annotation(place);
     let mut shown = Group::with_level(Level::ERROR).element(snippet);
+    if !fits {
+        shown = shown.element(Level::NOTE.message(expected));
+    }
     if !error.path.is_empty() && !source.is_argument {
         shown = shown.element(Level::NOTE.message(format!("at {}", escape(&error.path))));
     }
@@ -83,6 +88,9 @@ fn render(error: &Error, source: &Source, renderer: &Renderer) -> String {
     let title = renderer.render(&[Group::with_title(title)]);
     format!("{title}\n{:digits$}--> {origin}\n{}", "", renderer.render(&[shown]))
 }
+
+/// What stands in front of an excerpt: the number of its line, and a rule.
+const MARGIN: usize = 10;
 
 /// A part of one line of a text, fit for a terminal.
 #[derive(Debug, PartialEq, Eq)]
@@ -111,14 +119,18 @@ impl Excerpt {
         let column = before.chars().count().saturating_add(1);
         let (token, rest) = after.split_at(token_length(after));
 
-        let room = width.max(40) / 2;
+        let width = width.max(40);
+        let behind = after.char_indices().take(width).count();
+        let room = width.saturating_sub(behind).max(width / 2);
         let mut excerpt = String::new();
-        let cut = before.char_indices().rev().nth(room).map(|(at, _)| at);
+        let in_front = room.saturating_sub(1);
+        let cut = before.char_indices().rev().nth(in_front).filter(|(at, _)| *at > 0).map(|(at, _)| at);
         if cut.is_some() {
             excerpt.push('…');
         }
         push_all(before.get(cut.unwrap_or_default()..).unwrap_or_default(), &mut excerpt);
         let start = excerpt.len();
+        let room = width.saturating_sub(excerpt.chars().count());
         push_clipped(token, room, &mut excerpt);
         let end = excerpt.len();
         push_clipped(rest, room.saturating_sub(token.chars().count()), &mut excerpt);
