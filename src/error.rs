@@ -285,10 +285,7 @@ fn is_unprintable(c: char) -> bool {
 }
 
 /// The candidate nearest to `word`: equal but for case, the same last path segment, or few edits away.
-pub(crate) fn nearest<'a>(
-    word: &str,
-    candidates: impl Iterator<Item = &'a str> + Clone,
-) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
     // A longer word is nobody's typing error, and the edit distance is quadratic.
     const LONGEST: usize = 64;
     if word.is_empty() || word.len() > LONGEST {

@@ -47,6 +47,11 @@ impl<'a> Reader<'a> {
         Self { text, at: 0 }
     }
 
+    /// Reads on from an offset.
+    pub(crate) fn starting_at(text: &'a str, offset: usize) -> Self {
+        Self { text, at: offset }
+    }
+
     /// Where the next byte is read, in bytes from the start of the text.
     pub(crate) fn offset(&self) -> usize {
         self.at
@@ -420,7 +425,9 @@ enum Segment<'a> {
     Key(Cow<'a, str>),
     Index(usize),
     /// An object or array whose first member was not reached yet.
-    Fresh { object: bool },
+    Fresh {
+        object: bool,
+    },
 }
 
 struct PathWalk<'a> {
@@ -545,10 +552,50 @@ mod tests {
     #[test]
     fn accepts_what_serde_json_accepts() {
         for text in [
-            "null", "true", "[]", "{}", " [ 1 , 2 ] ", "{\"a\":[{\"b\":null}],\"c\":\"\\u00e9\\n\"}", "-0.5e+7", "0",
-            "\"\\ud83d\\ude00\"", "", "{", "[", "[1,]", "{\"a\":1,}", "{\"a\"}", "{a:1}", "01", "1.", ".5", "+1", "-",
-            "nul", "tru", "[1 2]", "\"\u{1}\"", "\"\\x\"", "\"\\u12\"", "\"", "1 2", "{\"a\":1 \"b\":2}", "[,1]", "{,}",
-            "NaN", "'a'", "\u{feff}[]", "\u{a0}1", "[[[]]]", "]", "}", "1e", "--1", "[1}", "{\"a\":1]", "\"\\/\"",
+            "null",
+            "true",
+            "[]",
+            "{}",
+            " [ 1 , 2 ] ",
+            "{\"a\":[{\"b\":null}],\"c\":\"\\u00e9\\n\"}",
+            "-0.5e+7",
+            "0",
+            "\"\\ud83d\\ude00\"",
+            "",
+            "{",
+            "[",
+            "[1,]",
+            "{\"a\":1,}",
+            "{\"a\"}",
+            "{a:1}",
+            "01",
+            "1.",
+            ".5",
+            "+1",
+            "-",
+            "nul",
+            "tru",
+            "[1 2]",
+            "\"\u{1}\"",
+            "\"\\x\"",
+            "\"\\u12\"",
+            "\"",
+            "1 2",
+            "{\"a\":1 \"b\":2}",
+            "[,1]",
+            "{,}",
+            "NaN",
+            "'a'",
+            "\u{feff}[]",
+            "\u{a0}1",
+            "[[[]]]",
+            "]",
+            "}",
+            "1e",
+            "--1",
+            "[1}",
+            "{\"a\":1]",
+            "\"\\/\"",
         ] {
             // `from_str::<IgnoredAny>` lets lone surrogates pass; none are among these.
             let theirs = serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
@@ -558,7 +605,14 @@ mod tests {
 
     #[test]
     fn lone_surrogates_are_refused() {
-        for text in [r#""\ud800""#, r#""\udc00""#, r#""\ud800x""#, r#""\ud800\u0041""#, r#""\ud800\ud800""#, r#""\udc00\ud800""#] {
+        for text in [
+            r#""\ud800""#,
+            r#""\udc00""#,
+            r#""\ud800x""#,
+            r#""\ud800\u0041""#,
+            r#""\ud800\ud800""#,
+            r#""\udc00\ud800""#,
+        ] {
             assert!(!skips(text), "{text}");
         }
         assert_eq!(Reader::new(r#""\ud83d\ude00""#).string().unwrap(), "😀");
@@ -576,13 +630,30 @@ mod tests {
     fn paths_name_keys_indexes_and_open_places() {
         let text = r#"{"criteria":[{"op":"$or","children":[{"a":1},{"op":2}]}],"x":[true]}"#;
         let at = |needle: &str| text.find(needle).unwrap();
-        let offsets = [0, at("\"criteria\""), at("{\"op\":\"$or\""), at("\"$or\""), at("1}"), at("\"op\":2"), at("2}"), at("true"), text.len()];
+        let offsets = [
+            0,
+            at("\"criteria\""),
+            at("{\"op\":\"$or\""),
+            at("\"$or\""),
+            at("1}"),
+            at("\"op\":2"),
+            at("2}"),
+            at("true"),
+            text.len(),
+        ];
         let paths = paths_at(text, &offsets);
         assert_eq!(
             paths,
             [
-                "", "criteria", "criteria[0]", "criteria[0].op", "criteria[0].children[0].a",
-                "criteria[0].children[1].op", "criteria[0].children[1].op", "x[0]", ""
+                "",
+                "criteria",
+                "criteria[0]",
+                "criteria[0].op",
+                "criteria[0].children[0].a",
+                "criteria[0].children[1].op",
+                "criteria[0].children[1].op",
+                "x[0]",
+                ""
             ]
         );
     }
@@ -599,7 +670,10 @@ mod tests {
         ] {
             let found = paths_at(text, &[offset]);
             assert_eq!(found.len(), 1, "{text}");
-            assert!(found[0] == path || path.starts_with(found[0].as_str()) || found[0].starts_with(path), "{text}: {found:?}");
+            assert!(
+                found[0] == path || path.starts_with(found[0].as_str()) || found[0].starts_with(path),
+                "{text}: {found:?}"
+            );
         }
     }
 }

@@ -14,7 +14,9 @@ pub(crate) fn suggest_operator(written: &str) -> Option<String> {
         "gte" | "ge" | "=>" | ">=" | "≥" | "from" => ">=",
         "lt" | "<" | "before" => "<",
         "lte" | "le" | "=<" | "<=" | "≤" | "to" => "<=",
-        "in" | "contains" | "contain" | "any" | "anyof" | "any_of" | "includes" | "has" | "contians" => "$contains",
+        "in" | "contains" | "contain" | "any" | "anyof" | "any_of" | "includes" | "has" | "contians" => {
+            "$contains"
+        }
         "all" | "containsall" | "allof" | "all_of" | "hasall" => "$all",
         "and" | "&&" | "&" => "$and",
         "or" | "||" | "|" => "$or",

@@ -350,7 +350,8 @@ impl<'a> Parser<'a, '_> {
             };
             match self.text(&expected)? {
                 Some(text) => {
-                    if self.over(ErrorKind::TooManyValues, self.values, self.limits.values, offset, "values") {
+                    if self.over(ErrorKind::TooManyValues, self.values, self.limits.values, offset, "values")
+                    {
                         sound = false;
                     } else {
                         self.body.texts.push(text);
@@ -368,7 +369,8 @@ impl<'a> Parser<'a, '_> {
     /// Makes a criterion of the keys that were read, or reports what is wrong with them.
     fn finish(&mut self, open: OpenCriterion<'a>) {
         let count = self.body.nodes.len().saturating_add(1);
-        let over = self.over(ErrorKind::TooManyCriteria, count, self.limits.criteria, open.offset, "criteria");
+        let over =
+            self.over(ErrorKind::TooManyCriteria, count, self.limits.criteria, open.offset, "criteria");
         let criterion = if over { None } else { self.criterion(open) };
         let node = self.body.push(criterion.unwrap_or(Criterion::Broken));
         self.siblings.push(node);
@@ -400,10 +402,16 @@ impl<'a> Parser<'a, '_> {
         let mut sound = !open.broken;
         match &open.op {
             Slot::Given(op) if connective.is_none() => {
-                let suggestion = suggest_operator(&op.text).filter(|meant| matches!(meant.as_str(), "`$and`" | "`$or`"));
+                let suggestion =
+                    suggest_operator(&op.text).filter(|meant| matches!(meant.as_str(), "`$and`" | "`$or`"));
                 self.report(
-                    Error::new(ErrorKind::UnknownOperator, op.offset, quote(&op.text), "`$and` or `$or` beside `children`")
-                        .suggest(suggestion),
+                    Error::new(
+                        ErrorKind::UnknownOperator,
+                        op.offset,
+                        quote(&op.text),
+                        "`$and` or `$or` beside `children`",
+                    )
+                    .suggest(suggestion),
                 );
                 sound = false;
             }
@@ -459,8 +467,13 @@ impl<'a> Parser<'a, '_> {
                 None => {
                     let names = Operator::ALL.map(|operator| quote(operator.name())).join(", ");
                     self.report(
-                        Error::new(ErrorKind::UnknownOperator, op.offset, quote(&op.text), format!("one of {names}"))
-                            .suggest(suggest_operator(&op.text)),
+                        Error::new(
+                            ErrorKind::UnknownOperator,
+                            op.offset,
+                            quote(&op.text),
+                            format!("one of {names}"),
+                        )
+                        .suggest(suggest_operator(&op.text)),
                     );
                     None
                 }
@@ -469,7 +482,12 @@ impl<'a> Parser<'a, '_> {
         };
         if let Slot::Given(values) = &open.values {
             if values.is_empty() {
-                self.report(Error::new(ErrorKind::EmptyList, open.values_offset, "an empty array", "at least one value"));
+                self.report(Error::new(
+                    ErrorKind::EmptyList,
+                    open.values_offset,
+                    "an empty array",
+                    "at least one value",
+                ));
                 return None;
             }
             if let Some((operator, _)) = operator

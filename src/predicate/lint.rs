@@ -70,7 +70,10 @@ pub(crate) fn lint(written: &Tree<Comparison>, normal: &Tree<Leaf>, catalog: &Ca
                 {
                     let name = quote(catalog.field(comparison.field).name());
                     let message = format!("never true: {name} cannot have such a value");
-                    found.push((id, Warning { kind: WarningKind::AlwaysFalse, path: places.path(id), message }));
+                    found.push((
+                        id,
+                        Warning { kind: WarningKind::AlwaysFalse, path: places.path(id), message },
+                    ));
                 }
             }
             Node::Branch(connective, children) if places.is_criterion(id) => {
@@ -84,8 +87,12 @@ pub(crate) fn lint(written: &Tree<Comparison>, normal: &Tree<Leaf>, catalog: &Ca
     }
     let whole = |kind, message: &str| Warning { kind, path: String::new(), message: message.to_owned() };
     match normal.get(normal.root()) {
-        Some(Node::Constant(true)) => found.push((0, whole(WarningKind::AlwaysTrue, "the filter selects every case"))),
-        Some(Node::Constant(false)) => found.push((0, whole(WarningKind::AlwaysFalse, "the filter selects no case"))),
+        Some(Node::Constant(true)) => {
+            found.push((0, whole(WarningKind::AlwaysTrue, "the filter selects every case")))
+        }
+        Some(Node::Constant(false)) => {
+            found.push((0, whole(WarningKind::AlwaysFalse, "the filter selects no case")))
+        }
         _ => {}
     }
     found.sort_by(|a, b| (a.1.path.is_empty(), a.0).cmp(&(b.1.path.is_empty(), b.0)));
@@ -101,7 +108,8 @@ fn unknown_values(comparison: &Comparison, catalog: &Catalog, warn: &mut impl Fn
         let Value::String(text) = value else { continue };
         if field.known_rank(text).is_none() {
             let known = field.known_values().map(quote).collect::<Vec<_>>().join(", ");
-            let mut message = format!("{} is not among the known values of {}: {known}", quote(text), quote(field.name()));
+            let mut message =
+                format!("{} is not among the known values of {}: {known}", quote(text), quote(field.name()));
             if let Some(near) = nearest(text, field.known_values()) {
                 message.push_str("; did you mean ");
                 message.push_str(&quote(near));
@@ -137,7 +145,9 @@ fn branch(
         let name = quote(field.name());
         if let Some(kind) = decided(connective, field.is_many(), group) {
             let message = match kind {
-                WarningKind::AlwaysFalse => format!("never true: its criteria on {name} contradict each other"),
+                WarningKind::AlwaysFalse => {
+                    format!("never true: its criteria on {name} contradict each other")
+                }
                 _ => format!("always true: its criteria on {name} cover every case"),
             };
             warn(None, kind, message);
@@ -200,7 +210,14 @@ impl Places {
             }
         }
         let is_ids = |id: &NodeId| {
-            matches!(tree.get(*id), Some(Node::Leaf(Comparison { operator: Operator::Contains, field: crate::catalog::FieldId::ID, .. })))
+            matches!(
+                tree.get(*id),
+                Some(Node::Leaf(Comparison {
+                    operator: Operator::Contains,
+                    field: crate::catalog::FieldId::ID,
+                    ..
+                }))
+            )
         };
         let root = tree.root();
         // `lower` makes three sorts of root: ids, criteria, and both joined by `$or`.

@@ -33,7 +33,8 @@ pub(crate) fn lower(body: &Body<'_>, catalog: &Catalog) -> (Tree<Comparison>, Ve
     }
     let mut roots = Children::new();
     if let Some(ids) = &body.ids {
-        let values = body.texts(ids).iter().map(|id| Value::String(Cow::Owned(id.text.to_string()))).collect();
+        let values =
+            body.texts(ids).iter().map(|id| Value::String(Cow::Owned(id.text.to_string()))).collect();
         roots.push(nodes.len());
         nodes.push(Node::Leaf(Comparison { field: FieldId::ID, operator: Operator::Contains, values }));
     }
@@ -98,7 +99,12 @@ fn comparison(
 
 fn value(field: &Field, text: &Text<'_>) -> Result<Value<'static>, Error> {
     let error = |kind, expected: &str| {
-        Error::new(kind, text.offset, quote(&text.text), format!("{expected}, since {} is a {} field", quote(field.name()), field.kind()))
+        Error::new(
+            kind,
+            text.offset,
+            quote(&text.text),
+            format!("{expected}, since {} is a {} field", quote(field.name()), field.kind()),
+        )
     };
     match field.kind() {
         FieldType::String => Ok(Value::String(Cow::Owned(text.text.to_string()))),

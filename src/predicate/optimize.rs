@@ -17,8 +17,8 @@ mod tests;
 
 use hashbrown::HashTable;
 
-pub(super) use self::merge::{decides, implies};
 use self::merge::{Merged, merge};
+pub(super) use self::merge::{decides, implies};
 use super::set::{Intervals, Set};
 use super::tree::{Children, Comparison, Leaf, Node, NodeId, Test, Tree};
 use crate::catalog::Catalog;
@@ -72,10 +72,12 @@ pub(super) fn test(comparison: &Comparison, many: bool) -> Result<Test, bool> {
         Operator::All => Err(false),
         Operator::Greater | Operator::GreaterOrEqual | Operator::Less | Operator::LessOrEqual => {
             let range = match comparison.values.first() {
-                Some(Value::Number(bound)) => interval(comparison.operator, *bound, Number::MIN, Number::MAX, |number, up| {
-                    if up { number.next_up() } else { number.next_down() }
-                })
-                .map(|range| Set::Numbers(Intervals::new(vec![range], true))),
+                Some(Value::Number(bound)) => {
+                    interval(comparison.operator, *bound, Number::MIN, Number::MAX, |number, up| {
+                        if up { number.next_up() } else { number.next_down() }
+                    })
+                    .map(|range| Set::Numbers(Intervals::new(vec![range], true)))
+                }
                 Some(Value::Timestamp(bound)) => {
                     interval(comparison.operator, *bound, Timestamp::MIN, Timestamp::MAX, |timestamp, up| {
                         if up { timestamp.next_up() } else { timestamp.next_down() }
@@ -128,7 +130,7 @@ impl<'c> Builder<'c> {
         let id = self.nodes.len();
         self.nodes.push(node);
         let (nodes, hasher) = (&self.nodes, &self.hasher);
-        self.numbers.insert_unique(hash, id, |id| hasher.hash_one(nodes.get(*id)));
+        self.numbers.insert_unique(hash, id, |id| nodes.get(*id).map_or(0, |node| hasher.hash_one(node)));
         id
     }
 
@@ -279,7 +281,8 @@ impl<'c> Builder<'c> {
         }
         for id in 0..=root {
             if let Some(Node::Branch(_, children)) = self.nodes.get(id) {
-                let tallest = children.iter().filter_map(|child| heights.get(*child)).max().copied().unwrap_or(0);
+                let tallest =
+                    children.iter().filter_map(|child| heights.get(*child)).max().copied().unwrap_or(0);
                 if let Some(height) = heights.get_mut(id) {
                     *height = tallest.saturating_add(1);
                 }
@@ -295,7 +298,9 @@ impl<'c> Builder<'c> {
             let (level, higher) = rest.split_at(rest.partition_point(|id| heights.get(*id) <= height));
             let mut level: Vec<(Node<Leaf>, NodeId)> = level
                 .iter()
-                .filter_map(|id| Some((std::mem::replace(self.nodes.get_mut(*id)?, Node::Constant(false)), *id)))
+                .filter_map(|id| {
+                    Some((std::mem::replace(self.nodes.get_mut(*id)?, Node::Constant(false)), *id))
+                })
                 .collect();
             for (node, _) in &mut level {
                 if let Node::Branch(_, children) = node {

@@ -125,9 +125,13 @@ impl Writer {
                 Set::Numbers(intervals) => {
                     self.ranges(field, intervals, catalog.field(field).is_many(), Value::Number, number_bound)
                 }
-                Set::Timestamps(intervals) => {
-                    self.ranges(field, intervals, catalog.field(field).is_many(), Value::Timestamp, timestamp_bound)
-                }
+                Set::Timestamps(intervals) => self.ranges(
+                    field,
+                    intervals,
+                    catalog.field(field).is_many(),
+                    Value::Timestamp,
+                    timestamp_bound,
+                ),
             },
             Test::None(set) => {
                 let children = set
@@ -232,7 +236,6 @@ fn timestamp_bound(bound: Timestamp, low: bool) -> (Operator, Timestamp) {
     }
 }
 
-
 /// What is left to write, last first.
 enum Step {
     Node(NodeId),
@@ -322,7 +325,11 @@ pub(crate) fn text(tree: &Tree<Leaf>, catalog: &Catalog) -> String {
     if let Some(ids) = &body.ids {
         if catalog.is_visible(FieldId::ID) {
             let operator = if ids.len() == 1 { Operator::Equal } else { Operator::Contains };
-            text_comparison(&Comparison { field: FieldId::ID, operator, values: ids.clone() }, catalog, &mut out);
+            text_comparison(
+                &Comparison { field: FieldId::ID, operator, values: ids.clone() },
+                catalog,
+                &mut out,
+            );
         } else {
             out.push_str("ids ");
             text_values(ids, &mut out);

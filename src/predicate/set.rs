@@ -90,7 +90,9 @@ impl<T: Discrete> Intervals<T> {
         let mut merged: Vec<(T, T)> = Vec::with_capacity(intervals.len());
         for (low, high) in intervals {
             match merged.last_mut() {
-                Some((_, end)) if low <= *end || (fuse && end.above() == Some(low)) => *end = (*end).max(high),
+                Some((_, end)) if low <= *end || (fuse && end.above() == Some(low)) => {
+                    *end = (*end).max(high)
+                }
                 _ => merged.push((low, high)),
             }
         }
