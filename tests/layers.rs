@@ -48,15 +48,22 @@ const ROOMS: &[Room] = &[
         &["error", "operator", "catalog", "value", "criteria", "predicate"],
         "the one door from the body as written to what it means",
     ),
+    room("column", &["catalog", "value"], "how values lie in memory, whatever they belong to"),
     room(
         "batch",
-        &["error", "limits", "catalog", "value"],
+        &["error", "catalog", "value", "column"],
         "rows at rest: they do not know who reads or writes them",
     ),
     room(
         "ingest",
         &["error", "limits", "catalog", "json", "value", "batch"],
         "documents become rows; no filter has a say in that",
+    ),
+    room("exec/kernels", &["column"], "loops over words: slices in, words out, whatever the predicate was"),
+    room(
+        "exec",
+        &["operator", "catalog", "value", "predicate", "column", "batch", "exec/kernels"],
+        "a predicate meets one batch: exec knows neither requests nor the engine around the batch",
     ),
     room(
         "filter",
@@ -68,6 +75,33 @@ const ROOMS: &[Room] = &[
         "request",
         &["error", "limits", "catalog", "filter", "order"],
         "a request is a filter, an order and a page, before an engine answers it",
+    ),
+    room(
+        "exec/reference",
+        &[
+            "error",
+            "limits",
+            "operator",
+            "catalog",
+            "value",
+            "predicate",
+            "batch",
+            "ingest",
+            "filter",
+            "order",
+            "request",
+        ],
+        "the oracle takes the way of rows and documents: it shares neither columns nor kernels with the engine",
+    ),
+    room(
+        "page",
+        &["catalog", "value", "column", "batch", "order"],
+        "which of the selected rows make the page",
+    ),
+    room(
+        "engine",
+        &["error", "limits", "catalog", "column", "batch", "ingest", "exec", "filter", "request", "page"],
+        "many batches, live: the top of the core",
     ),
 ];
 

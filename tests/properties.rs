@@ -33,7 +33,8 @@ proptest! {
 fn sized(rows: usize, requests: usize, seeds: std::ops::Range<u64>) {
     for seed in seeds {
         let mut choices = Choices::seeded(seed);
-        let world = World::new(&mut choices, Size { documents: rows, requests, repeats: false, faults: false });
+        let world =
+            World::new(&mut choices, Size { documents: rows, requests, repeats: false, faults: false });
         check(&world, &mut choices);
     }
 }

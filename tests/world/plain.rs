@@ -405,18 +405,20 @@ pub(crate) fn search(documents: &[Value], request: &Request) -> (Vec<usize>, usi
     let mut selected: Vec<usize> =
         (0..documents.len()).filter(|at| selects(request, &documents[*at])).collect();
     if let Some((field, descending)) = &request.order {
-        let key = |at: &usize| value_set(field, &documents[*at]).pop();
-        selected.sort_by(|a, b| {
-            let by_id = documents[*a]["id"].as_str().cmp(&documents[*b]["id"].as_str());
-            let by_key = match (key(a), key(b)) {
-                (Some(a), Some(b)) if *descending => rank(field, &b, &a),
-                (Some(a), Some(b)) => rank(field, &a, &b),
+        let id = |at: usize| documents[at]["id"].as_str();
+        let mut keyed: Vec<(Option<Scalar>, usize)> =
+            selected.iter().map(|at| (value_set(field, &documents[*at]).pop(), *at)).collect();
+        keyed.sort_by(|(a, a_at), (b, b_at)| {
+            let by_key = match (a, b) {
+                (Some(a), Some(b)) if *descending => rank(field, b, a),
+                (Some(a), Some(b)) => rank(field, a, b),
                 (Some(_), None) => Ordering::Less,
                 (None, Some(_)) => Ordering::Greater,
                 (None, None) => Ordering::Equal,
             };
-            by_key.then(by_id)
+            by_key.then_with(|| id(*a_at).cmp(&id(*b_at)))
         });
+        selected = keyed.into_iter().map(|(_, at)| at).collect();
     }
     let total = selected.len();
     (selected.into_iter().skip(request.offset).take(request.limit).collect(), total)
