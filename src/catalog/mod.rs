@@ -247,7 +247,10 @@ impl Catalog {
     /// The field of that name, or the error that a request gets for naming another.
     pub(crate) fn resolve(&self, name: &str, offset: usize) -> Result<FieldId, Error> {
         self.find(name).ok_or_else(|| {
-            let near: Vec<String> = nearest_two(name, self.names()).into_iter().map(quote).collect();
+            let mut near = nearest_two(name, self.names()).to_vec();
+            // A field and its alias are one suggestion.
+            near.dedup_by_key(|name| self.find(name));
+            let near: Vec<String> = near.into_iter().map(quote).collect();
             Error::new(ErrorKind::UnknownField, offset, quote(name), "a field of the catalogue")
                 .suggest((!near.is_empty()).then(|| near.join(" or ")))
         })
