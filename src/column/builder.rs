@@ -126,12 +126,13 @@ impl ColumnBuilder {
             }
             Values::Numbers(values) => {
                 let zone = zone(&values, has_value, |value| Number::new(*value));
-                let sorted = (!self.many).then(|| sorted(&values, has_value, |value| Number::new(*value)));
+                let sorted =
+                    if self.many { None } else { sorted(&values, has_value, |value| Number::new(*value)) };
                 Data::Numbers { values: values.into(), zone, sorted }
             }
             Values::Timestamps(values) => {
                 let zone = zone(&values, has_value, |millis| Some(Timestamp::from_millis(*millis)));
-                let sorted = (!self.many).then(|| sorted(&values, has_value, |millis| *millis));
+                let sorted = if self.many { None } else { sorted(&values, has_value, |millis| *millis) };
                 Data::Timestamps { values: values.into(), zone, sorted }
             }
             Values::Booleans(values) => Data::Booleans { values: pack(&values) },
@@ -169,15 +170,21 @@ pub(super) fn postings(rows: usize, layout: &Layout, dictionary: &Dictionary, co
     })
 }
 
-/// The rows that count, ascending by value, then by row.
-fn sorted<S, K: Ord>(values: &[S], counts: impl Fn(usize) -> bool, key: impl Fn(&S) -> K) -> Box<[u16]> {
+/// The rows that count, ascending by value, then by row; `None` when all count and are stored so.
+fn sorted<S, K: Ord>(
+    values: &[S],
+    counts: impl Fn(usize) -> bool,
+    key: impl Fn(&S) -> K,
+) -> Option<Box<[u16]>> {
     let mut rows: Vec<u16> =
         (0..=u16::MAX).take(values.len()).filter(|row| counts(usize::from(*row))).collect();
     let keyed = |row: &u16| values.get(usize::from(*row)).map(&key);
     if !rows.is_sorted_by_key(keyed) {
         rows.sort_by_key(keyed);
+    } else if rows.len() == values.len() {
+        return None;
     }
-    rows.into()
+    Some(rows.into())
 }
 
 fn pack(bits: &[bool]) -> Bitmap {
