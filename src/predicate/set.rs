@@ -108,7 +108,7 @@ impl<T: Discrete> Intervals<T> {
         for run in merged.chunk_by(|(_, high), (low, _)| high.above() == Some(*low)) {
             match run {
                 [(low, _), .., (_, high)] if run.iter().any(|(low, high)| low != high) => {
-                    fused.push((*low, *high))
+                    fused.push((*low, *high));
                 }
                 _ => fused.extend_from_slice(run),
             }
