@@ -231,7 +231,9 @@ fn body_text<'a>(body: &'a [u8], limits: &Limits) -> Result<&'a str, Errors> {
     let limit = limits.body_bytes;
     if body.len() > limit {
         let found = format!("a body of {} bytes", body.len());
-        return Err(Error::new(ErrorKind::BodyTooLarge, limit, found, format!("at most {limit} bytes")).into());
+        return Err(
+            Error::new(ErrorKind::BodyTooLarge, limit, found, format!("at most {limit} bytes")).into()
+        );
     }
     std::str::from_utf8(body).map_err(|fault| not_utf8(body, fault.valid_up_to()).into())
 }

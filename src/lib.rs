@@ -13,20 +13,28 @@
 
 mod batch;
 mod catalog;
+mod column;
 mod criteria;
+mod engine;
 mod error;
+mod exec;
 mod filter;
 mod ingest;
 mod json;
 mod limits;
 mod operator;
 mod order;
+mod page;
 mod predicate;
 mod request;
+#[cfg(feature = "sample")]
+pub mod sample;
 mod value;
 
 pub use catalog::{Catalog, CatalogError, Field, FieldId, FieldType};
+pub use engine::{Answer, Engine, EngineBuilder, FieldMemory, Import, Memory, Mode, Refusal, Report};
 pub use error::{Error, ErrorKind, Errors};
+pub use exec::reference;
 pub use filter::Filter;
 pub use limits::Limits;
 pub use order::Order;

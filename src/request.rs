@@ -91,7 +91,12 @@ impl Request {
     ///
     /// # Errors
     /// Everything wrong with body and parameters, the body's first, ten at most.
-    pub fn parse(catalog: &Catalog, limits: &Limits, body: &[u8], params: &Params<'_>) -> Result<Self, Errors> {
+    pub fn parse(
+        catalog: &Catalog,
+        limits: &Limits,
+        body: &[u8],
+        params: &Params<'_>,
+    ) -> Result<Self, Errors> {
         let filter = Filter::compile_with(catalog, limits, body);
         Self::with_params(catalog, limits, filter, params)
     }
@@ -114,7 +119,10 @@ impl Request {
             })
         };
         let offset = take(integer("offset", params.offset, 0));
-        let limit = take(integer("limit", params.limit, DEFAULT_PAGE.min(limits.page)).and_then(|limit| page(limit, limits)));
+        let limit = take(
+            integer("limit", params.limit, DEFAULT_PAGE.min(limits.page))
+                .and_then(|limit| page(limit, limits)),
+        );
         let order = Order::parse(catalog, params.order.unwrap_or_default()).unwrap_or_else(|error| {
             errors.push(error);
             None
@@ -123,7 +131,10 @@ impl Request {
             None | Some("false") => false,
             Some("true") => true,
             Some(other) => {
-                errors.push(Error::new(ErrorKind::BadFlag, 0, quote(other), "`true` or `false`").at("countTotalItems"));
+                errors.push(
+                    Error::new(ErrorKind::BadFlag, 0, quote(other), "`true` or `false`")
+                        .at("countTotalItems"),
+                );
                 false
             }
         };

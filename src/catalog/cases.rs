@@ -51,7 +51,8 @@ const TABLE: &[(&str, FieldType)] = &[
 ];
 
 const CREATED_BY_TYPES: [&str; 5] = ["byOfficer", "byRule", "byWorkflow", "byOngoingAmlHit", "byApi"];
-const STATUSES: [&str; 5] = ["open", "awaitingUser", "blocked", "resolvedFalsePositive", "resolvedPotentialThreat"];
+const STATUSES: [&str; 5] =
+    ["open", "awaitingUser", "blocked", "resolvedFalsePositive", "resolvedPotentialThreat"];
 const PRIORITIES: [&str; 3] = ["low", "medium", "high"];
 
 pub(super) fn fields() -> impl Iterator<Item = Field> {

@@ -81,7 +81,11 @@ impl fmt::Display for CatalogError {
                 write!(f, "{} is not a field; did you mean {}?", quote(name), quote(near))
             }
             Self::BadValues(name) => {
-                write!(f, "known and default values are for plain string fields, found them on {}", quote(name))
+                write!(
+                    f,
+                    "known and default values are for plain string fields, found them on {}",
+                    quote(name)
+                )
             }
             Self::BadIdentity => f.write_str("field `id` must be a plain string at path `id`"),
             Self::TooManyFields => f.write_str("more than 65,535 fields"),

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use crate::batch::Row;
+use crate::batch::{MAX_DOCUMENT_BYTES, Row};
 use crate::catalog::{Catalog, FieldId, FieldType, Shape};
 use crate::error::{Error, ErrorKind, quote};
 use crate::json::{JsonType, Reader, paths_at};
@@ -31,12 +31,21 @@ pub(crate) fn read_case<'a>(
     row: &mut Row<'a>,
 ) -> Result<(), Error> {
     row.clear();
-    if text.len() > limits.case_bytes {
+    let limit = case_limit(limits);
+    if text.len() > limit {
         let found = format!("a case of {} bytes", text.len());
-        let expected = format!("at most {} bytes", limits.case_bytes);
+        let expected = format!("at most {limit} bytes");
         return Err(Error::new(ErrorKind::CaseTooLarge, 0, found, expected));
     }
-    let mut walk = Walk { reader: Reader::new(text), catalog, limits, row, open: Vec::new(), keys: Vec::new(), refused: Vec::new() };
+    let mut walk = Walk {
+        reader: Reader::new(text),
+        catalog,
+        limits,
+        row,
+        open: Vec::new(),
+        keys: Vec::new(),
+        refused: Vec::new(),
+    };
     let place = |error: Error| {
         let path = paths_at(text, &[error.offset]).pop().unwrap_or_default();
         error.at(path)
@@ -59,13 +68,20 @@ pub(crate) fn read_case<'a>(
     Ok(())
 }
 
+/// The largest case: what the host allows, up to what offsets in a batch can hold.
+pub(super) fn case_limit(limits: &Limits) -> usize {
+    limits.case_bytes.min(MAX_DOCUMENT_BYTES)
+}
+
 /// A case must have a usable `id`; a wrong type was noted as a fault of the field.
 fn check_id(row: &Row<'_>) -> Result<(), Error> {
     let expected = format!("a string of 1 to {MAX_ID_BYTES} bytes");
     let bad = |offset, found: String| Err(Error::new(ErrorKind::BadId, offset, found, expected.clone()));
     match row.values(FieldId::ID).first() {
         Some(Value::String(id)) if id.is_empty() => bad(0, "an empty `id`".to_owned()),
-        Some(Value::String(id)) if id.len() > MAX_ID_BYTES => bad(0, format!("an `id` of {} bytes", id.len())),
+        Some(Value::String(id)) if id.len() > MAX_ID_BYTES => {
+            bad(0, format!("an `id` of {} bytes", id.len()))
+        }
         Some(_) => Ok(()),
         None => match row.faults().iter().find(|fault| fault.kind == ErrorKind::BadId) {
             Some(fault) => bad(fault.offset, fault.found.clone()),
@@ -104,7 +120,12 @@ impl<'a> Walk<'a, '_> {
     fn document(&mut self) -> Result<(), Error> {
         let kind = self.reader.peek()?;
         if kind != JsonType::Object {
-            return Err(Error::new(ErrorKind::WrongType, self.reader.offset(), kind.name(), "a case, which is an object"));
+            return Err(Error::new(
+                ErrorKind::WrongType,
+                self.reader.offset(),
+                kind.name(),
+                "a case, which is an object",
+            ));
         }
         self.enter(true, Some(crate::catalog::Paths::ROOT))?;
         while let Some(open) = self.open.last_mut() {
@@ -119,7 +140,8 @@ impl<'a> Walk<'a, '_> {
                     None => self.leave(),
                 }
             } else if self.reader.next_element(first)? {
-                let element = node.and_then(|node| self.catalog.paths().child(node, "")).map(|(_, child)| child);
+                let element =
+                    node.and_then(|node| self.catalog.paths().child(node, "")).map(|(_, child)| child);
                 self.value(element)?;
             } else {
                 self.leave();
@@ -132,10 +154,22 @@ impl<'a> Walk<'a, '_> {
         let limit = self.limits.case_depth;
         if self.open.len() >= limit {
             let found = format!("nesting deeper than {limit}");
-            return Err(Error::new(ErrorKind::TooDeep, self.reader.offset(), found, format!("at most {limit} levels")));
+            return Err(Error::new(
+                ErrorKind::TooDeep,
+                self.reader.offset(),
+                found,
+                format!("at most {limit} levels"),
+            ));
         }
         self.reader.open();
-        self.open.push(Open { is_object, first: true, node, seen: 0, keys_start: self.keys.len(), many_keys: None });
+        self.open.push(Open {
+            is_object,
+            first: true,
+            node,
+            seen: 0,
+            keys_start: self.keys.len(),
+            many_keys: None,
+        });
         Ok(())
     }
 
@@ -147,7 +181,9 @@ impl<'a> Walk<'a, '_> {
 
     /// Notes a key of the innermost object; gives the node it leads to.
     fn key(&mut self, key: Cow<'a, str>, at: usize, node: Option<usize>) -> Result<Option<usize>, Error> {
-        let repeated = |key: &str| Error::new(ErrorKind::DuplicateKey, at, format!("{} again", quote(key)), "each key at most once");
+        let repeated = |key: &str| {
+            Error::new(ErrorKind::DuplicateKey, at, format!("{} again", quote(key)), "each key at most once")
+        };
         let Some(open) = self.open.last_mut() else { return Ok(None) };
         let child = node.and_then(|node| self.catalog.paths().child(node, &key));
         if let Some((place, child)) = child
@@ -185,7 +221,9 @@ impl<'a> Walk<'a, '_> {
         let Some(node) = node else { return self.other(kind, None) };
         match (self.catalog.paths().shape(node), kind) {
             (_, JsonType::Null) => self.reader.null(),
-            (Shape::Object, JsonType::Object) | (Shape::Array, JsonType::Array) => self.other(kind, Some(node)),
+            (Shape::Object, JsonType::Object) | (Shape::Array, JsonType::Array) => {
+                self.other(kind, Some(node))
+            }
             (Shape::Leaf(field), JsonType::String | JsonType::Number | JsonType::Boolean) => {
                 self.leaf(field, kind, at)
             }
@@ -255,7 +293,9 @@ impl<'a> Walk<'a, '_> {
                         Some(timestamp) => Ok(timestamp),
                         None => Err("Unix milliseconds, an integer or a string of one"),
                     },
-                    (false, JsonType::String) => Timestamp::parse(&text).map_err(crate::value::TimestampFault::expected),
+                    (false, JsonType::String) => {
+                        Timestamp::parse(&text).map_err(crate::value::TimestampFault::expected)
+                    }
                     (false, _) => Err("a string `yyyy-MM-dd HH:mm:ss`, then nothing (UTC) or an offset"),
                 };
                 match expected {
@@ -283,7 +323,9 @@ fn expected_value(catalog: &Catalog, field: FieldId) -> String {
     let article = match catalog.field(field).kind() {
         FieldType::String => "a string",
         FieldType::Number => "a number",
-        FieldType::Timestamp if catalog.field(field).is_unix_millis() => "Unix milliseconds, an integer or a string of one",
+        FieldType::Timestamp if catalog.field(field).is_unix_millis() => {
+            "Unix milliseconds, an integer or a string of one"
+        }
         FieldType::Timestamp => "a string `yyyy-MM-dd HH:mm:ss`, then nothing (UTC) or an offset",
         FieldType::Boolean => "a boolean",
     };

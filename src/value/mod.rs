@@ -24,7 +24,9 @@ pub(crate) fn is_bare_char(c: char) -> bool {
 
 /// A word of the text syntax, in any case.
 pub(crate) fn is_reserved_word(word: &str) -> bool {
-    ["and", "or", "in", "all", "not", "true", "false", "ids"].iter().any(|reserved| reserved.eq_ignore_ascii_case(word))
+    ["and", "or", "in", "all", "not", "true", "false", "ids"]
+        .iter()
+        .any(|reserved| reserved.eq_ignore_ascii_case(word))
 }
 
 /// One value of a field.

@@ -1,0 +1,277 @@
+//! Bitmaps over the rows of a batch, and selections made of them.
+
+/// One bit a row. Invariant: bits behind the last row are zero.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Bitmap {
+    words: Box<[u64]>,
+    rows: usize,
+}
+
+/// Lanes of a word.
+pub(crate) const LANES: usize = 64;
+
+impl Bitmap {
+    /// No row's bit set.
+    pub(crate) fn zeros(rows: usize) -> Self {
+        Self { words: vec![0; rows.div_ceil(LANES)].into(), rows }
+    }
+
+    /// Every row's bit set.
+    pub(crate) fn ones(rows: usize) -> Self {
+        let mut bitmap = Self { words: vec![u64::MAX; rows.div_ceil(LANES)].into(), rows };
+        bitmap.clear_tail();
+        bitmap
+    }
+
+    /// The bits that a kernel writes into the words it is handed; those behind the last row are cleared.
+    pub(crate) fn filled_by(rows: usize, kernel: impl FnOnce(&mut [u64])) -> Self {
+        let mut bitmap = Self::zeros(rows);
+        kernel(&mut bitmap.words);
+        bitmap.clear_tail();
+        bitmap
+    }
+
+    fn clear_tail(&mut self) {
+        let used = self.rows % LANES;
+        if used > 0
+            && let Some(last) = self.words.last_mut()
+        {
+            *last &= (1_u64 << used).wrapping_sub(1);
+        }
+    }
+
+    pub(crate) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    pub(crate) fn words(&self) -> &[u64] {
+        &self.words
+    }
+
+    pub(crate) fn get(&self, row: usize) -> bool {
+        self.words.get(row / LANES).is_some_and(|word| word >> (row % LANES) & 1 == 1)
+    }
+
+    /// Sets a row's bit; rows behind the last are ignored.
+    pub(crate) fn set(&mut self, row: usize) {
+        if row < self.rows
+            && let Some(word) = self.words.get_mut(row / LANES)
+        {
+            *word |= 1 << (row % LANES);
+        }
+    }
+
+    pub(crate) fn clear(&mut self, row: usize) {
+        if let Some(word) = self.words.get_mut(row / LANES) {
+            *word &= !(1 << (row % LANES));
+        }
+    }
+
+    /// How many bits are set.
+    pub(crate) fn count(&self) -> usize {
+        self.words.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
+    pub(crate) fn and(&mut self, other: &Self) {
+        for (word, other) in self.words.iter_mut().zip(&other.words) {
+            *word &= other;
+        }
+    }
+
+    pub(crate) fn or(&mut self, other: &Self) {
+        for (word, other) in self.words.iter_mut().zip(&other.words) {
+            *word |= other;
+        }
+    }
+
+    pub(crate) fn invert(&mut self) {
+        for word in &mut self.words {
+            *word = !*word;
+        }
+        self.clear_tail();
+    }
+
+    /// The rows whose bit is set, ascending.
+    pub(crate) fn ones_iter(&self) -> impl Iterator<Item = usize> {
+        self.words.iter().enumerate().flat_map(|(at, word)| {
+            let mut rest = *word;
+            std::iter::from_fn(move || {
+                let bit = (rest != 0).then(|| rest.trailing_zeros() as usize)?;
+                rest &= rest.wrapping_sub(1);
+                Some(at.wrapping_mul(LANES).wrapping_add(bit))
+            })
+        })
+    }
+
+    pub(crate) fn size_bytes(&self) -> usize {
+        size_of_val::<[u64]>(&self.words)
+    }
+
+    /// Says which invariant does not hold.
+    pub(crate) fn validate(&self) -> Result<(), String> {
+        let mut cleared = self.clone();
+        cleared.clear_tail();
+        match self.words.len() == self.rows.div_ceil(LANES) && cleared == *self {
+            true => Ok(()),
+            false => Err(format!(
+                "a bitmap of {} rows with {} words or bits behind its end",
+                self.rows,
+                self.words.len()
+            )),
+        }
+    }
+}
+
+/// Some of the rows of a batch.
+///
+/// The extremes stand apart so that what they decide touches no word. A bitmap may still hold
+/// no bit or all of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Selection {
+    /// No row.
+    None,
+    /// Every row.
+    All,
+    /// The rows whose bit is set.
+    Bitmap(Bitmap),
+}
+
+impl Selection {
+    /// The rows of a bitmap, the extremes told apart.
+    pub(crate) fn from_bitmap(bitmap: Bitmap) -> Self {
+        match bitmap.count() {
+            0 => Self::None,
+            count if count == bitmap.rows() => Self::All,
+            _ => Self::Bitmap(bitmap),
+        }
+    }
+
+    pub(crate) fn of(all: bool) -> Self {
+        if all { Self::All } else { Self::None }
+    }
+
+    /// How many of `rows` rows are selected.
+    pub(crate) fn count(&self, rows: usize) -> usize {
+        match self {
+            Self::None => 0,
+            Self::All => rows,
+            Self::Bitmap(bitmap) => bitmap.count(),
+        }
+    }
+
+    pub(crate) fn contains(&self, row: usize) -> bool {
+        match self {
+            Self::None => false,
+            Self::All => true,
+            Self::Bitmap(bitmap) => bitmap.get(row),
+        }
+    }
+
+    pub(crate) fn and(self, other: &Self) -> Self {
+        match (self, other) {
+            (Self::None, _) | (_, Self::None) => Self::None,
+            (own, Self::All) => own,
+            (Self::All, other) => other.clone(),
+            (Self::Bitmap(mut own), Self::Bitmap(other)) => {
+                own.and(other);
+                Self::Bitmap(own)
+            }
+        }
+    }
+
+    pub(crate) fn or(self, other: &Self) -> Self {
+        match (self, other) {
+            (Self::All, _) | (_, Self::All) => Self::All,
+            (own, Self::None) => own,
+            (Self::None, other) => other.clone(),
+            (Self::Bitmap(mut own), Self::Bitmap(other)) => {
+                own.or(other);
+                Self::Bitmap(own)
+            }
+        }
+    }
+
+    pub(crate) fn invert(self) -> Self {
+        match self {
+            Self::None => Self::All,
+            Self::All => Self::None,
+            Self::Bitmap(mut bitmap) => {
+                bitmap.invert();
+                Self::Bitmap(bitmap)
+            }
+        }
+    }
+
+    /// The selected ones of `rows` rows, ascending.
+    pub(crate) fn iter(&self, rows: usize) -> impl Iterator<Item = usize> {
+        let all = matches!(self, Self::All).then_some(0..rows);
+        let bitmap = match self {
+            Self::Bitmap(bitmap) => Some(bitmap.ones_iter()),
+            _ => None,
+        };
+        all.into_iter().flatten().chain(bitmap.into_iter().flatten())
+    }
+
+    pub(crate) fn size_bytes(&self) -> usize {
+        match self {
+            Self::Bitmap(bitmap) => bitmap.size_bytes(),
+            _ => 0,
+        }
+    }
+
+    /// Says which invariant does not hold for a batch of `rows` rows.
+    pub(crate) fn validate(&self, rows: usize) -> Result<(), String> {
+        match self {
+            Self::Bitmap(bitmap) if bitmap.rows() != rows => {
+                Err(format!("a bitmap of {} rows in a batch of {rows}", bitmap.rows()))
+            }
+            Self::Bitmap(bitmap) => bitmap.validate(),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_behind_the_last_row_stay_zero() {
+        for rows in [0, 1, 63, 64, 65, 65_535, 65_536] {
+            let mut bitmap = Bitmap::ones(rows);
+            assert_eq!(bitmap.count(), rows);
+            assert_eq!(bitmap.ones_iter().count(), rows);
+            bitmap.invert();
+            assert_eq!(bitmap, Bitmap::zeros(rows));
+            bitmap.set(rows);
+            assert_eq!(bitmap.count(), 0);
+            let bitmap = Bitmap::filled_by(rows, |words| words.fill(u64::MAX));
+            assert_eq!(bitmap.validate(), Ok(()));
+            assert_eq!(
+                Selection::from_bitmap(bitmap),
+                if rows == 0 { Selection::None } else { Selection::All }
+            );
+        }
+    }
+
+    #[test]
+    fn selections_combine_as_sets() {
+        let rows = 70;
+        let mut third = Bitmap::zeros(rows);
+        (0..rows).step_by(3).for_each(|row| third.set(row));
+        let sets = [Selection::None, Selection::All, Selection::Bitmap(third)];
+        for a in &sets {
+            for b in &sets {
+                let (and, or) = (a.clone().and(b), a.clone().or(b));
+                for row in 0..rows {
+                    assert_eq!(and.contains(row), a.contains(row) && b.contains(row));
+                    assert_eq!(or.contains(row), a.contains(row) || b.contains(row));
+                }
+            }
+            let not = a.clone().invert();
+            assert_eq!(not.count(rows) + a.count(rows), rows);
+            assert!(a.iter(rows).all(|row| a.contains(row) && !not.contains(row)));
+            assert_eq!(a.iter(rows).count(), a.count(rows));
+        }
+    }
+}

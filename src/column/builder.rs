@@ -1,0 +1,159 @@
+//! Columns being filled, a row at a time.
+
+use super::dictionary::DictionaryBuilder;
+use super::{Bitmap, Column, Data, Layout, Selection};
+use crate::catalog::{Field, FieldType};
+use crate::value::{Number, Timestamp, Value};
+
+/// A column to which rows are added.
+pub(crate) struct ColumnBuilder {
+    kind: FieldType,
+    many: bool,
+    /// Of a single-valued field: the rows that have a value.
+    present: Vec<bool>,
+    /// Of a many-valued field: the offset behind the last value of each row.
+    ends: Vec<u32>,
+    values: Values,
+}
+
+enum Values {
+    Strings { dictionary: DictionaryBuilder, codes: Vec<u32> },
+    Numbers(Vec<f64>),
+    Timestamps(Vec<i64>),
+    Booleans(Vec<bool>),
+}
+
+impl Values {
+    fn new(kind: FieldType) -> Self {
+        match kind {
+            FieldType::String => {
+                Self::Strings { dictionary: DictionaryBuilder::default(), codes: Vec::new() }
+            }
+            FieldType::Number => Self::Numbers(Vec::new()),
+            FieldType::Timestamp => Self::Timestamps(Vec::new()),
+            FieldType::Boolean => Self::Booleans(Vec::new()),
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::Strings { codes, .. } => codes.len(),
+            Self::Numbers(values) => values.len(),
+            Self::Timestamps(values) => values.len(),
+            Self::Booleans(values) => values.len(),
+        }
+    }
+
+    /// Adds a value; one of another type, which a row of this catalogue never holds, adds nothing.
+    fn push(&mut self, value: &Value<'_>) {
+        match (self, value) {
+            (Self::Strings { dictionary, codes }, Value::String(text)) => codes.push(dictionary.code(text)),
+            (Self::Numbers(values), Value::Number(number)) => values.push(number.get()),
+            (Self::Timestamps(values), Value::Timestamp(timestamp)) => values.push(timestamp.as_millis()),
+            (Self::Booleans(values), Value::Boolean(boolean)) => values.push(*boolean),
+            _ => debug_assert!(false, "a value of its field's type"),
+        }
+    }
+
+    /// Fills the place of an absent value.
+    fn push_absent(&mut self) {
+        match self {
+            Self::Strings { codes, .. } => codes.push(0),
+            Self::Numbers(values) => values.push(0.0),
+            Self::Timestamps(values) => values.push(0),
+            Self::Booleans(values) => values.push(false),
+        }
+    }
+}
+
+impl ColumnBuilder {
+    pub(crate) fn new(field: &Field) -> Self {
+        Self {
+            kind: field.kind(),
+            many: field.is_many(),
+            present: Vec::new(),
+            ends: Vec::new(),
+            values: Values::new(field.kind()),
+        }
+    }
+
+    /// Adds a row with these values.
+    pub(crate) fn push(&mut self, values: &[Value<'_>]) {
+        if self.many {
+            for value in values {
+                self.values.push(value);
+            }
+            self.ends.push(u32::try_from(self.values.len()).unwrap_or(u32::MAX));
+        } else {
+            self.present.push(!values.is_empty());
+            match values.first() {
+                Some(value) => self.values.push(value),
+                None => self.values.push_absent(),
+            }
+        }
+    }
+
+    /// The string of a row that was added, of a single-valued string column.
+    pub(crate) fn string(&self, row: usize) -> Option<&str> {
+        match &self.values {
+            Values::Strings { dictionary, codes } => codes.get(row).map(|code| dictionary.get(*code)),
+            _ => None,
+        }
+    }
+
+    /// The column; the builder is as new afterwards.
+    pub(crate) fn seal(&mut self) -> Column {
+        let values = std::mem::replace(&mut self.values, Values::new(self.kind));
+        let present = std::mem::take(&mut self.present);
+        let ends = std::mem::take(&mut self.ends);
+        let rows = if self.many { ends.len() } else { present.len() };
+        let layout = if self.many {
+            Layout::Many(ends.into())
+        } else {
+            Layout::Single(Selection::from_bitmap(pack(&present)))
+        };
+        let values = match &layout {
+            Layout::Single(Selection::None) => Values::new(self.kind),
+            _ => values,
+        };
+        let has_value = |at: usize| self.many || present.get(at) == Some(&true);
+        let data = match values {
+            Values::Strings { dictionary, codes } => {
+                let (dictionary, codes) = dictionary.seal(&codes, has_value);
+                Data::Strings { dictionary, codes }
+            }
+            Values::Numbers(values) => {
+                let zone = zone(&values, has_value, |value| Number::new(*value));
+                Data::Numbers { values: values.into(), zone }
+            }
+            Values::Timestamps(values) => {
+                let zone = zone(&values, has_value, |millis| Some(Timestamp::from_millis(*millis)));
+                Data::Timestamps { values: values.into(), zone }
+            }
+            Values::Booleans(values) => Data::Booleans { values: pack(&values) },
+        };
+        Column { rows, layout, data }
+    }
+}
+
+fn pack(bits: &[bool]) -> Bitmap {
+    Bitmap::filled_by(bits.len(), |words| {
+        for (word, bits) in words.iter_mut().zip(bits.chunks(super::LANES)) {
+            *word = bits.iter().rev().fold(0, |word, bit| word << 1 | u64::from(*bit));
+        }
+    })
+}
+
+/// The least and greatest of the values that count.
+fn zone<S, T: Ord + Copy>(
+    values: &[S],
+    counts: impl Fn(usize) -> bool,
+    convert: impl Fn(&S) -> Option<T>,
+) -> Option<(T, T)> {
+    let counted =
+        values.iter().enumerate().filter(|(at, _)| counts(*at)).filter_map(|(_, value)| convert(value));
+    counted.fold(None, |zone, value| match zone {
+        None => Some((value, value)),
+        Some((low, high)) => Some((value.min(low), value.max(high))),
+    })
+}

@@ -1,0 +1,246 @@
+//! The distinct strings of a column, and codes that stand for them.
+
+use hashbrown::HashTable;
+
+/// The distinct strings of a column in one batch, ascending by code point; a code is a rank.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Dictionary {
+    text: Box<str>,
+    /// Where each string ends in `text`.
+    ends: Box<[u32]>,
+    /// How often each code occurs; kept for dictionaries of up to [`COUNTED`] strings.
+    counts: Box<[u32]>,
+}
+
+/// Up to this many strings, occurrences are kept by code: 4 bytes each, next to nothing in a batch.
+const COUNTED: usize = 4096;
+
+impl Dictionary {
+    pub(crate) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The string of a code; empty for a code that does not exist.
+    pub(crate) fn get(&self, code: usize) -> &str {
+        let start = code.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
+        let end = self.ends.get(code).copied().unwrap_or(start);
+        self.text.get(start as usize..end as usize).unwrap_or_default()
+    }
+
+    /// The first code in `from..` whose string is not less than `text`, and whether it is equal.
+    fn seek(&self, from: usize, text: &str) -> (usize, bool) {
+        let mut low = from;
+        let mut high = self.len();
+        while low < high {
+            let middle = low.midpoint(high);
+            match self.get(middle).cmp(text) {
+                std::cmp::Ordering::Less => low = middle.saturating_add(1),
+                std::cmp::Ordering::Equal => return (middle, true),
+                std::cmp::Ordering::Greater => high = middle,
+            }
+        }
+        (low, false)
+    }
+
+    /// The codes of those of the ascending `texts` that occur, ascending.
+    ///
+    /// Few texts are looked up one by one; many are walked beside the dictionary.
+    pub(crate) fn find_all(&self, texts: &[Box<str>]) -> Vec<u32> {
+        let mut found = Vec::new();
+        let walk = texts.len() >= self.len() / 8;
+        let mut code = 0;
+        for text in texts {
+            let equal = if walk {
+                while code < self.len() && self.get(code) < &**text {
+                    code = code.saturating_add(1);
+                }
+                code < self.len() && self.get(code) == &**text
+            } else {
+                let (at, equal) = self.seek(code, text);
+                code = at;
+                equal
+            };
+            if equal && let Ok(code) = u32::try_from(code) {
+                found.push(code);
+            }
+        }
+        found
+    }
+
+    /// How often the codes occur together, where that is known.
+    pub(crate) fn count(&self, codes: &[u32]) -> Option<usize> {
+        (!self.counts.is_empty()).then(|| {
+            codes.iter().filter_map(|code| self.counts.get(*code as usize)).map(|count| *count as usize).sum()
+        })
+    }
+
+    pub(crate) fn size_bytes(&self) -> usize {
+        self.text
+            .len()
+            .saturating_add(size_of_val::<[u32]>(&self.ends))
+            .saturating_add(size_of_val::<[u32]>(&self.counts))
+    }
+
+    pub(crate) fn validate(&self) -> Result<(), String> {
+        if self.ends.last().map_or(0, |end| *end as usize) != self.text.len() {
+            return Err("a dictionary whose text does not end with its last string".into());
+        }
+        if self.ends.iter().any(|end| !self.text.is_char_boundary(*end as usize)) || !self.ends.is_sorted() {
+            return Err("a dictionary with a string that ends nowhere".into());
+        }
+        for code in 1..self.len() {
+            if self.get(code.saturating_sub(1)) >= self.get(code) {
+                return Err(format!("a dictionary out of order at code {code}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Codes in the narrowest width that holds them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Codes {
+    U8(Box<[u8]>),
+    U16(Box<[u16]>),
+    U32(Box<[u32]>),
+}
+
+impl Codes {
+    /// Codes below `distinct`.
+    fn new(codes: impl ExactSizeIterator<Item = u32>, distinct: usize) -> Self {
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "the codes are below `distinct`, which the width holds"
+        )]
+        if distinct <= 1 << 8 {
+            Self::U8(codes.map(|code| code as u8).collect())
+        } else if distinct <= 1 << 16 {
+            Self::U16(codes.map(|code| code as u16).collect())
+        } else {
+            Self::U32(codes.collect())
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::U8(codes) => codes.len(),
+            Self::U16(codes) => codes.len(),
+            Self::U32(codes) => codes.len(),
+        }
+    }
+
+    pub(crate) fn get(&self, at: usize) -> usize {
+        match self {
+            Self::U8(codes) => codes.get(at).map_or(0, |code| usize::from(*code)),
+            Self::U16(codes) => codes.get(at).map_or(0, |code| usize::from(*code)),
+            Self::U32(codes) => codes.get(at).map_or(0, |code| *code as usize),
+        }
+    }
+
+    pub(crate) fn size_bytes(&self) -> usize {
+        match self {
+            Self::U8(codes) => codes.len(),
+            Self::U16(codes) => size_of_val::<[u16]>(codes),
+            Self::U32(codes) => size_of_val::<[u32]>(codes),
+        }
+    }
+}
+
+/// Strings being gathered for a dictionary; codes are in order of first sight until [`seal`](Self::seal).
+#[derive(Default)]
+pub(crate) struct DictionaryBuilder {
+    text: String,
+    ends: Vec<u32>,
+    codes: HashTable<u32>,
+    hasher: ahash::RandomState,
+}
+
+impl DictionaryBuilder {
+    /// The code of a string, which is added when it is new.
+    ///
+    /// The texts of a batch stay below 4 GiB, since their documents do.
+    pub(crate) fn code(&mut self, text: &str) -> u32 {
+        let hash = self.hasher.hash_one(text);
+        let (own, ends) = (&self.text, &self.ends);
+        if let Some(code) = self.codes.find(hash, |code| slice(own, ends, *code) == text) {
+            return *code;
+        }
+        let code = u32::try_from(self.ends.len()).unwrap_or(u32::MAX);
+        self.text.push_str(text);
+        self.ends.push(u32::try_from(self.text.len()).unwrap_or(u32::MAX));
+        let (own, ends, hasher) = (&self.text, &self.ends, &self.hasher);
+        self.codes.insert_unique(hash, code, |code| hasher.hash_one(slice(own, ends, *code)));
+        code
+    }
+
+    pub(crate) fn get(&self, code: u32) -> &str {
+        slice(&self.text, &self.ends, code)
+    }
+
+    /// The dictionary, and the codes with those of first sight replaced by ranks.
+    ///
+    /// `counted` says which of the codes stand for a value, rather than fill the place of an absent one.
+    pub(crate) fn seal(&self, codes: &[u32], counted: impl Fn(usize) -> bool) -> (Dictionary, Codes) {
+        let mut order: Vec<u32> = (0..u32::try_from(self.ends.len()).unwrap_or(u32::MAX)).collect();
+        order.sort_unstable_by(|a, b| self.get(*a).cmp(self.get(*b)));
+        let mut ranks = vec![0_u32; order.len()];
+        let mut text = String::with_capacity(self.text.len());
+        let mut ends = Vec::with_capacity(order.len());
+        for (rank, code) in (0_u32..).zip(&order) {
+            if let Some(slot) = ranks.get_mut(*code as usize) {
+                *slot = rank;
+            }
+            text.push_str(self.get(*code));
+            ends.push(u32::try_from(text.len()).unwrap_or(u32::MAX));
+        }
+        let rank = |code: &u32| ranks.get(*code as usize).copied().unwrap_or(0);
+        let mut counts = vec![0_u32; if order.len() <= COUNTED { order.len() } else { 0 }];
+        for (_, code) in codes.iter().enumerate().filter(|(at, _)| counted(*at)) {
+            if let Some(count) = counts.get_mut(rank(code) as usize) {
+                *count = count.saturating_add(1);
+            }
+        }
+        let dictionary = Dictionary { text: text.into(), ends: ends.into(), counts: counts.into() };
+        (dictionary, Codes::new(codes.iter().map(rank), order.len()))
+    }
+}
+
+fn slice<'a>(text: &'a str, ends: &[u32], code: u32) -> &'a str {
+    let code = code as usize;
+    let start = code.checked_sub(1).and_then(|before| ends.get(before)).copied().unwrap_or(0);
+    let end = ends.get(code).copied().unwrap_or(start);
+    text.get(start as usize..end as usize).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_ranks_by_code_point() {
+        let mut builder = DictionaryBuilder::default();
+        let codes: Vec<u32> =
+            ["b", "a", "", "é", "a", "z", "😀", "\u{ffff}"].iter().map(|text| builder.code(text)).collect();
+        let (dictionary, codes) = builder.seal(&codes, |_| true);
+        assert_eq!(dictionary.validate(), Ok(()));
+        let texts: Vec<&str> = (0..dictionary.len()).map(|code| dictionary.get(code)).collect();
+        assert_eq!(texts, ["", "a", "b", "z", "é", "\u{ffff}", "😀"]);
+        assert_eq!(
+            (0..8).map(|at| dictionary.get(codes.get(at))).collect::<Vec<_>>(),
+            ["b", "a", "", "é", "a", "z", "😀", "\u{ffff}"]
+        );
+        assert_eq!(dictionary.count(&[1, 2]), Some(3));
+    }
+
+    #[test]
+    fn few_and_many_texts_are_found_alike() {
+        let mut builder = DictionaryBuilder::default();
+        let codes: Vec<u32> = (0..1000).map(|n| builder.code(&format!("{:04}", n * 2))).collect();
+        let (dictionary, codes) = builder.seal(&codes, |_| true);
+        assert!(matches!(codes, Codes::U16(_)));
+        let all: Vec<Box<str>> = (0..2000).map(|n| format!("{n:04}").into()).collect();
+        assert_eq!(dictionary.find_all(&all), (0..1000).collect::<Vec<u32>>());
+        assert_eq!(dictionary.find_all(&all[10..15]), [5, 6, 7]);
+        assert!(dictionary.find_all(&["zzz".into()]).is_empty());
+    }
+}

@@ -1,0 +1,187 @@
+//! How the values of one field lie in memory, in one batch.
+
+mod bitmap;
+mod builder;
+mod dictionary;
+
+pub(crate) use bitmap::{Bitmap, LANES, Selection};
+pub(crate) use builder::ColumnBuilder;
+pub(crate) use dictionary::{Codes, Dictionary};
+
+use crate::value::{Number, Timestamp, Value};
+
+/// The values of one field in the rows of a batch.
+///
+/// Invariants: of a single-valued field there is a value for each row, of no meaning where the
+/// row is not present, or none at all where no row is; of a many-valued one the values of row `r`
+/// are those from `ends[r - 1]` (or 0) to `ends[r]`.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Column {
+    rows: usize,
+    pub(crate) layout: Layout,
+    pub(crate) data: Data,
+}
+
+/// Which values belong to which row.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Layout {
+    /// A value a row; the rows in the selection have one.
+    Single(Selection),
+    /// Any number of values a row; the offset behind the last value of each row.
+    Many(Box<[u32]>),
+}
+
+/// The values, one behind the other.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Data {
+    Strings {
+        dictionary: Dictionary,
+        codes: Codes,
+    },
+    Numbers {
+        values: Box<[f64]>,
+        zone: Option<(Number, Number)>,
+    },
+    /// Milliseconds since the Unix epoch.
+    Timestamps {
+        values: Box<[i64]>,
+        zone: Option<(Timestamp, Timestamp)>,
+    },
+    Booleans {
+        values: Bitmap,
+    },
+}
+
+impl Data {
+    fn len(&self) -> usize {
+        match self {
+            Self::Strings { codes, .. } => codes.len(),
+            Self::Numbers { values, .. } => values.len(),
+            Self::Timestamps { values, .. } => values.len(),
+            Self::Booleans { values } => values.rows(),
+        }
+    }
+
+    fn get(&self, at: usize) -> Option<Value<'_>> {
+        match self {
+            Self::Strings { dictionary, codes } => Some(Value::String(dictionary.get(codes.get(at)).into())),
+            Self::Numbers { values, .. } => {
+                values.get(at).and_then(|value| Number::new(*value)).map(Value::Number)
+            }
+            Self::Timestamps { values, .. } => {
+                values.get(at).map(|millis| Value::Timestamp(Timestamp::from_millis(*millis)))
+            }
+            Self::Booleans { values } => Some(Value::Boolean(values.get(at))),
+        }
+    }
+}
+
+impl Column {
+    pub(crate) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// How many values there are in all rows together; an upper bound where rows are absent.
+    pub(crate) fn values_len(&self) -> usize {
+        self.data.len()
+    }
+
+    /// The values of a row, in the order of its document.
+    pub(crate) fn values(&self, row: usize) -> impl Iterator<Item = Value<'_>> {
+        let range = match &self.layout {
+            Layout::Single(present) if present.contains(row) => row..row.saturating_add(1),
+            Layout::Single(_) => 0..0,
+            Layout::Many(ends) => {
+                let start = row.checked_sub(1).and_then(|before| ends.get(before)).copied().unwrap_or(0);
+                start as usize..ends.get(row).copied().unwrap_or(start) as usize
+            }
+        };
+        range.filter_map(|at| self.data.get(at))
+    }
+
+    /// The string of a row of a single-valued string column.
+    pub(crate) fn string(&self, row: usize) -> Option<&str> {
+        match (&self.layout, &self.data) {
+            (Layout::Single(present), Data::Strings { dictionary, codes }) if present.contains(row) => {
+                Some(dictionary.get(codes.get(row)))
+            }
+            _ => None,
+        }
+    }
+
+    /// Heap memory in bytes.
+    pub(crate) fn size_bytes(&self) -> usize {
+        let layout = match &self.layout {
+            Layout::Single(present) => present.size_bytes(),
+            Layout::Many(ends) => size_of_val::<[u32]>(ends),
+        };
+        let data = match &self.data {
+            Data::Strings { dictionary, codes } => dictionary.size_bytes().saturating_add(codes.size_bytes()),
+            Data::Numbers { values, .. } => size_of_val::<[f64]>(values),
+            Data::Timestamps { values, .. } => size_of_val::<[i64]>(values),
+            Data::Booleans { values } => values.size_bytes(),
+        };
+        layout.saturating_add(data)
+    }
+
+    /// Says which invariant does not hold.
+    pub(crate) fn validate(&self) -> Result<(), String> {
+        let values = self.data.len();
+        match &self.layout {
+            Layout::Single(present) => {
+                present.validate(self.rows)?;
+                if values != self.rows && !(values == 0 && *present == Selection::None) {
+                    return Err(format!("{values} values in {} rows", self.rows));
+                }
+            }
+            Layout::Many(ends) => {
+                if ends.len() != self.rows
+                    || !ends.is_sorted()
+                    || ends.last().map_or(0, |end| *end as usize) != values
+                {
+                    return Err("offsets that do not part the values among the rows".into());
+                }
+            }
+        }
+        let present = |at: usize| match &self.layout {
+            Layout::Single(present) => present.contains(at),
+            Layout::Many(_) => true,
+        };
+        match &self.data {
+            Data::Strings { dictionary, codes } => {
+                dictionary.validate()?;
+                let mut used = vec![false; dictionary.len()];
+                for at in (0..codes.len()).filter(|at| present(*at)) {
+                    match used.get_mut(codes.get(at)) {
+                        Some(flag) => *flag = true,
+                        None => return Err("a code that the dictionary lacks".into()),
+                    }
+                }
+                if used.contains(&false) {
+                    return Err("a string in the dictionary that no row has".into());
+                }
+                Ok(())
+            }
+            Data::Numbers { values, zone } => {
+                let all: Option<Vec<Number>> = (0..values.len())
+                    .filter(|at| present(*at))
+                    .map(|at| Number::new(*values.get(at)?))
+                    .collect();
+                let all = all.ok_or("a number that is not finite")?;
+                zone_is_exact(*zone, all.iter().min().copied().zip(all.iter().max().copied()))
+            }
+            Data::Timestamps { values, zone } => {
+                let all: Vec<Timestamp> = (0..values.len())
+                    .filter(|at| present(*at))
+                    .filter_map(|at| values.get(at).map(|millis| Timestamp::from_millis(*millis)))
+                    .collect();
+                zone_is_exact(*zone, all.iter().min().copied().zip(all.iter().max().copied()))
+            }
+            Data::Booleans { values } => values.validate(),
+        }
+    }
+}
+
+fn zone_is_exact<T: PartialEq>(zone: Option<(T, T)>, exact: Option<(T, T)>) -> Result<(), String> {
+    if zone == exact { Ok(()) } else { Err("a zone map that is not the range of the values".into()) }
+}

@@ -1,0 +1,101 @@
+//! The answer to a search.
+
+use std::io::Write as _;
+use std::sync::Arc;
+
+use super::snapshot::Snapshot;
+use crate::page::At;
+
+/// The page of cases that a search found.
+///
+/// It keeps the snapshot that it was found in, so that documents are borrowed, never copied.
+pub struct Answer {
+    snapshot: Arc<Snapshot>,
+    rows: Vec<At>,
+    total: Option<u64>,
+    offset: u64,
+    limit: u64,
+}
+
+impl Answer {
+    pub(super) fn new(
+        snapshot: Arc<Snapshot>,
+        rows: Vec<At>,
+        total: Option<u64>,
+        offset: u64,
+        limit: u64,
+    ) -> Self {
+        Self { snapshot, rows, total, offset, limit }
+    }
+
+    /// How many cases are on the page.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// True when no case is on the page.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// How many cases were selected before paging, when the request asked for it.
+    #[must_use]
+    pub fn total(&self) -> Option<u64> {
+        self.total
+    }
+
+    /// The ids of the cases on the page, in order.
+    pub fn ids(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.rows.iter().map(|at| self.snapshot.id(*at))
+    }
+
+    /// The documents of the cases on the page as stored, in order; empty texts when the engine keeps none.
+    pub fn documents(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.rows
+            .iter()
+            .map(|at| self.snapshot.batch(*at).map_or("", |batch| batch.document(usize::from(at.row))))
+    }
+
+    /// The answer as the interface has it: `{"list":{"items":[…],"totalItems":n,"pageInfo":{…}}}`.
+    ///
+    /// Of an engine without documents, the items are objects with an `id` alone.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        let mut out = Vec::new();
+        self.write_json(&mut out);
+        String::from_utf8(out).unwrap_or_default()
+    }
+
+    /// Writes what [`to_json`](Self::to_json) gives behind what `out` holds.
+    pub fn write_json(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"{\"list\":{\"items\":[");
+        for (i, (document, id)) in self.documents().zip(self.ids()).enumerate() {
+            if i > 0 {
+                out.push(b',');
+            }
+            if document.is_empty() {
+                // Every string has a JSON form.
+                let id = serde_json::to_string(id).unwrap_or_default();
+                let _ = write!(out, "{{\"id\":{id}}}");
+            } else {
+                out.extend_from_slice(document.as_bytes());
+            }
+        }
+        out.push(b']');
+        if let Some(total) = self.total {
+            let _ = write!(out, ",\"totalItems\":{total}");
+        }
+        let _ = write!(out, ",\"pageInfo\":{{\"limit\":{},\"offset\":{}}}}}}}", self.limit, self.offset);
+    }
+}
+
+impl std::fmt::Debug for Answer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Answer")
+            .field("ids", &self.ids().collect::<Vec<_>>())
+            .field("total", &self.total)
+            .finish()
+    }
+}

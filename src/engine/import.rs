@@ -1,0 +1,394 @@
+//! Taking in cases: all of an import, or nothing of it.
+
+use std::fmt;
+use std::sync::{Arc, MutexGuard};
+
+use hashbrown::HashTable;
+use serde::Serialize;
+
+use super::Engine;
+use super::snapshot::{Slot, Snapshot};
+use crate::batch::{Batch, BatchBuilder, Row};
+use crate::catalog::FieldId;
+use crate::error::Error;
+use crate::filter::not_utf8;
+use crate::ingest::{FileFault, Piece, Splitter, read_case};
+use crate::page::At;
+
+/// What becomes of malformed cases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Mode {
+    /// The first malformed case stops the import; nothing of it is visible afterwards.
+    #[default]
+    Strict,
+    /// Field values at fault count as absent; any other malformed case is skipped.
+    Lenient,
+}
+
+/// A case, or a field value of one, that was not taken in as it stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Refusal {
+    /// The name given to [`Import::source`]; empty when there was none.
+    pub source: String,
+    /// The line in the source where the fault lies, counted from 1.
+    pub line: u64,
+    /// The case was kept, the field at fault counting as absent.
+    pub kept: bool,
+    /// What is wrong; path and offset are those in the document.
+    pub error: Error,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.source.is_empty() {
+            write!(f, "{}: ", self.source)?;
+        }
+        write!(f, "line {}: {}", self.line, self.error)?;
+        if self.kept {
+            f.write_str(" (kept, the field counts as absent)")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+/// What an import did.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Report {
+    /// Cases that are new.
+    pub stored: u64,
+    /// Documents that replaced an earlier one of the same `id`, of this import or before.
+    pub replaced: u64,
+    /// Documents taken in with a field at fault counting as absent.
+    pub incomplete: u64,
+    /// Malformed cases left out.
+    pub skipped: u64,
+    /// Every fault, in the order of the sources.
+    pub refusals: Vec<Refusal>,
+}
+
+/// An import under way: nothing of it is visible until [`commit`](Import::commit), or ever without it.
+///
+/// A source is NDJSON, a JSON array of cases or a search answer; which, its first bytes tell.
+///
+/// ```
+/// use casefilter::{Catalog, Engine, Mode};
+/// let engine = Engine::new(Catalog::cases());
+/// let mut import = engine.import(Mode::Lenient);
+/// import.push(br#"[{"id":"a","createdAt":"yesterday"},{"name":"no id"}]"#)?;
+/// let report = import.commit()?;
+/// assert_eq!((report.stored, report.incomplete, report.skipped), (1, 1, 1));
+/// assert_eq!(report.refusals[0].error.path, "createdAt");
+/// # Ok::<(), casefilter::Refusal>(())
+/// ```
+pub struct Import<'e> {
+    splitter: Splitter,
+    pending: Pending<'e>,
+    /// What stopped the import; it cannot be committed then.
+    failed: Option<Refusal>,
+}
+
+/// What is known of all cases stored so far.
+#[derive(Default)]
+pub(super) struct Writer {
+    /// Where the case of each id is.
+    ids: HashTable<At>,
+    hasher: ahash::RandomState,
+    next_place: u64,
+}
+
+impl Writer {
+    pub(super) fn size_bytes(&self) -> usize {
+        self.ids.allocation_size()
+    }
+
+    pub(super) fn validate(&self, snapshot: &Snapshot) -> Result<(), String> {
+        if self.ids.len() != snapshot.cases() {
+            return Err(format!("{} ids for {} cases", self.ids.len(), snapshot.cases()));
+        }
+        match self.ids.iter().find(|at| !snapshot.is_live(**at)) {
+            Some(at) => Err(format!("an id that leads to the dead row {at:?}")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The cases of an import, which nobody sees yet.
+struct Pending<'e> {
+    engine: &'e Engine,
+    mode: Mode,
+    writer: MutexGuard<'e, Writer>,
+    snapshot: Arc<Snapshot>,
+    /// The fields that have a column.
+    fields: Vec<FieldId>,
+    /// Full batches, numbered behind those of the snapshot.
+    sealed: Vec<Batch>,
+    /// The batch being filled, numbered behind those.
+    builder: BatchBuilder,
+    /// Where the case of each id of this import is.
+    ids: HashTable<At>,
+    /// Rows, of the snapshot or of this import, that a later document replaces.
+    dead: Vec<At>,
+    next_place: u64,
+    source: String,
+    report: Report,
+}
+
+impl<'e> Import<'e> {
+    pub(super) fn new(engine: &'e Engine, mode: Mode) -> Self {
+        let writer = engine.lock_writer();
+        let snapshot = engine.current.load_full();
+        let catalog = &engine.catalog;
+        let fields =
+            catalog.field_ids().filter(|field| *field == FieldId::ID || catalog.is_visible(*field)).collect();
+        let pending = Pending {
+            engine,
+            mode,
+            next_place: writer.next_place,
+            writer,
+            snapshot,
+            fields,
+            sealed: Vec::new(),
+            builder: BatchBuilder::new(catalog, engine.keep_documents),
+            ids: HashTable::new(),
+            dead: Vec::new(),
+            source: String::new(),
+            report: Report::default(),
+        };
+        Self { splitter: Splitter::new(&engine.limits), pending, failed: None }
+    }
+
+    /// Begins another source: its lines are counted, and its layout is told, from its own start.
+    ///
+    /// # Errors
+    /// As [`push`](Self::push), for what the source before ended with.
+    pub fn source(&mut self, name: &str) -> Result<(), Refusal> {
+        self.finish_source()?;
+        name.clone_into(&mut self.pending.source);
+        Ok(())
+    }
+
+    /// Takes the next bytes of the source, parted anywhere.
+    ///
+    /// # Errors
+    /// In [`Mode::Strict`], the first malformed case; in either mode, a source that is neither
+    /// NDJSON nor a whole JSON text. The import has failed then: whatever else is asked of it
+    /// gives the same error.
+    pub fn push(&mut self, bytes: &[u8]) -> Result<(), Refusal> {
+        self.check()?;
+        let pending = &mut self.pending;
+        let result =
+            self.splitter.push(bytes, &mut |piece: Piece<'_>| pending.piece(piece).map_err(Stop::Refused));
+        self.note(result)
+    }
+
+    /// Makes the cases visible, all at once.
+    ///
+    /// # Errors
+    /// As [`push`](Self::push), for what the last source ended with. Nothing is visible then.
+    pub fn commit(mut self) -> Result<Report, Refusal> {
+        self.finish_source()?;
+        Ok(self.pending.commit())
+    }
+
+    fn finish_source(&mut self) -> Result<(), Refusal> {
+        self.check()?;
+        let splitter = std::mem::replace(&mut self.splitter, Splitter::new(&self.pending.engine.limits));
+        let pending = &mut self.pending;
+        let result = splitter.finish(&mut |piece: Piece<'_>| pending.piece(piece).map_err(Stop::Refused));
+        self.note(result)
+    }
+
+    fn check(&self) -> Result<(), Refusal> {
+        self.failed.clone().map_or(Ok(()), Err)
+    }
+
+    fn note(&mut self, result: Result<(), Stop>) -> Result<(), Refusal> {
+        result.map_err(|stop| {
+            let refusal = match stop {
+                Stop::Refused(refusal) => *refusal,
+                Stop::File(fault) => self.pending.refusal(fault.line, fault.error),
+            };
+            self.failed.insert(refusal).clone()
+        })
+    }
+}
+
+impl fmt::Debug for Import<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Import").field("mode", &self.pending.mode).finish_non_exhaustive()
+    }
+}
+
+/// Why a source was not read to its end.
+enum Stop {
+    Refused(Box<Refusal>),
+    File(FileFault),
+}
+
+impl From<FileFault> for Stop {
+    fn from(fault: FileFault) -> Self {
+        Self::File(fault)
+    }
+}
+
+impl Pending<'_> {
+    fn refusal(&self, line: u64, error: Error) -> Refusal {
+        Refusal { source: self.source.clone(), line, kept: false, error }
+    }
+
+    /// Takes in a document, or refuses it.
+    fn piece(&mut self, piece: Piece<'_>) -> Result<(), Box<Refusal>> {
+        let line = piece.line;
+        let text = match piece.bytes {
+            Err(error) => return self.refuse(line, error),
+            Ok(bytes) => {
+                let bytes = bytes.trim_ascii();
+                match std::str::from_utf8(bytes) {
+                    Ok(text) => text,
+                    Err(fault) => return self.refuse(line, not_utf8(bytes, fault.valid_up_to())),
+                }
+            }
+        };
+        // The line of a fault inside a document that spans several.
+        let line_of = |error: &Error| {
+            let before = text.as_bytes().get(..error.offset.min(text.len())).unwrap_or_default();
+            line.saturating_add(memchr::memchr_iter(b'\n', before).count() as u64)
+        };
+        let mut row = Row::new(&self.engine.catalog);
+        if let Err(error) = read_case(text, &self.engine.catalog, &self.engine.limits, &mut row) {
+            return self.refuse(line_of(&error), error);
+        }
+        let faults = row.take_faults();
+        if !faults.is_empty() {
+            for fault in faults {
+                let refusal = Refusal { kept: true, ..self.refusal(line_of(&fault), fault) };
+                if self.mode == Mode::Strict {
+                    return Err(Box::new(Refusal { kept: false, ..refusal }));
+                }
+                self.report.refusals.push(refusal);
+            }
+            self.report.incomplete = self.report.incomplete.saturating_add(1);
+        }
+        self.add(&row, text);
+        Ok(())
+    }
+
+    fn refuse(&mut self, line: u64, error: Error) -> Result<(), Box<Refusal>> {
+        let refusal = self.refusal(line, error);
+        if self.mode == Mode::Strict {
+            return Err(Box::new(refusal));
+        }
+        self.report.skipped = self.report.skipped.saturating_add(1);
+        self.report.refusals.push(refusal);
+        Ok(())
+    }
+
+    /// The number of the batch being filled.
+    fn filling(&self) -> usize {
+        self.snapshot.slots().len().saturating_add(self.sealed.len())
+    }
+
+    fn add(&mut self, row: &Row<'_>, document: &str) {
+        if self.builder.is_full() {
+            self.sealed.push(self.builder.seal());
+        }
+        let (Ok(batch), Ok(number)) = (u32::try_from(self.filling()), u16::try_from(self.builder.rows()))
+        else {
+            return;
+        };
+        let at = At { batch, row: number };
+        let id = row.id();
+        let hash = self.writer.hasher.hash_one(id);
+        let resolve = Resolve { snapshot: &self.snapshot, sealed: &self.sealed, builder: &self.builder };
+        let place = if let Some(found) = self.ids.find_mut(hash, |at| resolve.id(*at) == id) {
+            let before = std::mem::replace(found, at);
+            let place = resolve.place(before);
+            self.dead.push(before);
+            Some(place)
+        } else {
+            let before = self.writer.ids.find(hash, |at| resolve.id(*at) == id).copied();
+            let hasher = &self.writer.hasher;
+            self.ids.insert_unique(hash, at, |at| hasher.hash_one(resolve.id(*at)));
+            self.dead.extend(before);
+            before.map(|before| resolve.place(before))
+        };
+        let place = match place {
+            Some(place) => {
+                self.report.replaced = self.report.replaced.saturating_add(1);
+                place
+            }
+            None => {
+                let place = self.next_place;
+                self.next_place = place.saturating_add(1);
+                self.report.stored = self.report.stored.saturating_add(1);
+                place
+            }
+        };
+        self.builder.push(row, self.fields.iter().copied(), document, place);
+    }
+
+    fn commit(mut self) -> Report {
+        if self.builder.rows() > 0 {
+            self.sealed.push(self.builder.seal());
+        }
+        let mut dead: Vec<Vec<usize>> = vec![Vec::new(); self.filling()];
+        for at in &self.dead {
+            if let Some(rows) = dead.get_mut(at.batch as usize) {
+                rows.push(usize::from(at.row));
+            }
+        }
+        let mut dead = dead.into_iter();
+        let old = self.snapshot.slots().iter().zip(dead.by_ref()).map(|(slot, dead)| slot.without(&dead));
+        let mut slots: Vec<Slot> = old.collect();
+        slots.extend(self.sealed.into_iter().zip(dead).map(|(batch, dead)| Slot::new(batch, &dead)));
+        let snapshot = Snapshot::new(slots);
+        let writer = &mut *self.writer;
+        if writer.ids.is_empty() {
+            writer.ids = self.ids;
+        } else {
+            let hasher = &writer.hasher;
+            let hash = |at: &At| hasher.hash_one(snapshot.id(*at));
+            for at in self.ids {
+                let id = snapshot.id(at);
+                match writer.ids.find_mut(hash(&at), |other| snapshot.id(*other) == id) {
+                    Some(slot) => *slot = at,
+                    None => {
+                        writer.ids.insert_unique(hash(&at), at, hash);
+                    }
+                }
+            }
+        }
+        writer.next_place = self.next_place;
+        self.engine.publish(snapshot);
+        self.report
+    }
+}
+
+/// Finds rows by number, wherever they are.
+struct Resolve<'p> {
+    snapshot: &'p Snapshot,
+    sealed: &'p [Batch],
+    builder: &'p BatchBuilder,
+}
+
+impl Resolve<'_> {
+    fn batch(&self, at: At) -> Option<&Batch> {
+        let number = (at.batch as usize).checked_sub(self.snapshot.slots().len());
+        match number {
+            None => self.snapshot.batch(at),
+            Some(number) => self.sealed.get(number),
+        }
+    }
+
+    fn id(&self, at: At) -> &str {
+        let row = usize::from(at.row);
+        self.batch(at).map_or_else(|| self.builder.id(row), |batch| batch.id(row))
+    }
+
+    fn place(&self, at: At) -> u64 {
+        let row = usize::from(at.row);
+        self.batch(at).map_or_else(|| self.builder.place(row), |batch| batch.place(row))
+    }
+}

@@ -1,0 +1,150 @@
+//! Loops over columns: slices in, a bit a lane out, 64 lanes a word.
+//!
+//! Each writes one word for every 64 values, the last one part-filled, into words that were zero.
+
+#![expect(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "every index and shift is bounded by the length of a chunk"
+)]
+
+use crate::column::LANES;
+
+/// Packs the truth of `test` for each value.
+fn pack<T: Copy>(values: &[T], words: &mut [u64], test: impl Fn(T) -> bool) {
+    for (word, lanes) in words.iter_mut().zip(values.chunks(LANES)) {
+        let mut bits = 0;
+        for (lane, value) in lanes.iter().enumerate() {
+            bits |= u64::from(test(*value)) << lane;
+        }
+        *word |= bits;
+    }
+}
+
+/// Lanes whose code is this one.
+pub(super) fn equal<T: Copy + PartialEq>(codes: &[T], code: T, words: &mut [u64]) {
+    pack(codes, words, |value| value == code);
+}
+
+/// Lanes whose code has its bit set in `set`; codes beyond it have none.
+pub(super) fn in_set<T: Copy + Into<u32>>(codes: &[T], set: &[u64], words: &mut [u64]) {
+    pack(codes, words, |code| {
+        let code = code.into() as usize;
+        set.get(code / LANES).is_some_and(|word| word >> (code % LANES) & 1 == 1)
+    });
+}
+
+/// Lanes in the closed range; added to what the words hold.
+pub(super) fn in_range<T: Copy + PartialOrd>(values: &[T], low: T, high: T, words: &mut [u64]) {
+    pack(values, words, |value| low <= value && value <= high);
+}
+
+/// Lanes in one of the closed ranges, which are ascending and disjoint.
+pub(super) fn in_ranges<T: Copy + PartialOrd>(values: &[T], ranges: &[(T, T)], words: &mut [u64]) {
+    pack(values, words, |value| {
+        let behind = ranges.partition_point(|(low, _)| *low <= value);
+        behind > 0 && value <= ranges[behind - 1].1
+    });
+}
+
+/// Rows of which one value's bit at least is set; `ends` is where the values of each row end.
+pub(super) fn any_of_row(bits: &[u64], ends: &[u32], words: &mut [u64]) {
+    let mut start = 0;
+    for (word, ends) in words.iter_mut().zip(ends.chunks(LANES)) {
+        let mut rows = 0;
+        for (lane, end) in ends.iter().enumerate() {
+            let end = *end as usize;
+            rows |= u64::from(any_bit(bits, start, end)) << lane;
+            start = end;
+        }
+        *word = rows;
+    }
+}
+
+/// True when a bit from `start` to before `end` is set.
+fn any_bit(bits: &[u64], start: usize, end: usize) -> bool {
+    if start >= end {
+        return false;
+    }
+    let (first, last) = (start / LANES, (end - 1) / LANES);
+    let head = u64::MAX << (start % LANES);
+    let tail = u64::MAX >> (LANES - 1 - (end - 1) % LANES);
+    if first == last {
+        return bits[first] & head & tail != 0;
+    }
+    bits[first] & head != 0 || bits[first + 1..last].iter().any(|word| *word != 0) || bits[last] & tail != 0
+}
+
+/// Rows that have a value at all.
+pub(super) fn non_empty(ends: &[u32], words: &mut [u64]) {
+    let mut start = 0;
+    for (word, ends) in words.iter_mut().zip(ends.chunks(LANES)) {
+        let mut rows = 0;
+        for (lane, end) in ends.iter().enumerate() {
+            rows |= u64::from(*end > start) << lane;
+            start = *end;
+        }
+        *word = rows;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LENGTHS: [usize; 8] = [0, 1, 63, 64, 65, 65_535, 65_536, 65_537];
+
+    fn bits(words: &[u64], len: usize) -> Vec<bool> {
+        (0..len).map(|at| words[at / 64] >> (at % 64) & 1 == 1).collect()
+    }
+
+    #[test]
+    fn lanes_agree_with_a_plain_loop_at_every_length() {
+        for len in LENGTHS {
+            let values: Vec<u16> = (0..len).map(|at| (at * 7919 % 300) as u16).collect();
+            let mut words = vec![0; len.div_ceil(64)];
+            equal(&values, 7, &mut words);
+            assert_eq!(bits(&words, len), values.iter().map(|v| *v == 7).collect::<Vec<_>>());
+            words.fill(0);
+            in_set(&values, &[0b1010, 1], &mut words);
+            assert_eq!(bits(&words, len), values.iter().map(|v| [1, 3, 64].contains(v)).collect::<Vec<_>>());
+            words.fill(0);
+            in_range(&values, 10, 20, &mut words);
+            in_range(&values, 100, 200, &mut words);
+            let in_either = |v: &u16| (10..=20).contains(v) || (100..=200).contains(v);
+            assert_eq!(bits(&words, len), values.iter().map(in_either).collect::<Vec<_>>());
+            words.fill(0);
+            in_ranges(&values, &[(10, 20), (100, 200)], &mut words);
+            assert_eq!(bits(&words, len), values.iter().map(in_either).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn rows_have_the_bits_of_their_values() {
+        for len in LENGTHS {
+            let mut ends = Vec::new();
+            let mut values = Vec::new();
+            for row in 0..len {
+                for at in 0..(row * 31 % 7) * (row % 3) * if row % 1000 == 0 { 40 } else { 1 } {
+                    values.push((row + at) % 11 == 0);
+                }
+                ends.push(values.len() as u32);
+            }
+            let mut packed = vec![0_u64; values.len().div_ceil(64)];
+            for at in (0..values.len()).filter(|at| values[*at]) {
+                packed[at / 64] |= 1 << (at % 64);
+            }
+            let ranges: Vec<(usize, usize)> = (0..len)
+                .map(|row| (if row == 0 { 0 } else { ends[row - 1] as usize }, ends[row] as usize))
+                .collect();
+            let mut words = vec![0; len.div_ceil(64)];
+            any_of_row(&packed, &ends, &mut words);
+            assert_eq!(
+                bits(&words, len),
+                ranges.iter().map(|(a, b)| values[*a..*b].contains(&true)).collect::<Vec<_>>()
+            );
+            non_empty(&ends, &mut words);
+            assert_eq!(bits(&words, len), ranges.iter().map(|(a, b)| a < b).collect::<Vec<_>>());
+        }
+    }
+}

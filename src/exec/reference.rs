@@ -1,0 +1,123 @@
+//! The oracle: a search as the specification words it, one case at a time, nothing clever.
+//!
+//! It reads the criteria as written, and shares with the engine only the reading of bodies and
+//! documents. Tests and fuzzers hold everything fast equal to it.
+
+use std::cmp::Ordering;
+
+use crate::batch::Row;
+use crate::catalog::{Catalog, FieldId};
+use crate::error::Error;
+use crate::filter::Filter;
+use crate::ingest::read_case;
+use crate::limits::Limits;
+use crate::operator::Operator;
+use crate::order::Order;
+use crate::predicate::Comparison;
+use crate::request::Request;
+use crate::value::Value;
+
+/// Whether the criteria, as written, select the case in this document.
+///
+/// ```
+/// use casefilter::{Catalog, Filter, reference};
+/// let filter = Filter::compile_text(&Catalog::cases(), "priority = medium")?;
+/// assert!(reference::matches(&filter, r#"{"id":"without a priority"}"#)?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// The document is not a case, as a strict import would say.
+pub fn matches(filter: &Filter, document: &str) -> Result<bool, Error> {
+    let row = read(filter.catalog(), document)?;
+    Ok(selects(filter, &row))
+}
+
+/// Searches documents in the order in which they are stored; a later one replaces one of the same `id`.
+///
+/// Gives the positions in `documents` of the cases on the page, and how many are selected in all.
+///
+/// ```
+/// use casefilter::{Catalog, Filter, Request, reference};
+/// let filter = Filter::compile_text(&Catalog::cases(), "tags in (vip)")?;
+/// let documents = [r#"{"id":"a","tags":["vip"]}"#, r#"{"id":"b"}"#, r#"{"id":"a","tags":["vip","cash"]}"#];
+/// assert_eq!(reference::search(&documents, &Request::new(filter))?, (vec![2], 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// The first document that is not a case.
+pub fn search(documents: &[&str], request: &Request) -> Result<(Vec<usize>, u64), Error> {
+    let catalog = request.filter.catalog();
+    let mut stored: Vec<(usize, Row<'_>)> = Vec::new();
+    for (at, document) in documents.iter().enumerate() {
+        let row = read(catalog, document)?;
+        match stored.iter_mut().find(|(_, other)| other.id() == row.id()) {
+            Some(slot) => *slot = (at, row),
+            None => stored.push((at, row)),
+        }
+    }
+    let mut selected: Vec<&(usize, Row<'_>)> =
+        stored.iter().filter(|(_, row)| selects(&request.filter, row)).collect();
+    if let Some(order) = request.order {
+        selected.sort_by(|(_, a), (_, b)| compare(catalog, order, a, b));
+    }
+    let total = selected.len() as u64;
+    let offset = usize::try_from(request.offset).unwrap_or(usize::MAX);
+    let limit = usize::try_from(request.limit).unwrap_or(usize::MAX);
+    Ok((selected.into_iter().skip(offset).take(limit).map(|(at, _)| *at).collect(), total))
+}
+
+fn read<'a>(catalog: &Catalog, document: &'a str) -> Result<Row<'a>, Error> {
+    let mut row = Row::new(catalog);
+    read_case(document, catalog, &Limits::default(), &mut row)?;
+    match row.take_faults().into_iter().next() {
+        Some(fault) => Err(fault),
+        None => Ok(row),
+    }
+}
+
+fn selects(filter: &Filter, row: &Row<'_>) -> bool {
+    filter.written().evaluate(|comparison| holds(comparison, row.values(comparison.field)))
+}
+
+/// The table of operators of the specification, section 2.
+fn holds(comparison: &Comparison, set: &[Value<'_>]) -> bool {
+    let values = &comparison.values;
+    match comparison.operator {
+        Operator::Equal => values.iter().all(|value| set.contains(value)),
+        Operator::NotEqual => values.iter().all(|value| !set.contains(value)),
+        Operator::Greater => values.iter().all(|value| set.iter().any(|x| x > value)),
+        Operator::GreaterOrEqual => values.iter().all(|value| set.iter().any(|x| x >= value)),
+        Operator::Less => values.iter().all(|value| set.iter().any(|x| x < value)),
+        Operator::LessOrEqual => values.iter().all(|value| set.iter().any(|x| x <= value)),
+        Operator::Contains => values.iter().any(|value| set.contains(value)),
+        Operator::All => values.iter().all(|value| set.contains(value)),
+    }
+}
+
+/// Absent last in both directions; known values in their order, then others; ties by `id` ascending.
+fn compare(catalog: &Catalog, order: Order, a: &Row<'_>, b: &Row<'_>) -> Ordering {
+    let field = catalog.field(order.field);
+    let rank = |value: &Value<'_>| match value {
+        Value::String(text) => field.known_rank(text).unwrap_or(usize::MAX),
+        _ => 0,
+    };
+    let by_value = match (a.values(order.field).first(), b.values(order.field).first()) {
+        (None, None) => Ordering::Equal,
+        (None, Some(_)) => Ordering::Greater,
+        (Some(_), None) => Ordering::Less,
+        (Some(a), Some(b)) => {
+            let ascending = rank(a).cmp(&rank(b)).then_with(|| a.cmp(b));
+            if order.descending { ascending.reverse() } else { ascending }
+        }
+    };
+    by_value.then_with(|| id(a).cmp(id(b)))
+}
+
+fn id<'r>(row: &'r Row<'_>) -> &'r str {
+    match row.values(FieldId::ID).first() {
+        Some(Value::String(id)) => id,
+        _ => "",
+    }
+}
