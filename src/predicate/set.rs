@@ -83,10 +83,6 @@ impl Discrete for Timestamp {
 pub(crate) struct Intervals<T>(Vec<(T, T)>);
 
 impl<T: Discrete> Intervals<T> {
-    pub(crate) fn point(value: T) -> Self {
-        Self(vec![(value, value)])
-    }
-
     /// The union of the intervals.
     ///
     /// With `fuse`, intervals without a value between them become one, but for runs of points
