@@ -18,6 +18,7 @@ pub(crate) fn parse<'a>(text: &'a str, limits: &Limits) -> (Body<'a>, Vec<Error>
         limits,
         body: Body::default(),
         errors: Vec::new(),
+        cutoff: usize::MAX,
         faults: 0,
         frames: Vec::new(),
         siblings: Vec::new(),
@@ -38,6 +39,8 @@ struct Parser<'a, 'l> {
     body: Body<'a>,
     /// The errors with the least offsets found so far; more than ten only between two prunings.
     errors: Vec<Error>,
+    /// Ten errors are known to stand at or before this offset.
+    cutoff: usize,
     /// How often [`report`](Self::report) was called.
     faults: usize,
     frames: Vec<Frame<'a>>,
@@ -101,6 +104,7 @@ impl<'a> Parser<'a, '_> {
         if self.errors.len() > 8 * REPORTED_ERRORS {
             self.errors.sort_by_key(|error| error.offset);
             self.errors.truncate(REPORTED_ERRORS);
+            self.cutoff = self.errors.last().map_or(usize::MAX, |error| error.offset);
         }
     }
 
@@ -145,15 +149,16 @@ impl<'a> Parser<'a, '_> {
         } else if seen.others.len() < REPORTED_ERRORS {
             // Behind the tenth unknown key of an object no further one can be among the first ten errors.
             seen.others.push(key.to_owned());
-            let allowed = known.iter().map(|name| quote(name)).collect::<Vec<_>>().join(", ");
-            let error = Error::new(
-                ErrorKind::UnknownKey,
-                at,
-                format!("the key {}", quote(key)),
-                format!("one of {allowed}"),
-            )
-            .suggest(suggest_key(key, known).map(quote));
-            self.report(error);
+            // Looking for what was meant takes time that no one thanks for behind the tenth error.
+            if at > self.cutoff {
+                self.faults = self.faults.saturating_add(1);
+            } else {
+                let allowed = known.iter().map(|name| quote(name)).collect::<Vec<_>>().join(", ");
+                let found = format!("the key {}", quote(key));
+                let error = Error::new(ErrorKind::UnknownKey, at, found, format!("one of {allowed}"))
+                    .suggest(suggest_key(key, known).map(quote));
+                self.report(error);
+            }
         }
         self.reader.skip_value()?;
         Ok(None)
