@@ -63,7 +63,11 @@ fn to_file(path: &Path, cases: sample::Cases, count: u64) -> Result<(), Failure>
         return Err(Failure::Failed(message));
     }
     let fail = |error: io::Error| Failure::io("cannot write", &name, &error);
-    if fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+    let found = fs::metadata(path).ok();
+    if found.as_ref().is_some_and(fs::Metadata::is_dir) {
+        return Err(fail(io::ErrorKind::IsADirectory.into()));
+    }
+    if found.is_some_and(|found| !found.is_file()) {
         // A device or a pipe cannot be replaced.
         let mut file = fs::OpenOptions::new().write(true).open(path).map_err(fail)?;
         return match pack(&extension.to_string_lossy(), cases, count, &mut file) {
