@@ -1,0 +1,448 @@
+//! Holds the table of rooms: which part of the library may use which, downward only.
+//!
+//! The test reads the tokens of `src`, so comments, strings and `#[cfg(test)]` items do not count.
+//! A path counts when it starts at the crate (`crate::value::Number`, also inside a group such as
+//! `crate::{error, value}`) or climbs out of its module by `super`.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+
+/// A room of the library: a directory or file of `src`, or a part of one with rules of its own.
+struct Room {
+    /// Its module path with slashes; the longest path that fits a module decides.
+    path: &'static str,
+    /// The rooms that it may use, besides itself. All stand before it in the table.
+    may_use: &'static [&'static str],
+    /// What it is for, and so why it may not use more.
+    because: &'static str,
+}
+
+const fn room(path: &'static str, may_use: &'static [&'static str], because: &'static str) -> Room {
+    Room { path, may_use, because }
+}
+
+/// The core, bottom up. A room outside the table fails the test: it has to be given a place.
+const ROOMS: &[Room] = &[
+    room("error", &[], "every room reports errors, so errors know no other room"),
+    room("limits", &[], "bounds are numbers that the host sets"),
+    room("operator", &[], "operators are names, shared by what is written and what is meant"),
+    room("catalog", &["error"], "fields are described before any value or request exists"),
+    room("json", &["error"], "a reader of JSON knows bytes and places, not what they mean"),
+    room("value", &["catalog"], "values know their type, which the catalogue names, and nothing else"),
+    room(
+        "criteria",
+        &["error", "limits", "operator", "json", "value"],
+        "the body as written: nobody has asked yet what its fields are",
+    ),
+    room(
+        "predicate",
+        &["error", "operator", "catalog", "value"],
+        "what a filter means, whichever syntax said it: only `lower` sees the body as written",
+    ),
+    room(
+        "predicate/lower",
+        &["error", "operator", "catalog", "value", "criteria", "predicate"],
+        "the one door from the body as written to what it means",
+    ),
+    room("column", &["catalog", "value"], "how values lie in memory, whatever they belong to"),
+    room(
+        "batch",
+        &["error", "catalog", "value", "column"],
+        "rows at rest: they do not know who reads or writes them",
+    ),
+    room(
+        "ingest",
+        &["error", "limits", "catalog", "json", "value", "batch"],
+        "documents become rows; no filter has a say in that",
+    ),
+    room("exec/kernels", &["column"], "loops over words: slices in, words out, whatever the predicate was"),
+    room(
+        "exec",
+        &["operator", "catalog", "value", "predicate", "column", "batch", "exec/kernels"],
+        "a predicate meets one batch: exec knows neither requests nor the engine around the batch",
+    ),
+    room(
+        "filter",
+        &["error", "limits", "catalog", "json", "criteria", "predicate", "batch", "ingest"],
+        "a compiled filter is independent of any engine",
+    ),
+    room("order", &["error", "catalog"], "an order is a field and a direction"),
+    room(
+        "request",
+        &["error", "limits", "catalog", "filter", "order"],
+        "a request is a filter, an order and a page, before an engine answers it",
+    ),
+    room(
+        "exec/reference",
+        &[
+            "error",
+            "limits",
+            "operator",
+            "catalog",
+            "value",
+            "predicate",
+            "batch",
+            "ingest",
+            "filter",
+            "order",
+            "request",
+        ],
+        "the oracle takes the way of rows and documents: it shares neither columns nor kernels with the engine",
+    ),
+    room(
+        "page",
+        &["catalog", "value", "column", "batch", "order"],
+        "which of the selected rows make the page",
+    ),
+    room(
+        "engine",
+        &["error", "limits", "catalog", "column", "batch", "ingest", "exec", "filter", "request", "page"],
+        "many batches, live: the top of the core",
+    ),
+];
+
+/// Rooms outside the core: they may use all of it, but not each other.
+const FEATURE_ROOMS: &[&str] = &["arrow", "sql", "store", "service", "sample"];
+
+/// The only file with `unsafe`.
+const UNSAFE_HOME: &str = "exec/kernels/simd";
+
+/// Modules of the standard library that the core leaves to its host.
+const FOREIGN_MODULES: &[&str] = &["std/fs", "std/net", "std/process", "std/env", "std/thread"];
+
+/// Types that the core leaves to its host.
+const FOREIGN_TYPES: &[&str] = &["SystemTime", "Instant"];
+
+/// Macros that the core leaves to its host.
+const FOREIGN_MACROS: &[&str] = &["println", "print", "eprintln", "eprint", "dbg"];
+
+/// A word or mark of a file, groups laid out flat.
+struct Token {
+    text: String,
+    line: usize,
+}
+
+/// One file of the library without its tests.
+struct Source {
+    file: PathBuf,
+    /// Its module path with slashes; empty for the crate root.
+    module: String,
+    tokens: Vec<Token>,
+}
+
+impl Source {
+    fn read(file: &Path, root: &Path) -> Self {
+        let text = fs::read_to_string(file).unwrap();
+        let stream: TokenStream =
+            text.parse().unwrap_or_else(|fault| panic!("{}: not Rust: {fault}", file.display()));
+        let mut tokens = Vec::new();
+        flatten(stream, &mut tokens);
+        let file = file.strip_prefix(root).unwrap();
+        let module = file.with_extension("");
+        let module = module.to_str().unwrap().replace('\\', "/");
+        let module = module.strip_suffix("/mod").unwrap_or(&module);
+        let module = if module == "lib" { "" } else { module };
+        Self { file: Path::new("src").join(file), module: module.to_owned(), tokens }
+    }
+
+    fn text(&self, at: usize) -> &str {
+        self.tokens.get(at).map_or("", |token| &token.text)
+    }
+
+    fn place(&self, at: usize) -> String {
+        format!("{}:{}", self.file.display(), self.tokens[at].line)
+    }
+
+    /// Every path below `root`, as (token, path with slashes); for the crate, those by `super` too.
+    fn paths(&self, root: &str) -> Vec<(usize, String)> {
+        let mut found = Vec::new();
+        for at in 0..self.tokens.len() {
+            let follows_path = at > 0 && self.text(at - 1) == "::";
+            if follows_path || self.text(at + 1) != "::" {
+                continue;
+            }
+            match self.text(at) {
+                word if word == root => self.tree(at + 2, "", &mut found),
+                "super" if root == "crate" => {
+                    let mut module: Vec<&str> = self.module.split('/').collect();
+                    let mut next = at;
+                    while self.text(next) == "super" && self.text(next + 1) == "::" {
+                        module.pop();
+                        next += 2;
+                    }
+                    self.tree(next, &module.join("/"), &mut found);
+                }
+                _ => {}
+            }
+        }
+        found
+    }
+
+    /// Follows a path, or a group of paths, from behind its `::`.
+    fn tree(&self, mut at: usize, prefix: &str, found: &mut Vec<(usize, String)>) {
+        let mut path = prefix.to_owned();
+        loop {
+            if self.text(at) == "{" {
+                let mut depth = 0;
+                let mut starts_item = true;
+                for inner in at.. {
+                    match self.text(inner) {
+                        "{" => depth += 1,
+                        "}" => depth -= 1,
+                        _ if starts_item && depth == 1 => self.tree(inner, &path, found),
+                        _ => {}
+                    }
+                    starts_item = depth == 1 && matches!(self.text(inner), "{" | ",");
+                    if depth == 0 {
+                        return;
+                    }
+                }
+            }
+            if self.text(at) != "self" {
+                if !path.is_empty() {
+                    path.push('/');
+                }
+                path.push_str(self.text(at));
+            }
+            if self.text(at + 1) != "::" {
+                found.push((at, path));
+                return;
+            }
+            at += 2;
+        }
+    }
+}
+
+/// Lays out groups, joins `::`, and leaves out items under `#[cfg(test)]`.
+fn flatten(stream: TokenStream, tokens: &mut Vec<Token>) {
+    let mut trees = stream.into_iter().peekable();
+    while let Some(tree) = trees.next() {
+        let line = tree.span().start().line;
+        let mut push = |text: String| tokens.push(Token { text, line });
+        match tree {
+            TokenTree::Punct(mark) if mark.as_char() == '#' => {
+                let Some(TokenTree::Group(attribute)) = trees.peek() else { continue };
+                let text: String = attribute.stream().to_string().split_whitespace().collect();
+                trees.next();
+                if text == "cfg(test)" || text.starts_with("cfg(all(test") {
+                    let ends_item = |tree: &TokenTree| match tree {
+                        TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
+                        TokenTree::Punct(mark) => mark.as_char() == ';',
+                        _ => false,
+                    };
+                    trees.by_ref().find(ends_item);
+                }
+            }
+            TokenTree::Punct(mark) => {
+                let joined = matches!(trees.peek(), Some(TokenTree::Punct(next)) if next.as_char() == ':');
+                if mark.as_char() == ':' && joined {
+                    trees.next();
+                    push("::".to_owned());
+                } else {
+                    push(mark.as_char().to_string());
+                }
+            }
+            TokenTree::Group(group) => {
+                let (open, close) = match group.delimiter() {
+                    Delimiter::Parenthesis => ("(", ")"),
+                    Delimiter::Brace => ("{", "}"),
+                    Delimiter::Bracket => ("[", "]"),
+                    Delimiter::None => ("", ""),
+                };
+                push(open.to_owned());
+                flatten(group.stream(), tokens);
+                tokens.push(Token { text: close.to_owned(), line: group.span_close().start().line });
+            }
+            TokenTree::Ident(word) => push(word.to_string()),
+            TokenTree::Literal(_) => push("\"\"".to_owned()),
+        }
+    }
+}
+
+/// The room of a module or of a path into one.
+fn room_of(path: &str) -> Option<&'static Room> {
+    ROOMS.iter().filter(|room| is_within(path, room.path)).max_by_key(|room| room.path.len())
+}
+
+fn is_within(path: &str, outer: &str) -> bool {
+    path.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+fn top(path: &str) -> &str {
+    path.split('/').next().unwrap_or_default()
+}
+
+/// The library's files, without those that hold tests only and without the binary.
+fn sources() -> Vec<Source> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut open = vec![root.clone()];
+    let mut sources = Vec::new();
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_str().unwrap();
+            if path.is_dir() {
+                if name != "bin" && name != "tests" {
+                    open.push(path);
+                }
+            } else if path.extension().is_some_and(|extension| extension == "rs") && name != "tests.rs" {
+                sources.push(Source::read(&path, &root));
+            }
+        }
+    }
+    sources.sort_by(|a, b| a.file.cmp(&b.file));
+    assert!(sources.len() > 20, "the library has more than {} files", sources.len());
+    sources
+}
+
+/// What the uses of one file break, a line each.
+fn broken_uses(source: &Source) -> Vec<String> {
+    let mut broken = Vec::new();
+    let is_feature_room = FEATURE_ROOMS.contains(&top(&source.module));
+    if source.module.is_empty() {
+        return broken;
+    }
+    let own = room_of(&source.module);
+    if own.is_none() && !is_feature_room {
+        broken.push(format!(
+            "{}: no room of the table holds `{}`: give it a place in ROOMS",
+            source.file.display(),
+            source.module
+        ));
+        return broken;
+    }
+    for (at, path) in source.paths("crate") {
+        let place = source.place(at);
+        if FEATURE_ROOMS.contains(&top(&path)) {
+            if top(&path) != top(&source.module) {
+                broken.push(format!("{place}: `{}` uses the feature room `{path}`", source.module));
+            }
+            continue;
+        }
+        let Some(own) = own else { continue };
+        match room_of(&path) {
+            None => broken.push(format!(
+                "{place}: `{path}` is no room: name the room that the item lives in, not the crate's root"
+            )),
+            Some(used) if used.path != own.path && !own.may_use.contains(&used.path) => {
+                broken.push(format!(
+                    "{place}: `{}` uses `{path}`, and may not: {} (it may use: {})",
+                    own.path,
+                    own.because,
+                    own.may_use.join(", ")
+                ));
+            }
+            Some(_) => {}
+        }
+    }
+    broken
+}
+
+const CORE: &str = "the core does no I/O, clock or threads of its own";
+
+/// The words of one file that belong to the host, or to the one home of `unsafe`.
+fn broken_words(source: &Source) -> Vec<String> {
+    let mut broken = Vec::new();
+    let is_core = !FEATURE_ROOMS.contains(&top(&source.module));
+    for at in 0..source.tokens.len() {
+        let place = || source.place(at);
+        if source.text(at) == "unsafe" && source.module != UNSAFE_HOME {
+            broken.push(format!("{}: `unsafe` may stand in src/{UNSAFE_HOME}.rs alone", place()));
+        }
+        let is_macro = source.text(at + 1) == "!" && FOREIGN_MACROS.contains(&source.text(at));
+        if is_core && (is_macro || FOREIGN_TYPES.contains(&source.text(at))) {
+            broken.push(format!("{}: `{}`: {CORE}", place(), source.text(at)));
+        }
+    }
+    let is_foreign = |path: &str| FOREIGN_MODULES.iter().any(|module| is_within(path, module));
+    for (at, path) in source.paths("std") {
+        if is_core && is_foreign(&format!("std/{path}")) {
+            broken.push(format!("{}: `std/{path}`: {CORE}", source.place(at)));
+        }
+    }
+    broken
+}
+
+fn report(broken: &[String]) {
+    let mut text = String::new();
+    for line in broken {
+        writeln!(text, "  {line}").unwrap();
+    }
+    assert!(broken.is_empty(), "{} broken:\n{text}", broken.len());
+}
+
+#[test]
+fn rooms_use_only_what_stands_below_them() {
+    report(&sources().iter().flat_map(broken_uses).collect::<Vec<_>>());
+}
+
+#[test]
+fn unsafe_and_the_world_outside_stay_where_they_belong() {
+    report(&sources().iter().flat_map(broken_words).collect::<Vec<_>>());
+}
+
+#[test]
+fn the_table_points_downward_and_names_rooms_that_exist() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut seen = BTreeSet::new();
+    for room in ROOMS {
+        assert!(seen.insert(room.path), "`{}` stands twice", room.path);
+        let exists = root.join(room.path).is_dir() || root.join(room.path).with_extension("rs").is_file();
+        assert!(exists, "the table has a room `{}` that the library has not", room.path);
+        for used in room.may_use {
+            let below = seen.contains(used) || top(used) == top(room.path);
+            assert!(below, "`{}` may use `{used}`, which does not stand before it", room.path);
+        }
+    }
+}
+
+/// A file of the library made up for the test.
+fn made_up(module: &str, text: &str) -> Source {
+    let mut tokens = Vec::new();
+    flatten(text.parse().unwrap(), &mut tokens);
+    Source { file: PathBuf::from(format!("src/{module}.rs")), module: module.to_owned(), tokens }
+}
+
+#[test]
+fn a_forbidden_use_is_found_however_it_is_written() {
+    for (module, text) in [
+        ("value/number", "use crate::json::Reader;"),
+        ("value", "use crate::{catalog::FieldType, error::{Error, quote}};"),
+        ("value/number", "fn f() { super::super::json::skip() }"),
+        ("error", "fn f(x: crate::value::Value<'_>) {}"),
+        ("catalog", "fn f() { write!(f, \"{}\", crate::value::Number::ZERO) }"),
+        ("predicate/optimize/merge", "use crate::criteria::Body;"),
+        ("predicate/lint", "use super::super::criteria::{self, Body};"),
+        ("request", "use crate::{limits::Limits, ingest};"),
+        ("order", "use crate::Catalog;"),
+        ("order", "use crate::sample::Cases;"),
+        ("sql/ddl", "use crate::arrow::Schema;"),
+        ("nowhere", ""),
+    ] {
+        let broken = broken_uses(&made_up(module, text));
+        assert!(!broken.is_empty(), "{module}: {text}");
+    }
+    for (module, text) in [
+        ("value/number", "use super::super::catalog::FieldType; use crate::catalog::{self, Field};"),
+        ("predicate/lower", "use crate::criteria::{Body, Criterion}; use super::tree::{Tree, Node};"),
+        ("catalog", "#[cfg(test)] mod tests { use crate::value::Number; } // crate::value::Number"),
+        ("catalog", "/// [`Value`](crate::value::Value)\nfn f() -> &'static str { \"crate::value::Value\" }"),
+        ("sample", "use crate::request::Request; use crate::sample::Cases;"),
+    ] {
+        assert_eq!(broken_uses(&made_up(module, text)), [""; 0], "{module}: {text}");
+    }
+    for text in [
+        "fn f() { unsafe { g() } }",
+        "use std::fs::File;",
+        "use std::{time::Instant};",
+        "use std::{fmt, net};",
+        "use std::thread;",
+        "fn f() { println!(\"\") }",
+    ] {
+        assert_eq!(broken_words(&made_up("value", text)).len(), 1, "{text}");
+    }
+}

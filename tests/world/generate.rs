@@ -1,0 +1,505 @@
+//! Random catalogues, documents and requests, biased so that values collide.
+
+use casefilter::{Catalog, FieldType};
+use serde_json::{Value, json};
+
+use super::choices::Choices;
+use super::plain::{Field, Kind, Params, case_fields};
+
+/// A catalogue, documents for it, and requests to ask about them.
+pub(crate) struct World {
+    pub(crate) catalog: Catalog,
+    pub(crate) fields: Vec<Field>,
+    /// Documents in the order in which they come in; an `id` may come twice.
+    pub(crate) documents: Vec<String>,
+    pub(crate) requests: Vec<Asked>,
+    /// Whether some documents may be malformed.
+    pub(crate) is_faulty: bool,
+}
+
+/// How large a world is, and what may stand in it.
+#[derive(Clone, Copy)]
+pub(crate) struct Size {
+    pub(crate) documents: usize,
+    pub(crate) requests: usize,
+    /// Some documents come with an `id` that came before.
+    pub(crate) repeats: bool,
+    /// Some documents are malformed.
+    pub(crate) faults: bool,
+}
+
+/// A request and the fields that it may name.
+pub(crate) struct Asked {
+    pub(crate) catalog: Catalog,
+    pub(crate) fields: Vec<Field>,
+    pub(crate) body: Value,
+    pub(crate) params: Params,
+}
+
+const OWN_FIELDS: &[Field] = &[
+    Field::new("id", Kind::String),
+    Field::new("s", Kind::String),
+    Field::new("tags[]", Kind::String),
+    Field::new("n", Kind::Number),
+    Field::new("numbers[]", Kind::Number),
+    Field::new("t", Kind::Timestamp),
+    Field::new("times[]", Kind::Timestamp),
+    Field::new("u", Kind::UnixMillis),
+    Field::new("unix[]", Kind::UnixMillis),
+    Field::new("b", Kind::Boolean),
+    Field::new("flags[]", Kind::Boolean),
+    Field { known: &["b", "a", "open"], default: Some("a"), ..Field::new("state", Kind::String) },
+    Field { known: &["open", "é", "a"], alias: Some("alias"), ..Field::new("o.kind", Kind::String) },
+    Field::new("deep[][]", Kind::String),
+    Field::new("o.p[].q[].r", Kind::Number),
+    Field::new("o.p[].s", Kind::String),
+];
+
+const STRINGS: &[&str] = &[
+    "a",
+    "b",
+    "",
+    "A",
+    "open",
+    "medium",
+    "low",
+    "é",
+    "e\u{301}",
+    "\u{ffff}",
+    "\u{10000}",
+    "a\u{0}",
+    "\u{0}",
+    "true",
+    "12",
+    " a",
+    "a ",
+    "日本",
+    "\"\\/\n\u{7f}",
+    "\u{feff}a",
+    "blocked",
+    "byRule",
+    "zz",
+    "a rather long string, to be sure that nothing is kept inline where it does not fit: 0123456789012345678901234567890123456789",
+];
+
+/// Spellings of numbers that `serde_json` reads exactly, too.
+pub(crate) const NUMBERS: &[&str] = &[
+    "0",
+    "1",
+    "-0",
+    "1.0",
+    "1e0",
+    "-1",
+    "2",
+    "0.5",
+    "100",
+    "1e2",
+    "1E+2",
+    "-0.0",
+    "1e-7",
+    "0e9",
+    "4294967296",
+    "9007199254740992",
+    "9007199254740993",
+    "18446744073709551615",
+    "-9223372036854775808",
+    "1e22",
+    "-1e22",
+    "123456789.25",
+    "0.1",
+    "255",
+    "256",
+    "65535",
+    "65536",
+];
+
+const TIMESTAMPS: &[&str] = &[
+    "2024-01-01 00:00:00",
+    "2024-01-01 00:00:00+0000",
+    "2024-01-01 02:00:00+0200",
+    "2023-12-31 18:30:00-05:30",
+    "2024-01-01 00:00:01",
+    "2023-12-31 23:59:59",
+    "2024-02-29 23:59:59",
+    "2024-02-29 23:59:59+18:00",
+    "2024-02-29 23:59:59-1800",
+    "0000-01-01 00:00:00",
+    "0000-01-01 00:00:00+1800",
+    "9999-12-31 23:59:59",
+    "9999-12-31 23:59:59-1800",
+    "1970-01-01 00:00:00",
+    "1969-12-31 23:59:59",
+    "1970-01-01 00:00:00-0000",
+];
+
+const MILLIS: &[&str] = &[
+    "1704067200000",
+    "0",
+    "-1",
+    "1",
+    "1704067200001",
+    "-1000",
+    "9223372036854775807",
+    "-9223372036854775808",
+    "253402300799000",
+    "-62167219200000",
+    "1704067201000",
+];
+
+const WRONG: &[&str] =
+    &["5", "\"x\"", "true", "[]", "{}", "[1]", "[[\"a\"]]", "\"2024-13-01 00:00:00\"", "1.5", "[null,{}]"];
+
+const UNUSABLE: &[&str] = &[
+    "{}",
+    "[1]",
+    "\"a\"",
+    "{\"id\":\"\"}",
+    "{\"id\":5}",
+    "{\"id\":null}",
+    "{\"id\":\"q\",\"id\":\"q\"}",
+    "{\"id\":\"q\"",
+    "{\"id\":\"q\",\"x\":{\"y\":1,\"y\":1}}",
+    "{\"id\":\"q\"} x",
+    "{\"id\":\"q\",}",
+    "{\"id\":[\"q\"]}",
+    "nonsense",
+];
+
+/// How the values of one field lie over the documents.
+struct Spread {
+    /// Of eight documents, how many have nothing there.
+    absent: usize,
+    /// How many different values there are, 0 for those of the pools.
+    distinct: usize,
+}
+
+impl World {
+    /// A small world, of about as many documents as the choices have room for.
+    pub(crate) fn small(choices: &mut Choices<'_>) -> Self {
+        let rows = match choices.below(8) {
+            0..=3 => choices.below(8),
+            4..=5 => choices.below(40),
+            6 => 62 + choices.below(5),
+            _ => 126 + choices.below(5),
+        };
+        let faults = choices.chance(1, 8);
+        Self::new(choices, Size { documents: rows, requests: 3, repeats: true, faults })
+    }
+
+    pub(crate) fn new(choices: &mut Choices<'_>, size: Size) -> Self {
+        let is_faulty = size.faults;
+        let (catalog, fields) = catalogue(choices);
+        let mut active: Vec<(&Field, Spread)> = Vec::new();
+        for _ in 0..=choices.below(6) {
+            let field = &fields[choices.below(fields.len())];
+            let absent = [0, 1, 4, 7, 8][choices.below(5)];
+            let distinct = [0, 0, 3, 300, 70_000][choices.below(5)];
+            if field.path != "id" && active.iter().all(|(other, _)| other.path != field.path) {
+                active.push((field, Spread { absent, distinct }));
+            }
+        }
+        let mut ids: Vec<String> = Vec::new();
+        let mut documents = Vec::new();
+        for row in 0..size.documents {
+            let id = match ids.len() {
+                0 => "a".to_owned(),
+                len if size.repeats && choices.chance(1, 12) => ids[choices.below(len)].clone(),
+                _ if choices.chance(1, 16) => format!("{}{row}", choices.pick(STRINGS)),
+                _ => format!("{:x}", row.wrapping_mul(40_503) & 0xf_ffff),
+            };
+            documents.push(document(choices, &id, &active, is_faulty));
+            ids.push(id);
+        }
+        let requests = (0..size.requests).map(|_| asked(choices, &catalog, &fields, &active, &ids)).collect();
+        Self { catalog, fields, documents, requests, is_faulty }
+    }
+}
+
+fn catalogue(choices: &mut Choices<'_>) -> (Catalog, Vec<Field>) {
+    if choices.chance(1, 2) {
+        return (Catalog::cases(), case_fields());
+    }
+    let fields: Vec<Field> =
+        OWN_FIELDS.iter().filter(|field| field.path == "id" || !choices.chance(1, 4)).cloned().collect();
+    let catalog = Catalog::new(fields.iter().map(|field| {
+        let kind = match field.kind {
+            Kind::String => FieldType::String,
+            Kind::Number => FieldType::Number,
+            Kind::Timestamp | Kind::UnixMillis => FieldType::Timestamp,
+            Kind::Boolean => FieldType::Boolean,
+        };
+        let mut own = casefilter::Field::new(field.path, kind).known(field.known.iter().copied());
+        if let Some(default) = field.default {
+            own = own.default_value(default);
+        }
+        if let Some(alias) = field.alias {
+            own = own.alias(alias);
+        }
+        if field.kind == Kind::UnixMillis { own.unix_millis() } else { own }
+    }));
+    (catalog.unwrap(), fields)
+}
+
+/// JSON in the making, whose numbers keep their spelling.
+enum Json {
+    Hole,
+    Raw(String),
+    Array(Vec<Json>),
+    Object(Vec<(String, Json)>),
+}
+
+impl Json {
+    fn print(&self, space: &str, text: &mut String) {
+        match self {
+            Self::Hole => text.push_str("{}"),
+            Self::Raw(raw) => text.push_str(raw),
+            Self::Array(elements) => {
+                text.push('[');
+                for (i, element) in elements.iter().enumerate() {
+                    text.push_str(if i > 0 { "," } else { "" });
+                    element.print(space, text);
+                }
+                text.push(']');
+            }
+            Self::Object(members) => {
+                text.push('{');
+                for (i, (key, value)) in members.iter().enumerate() {
+                    text.push_str(if i > 0 { "," } else { "" });
+                    text.push_str(space);
+                    text.push_str(&string(key, false));
+                    text.push_str(space);
+                    text.push(':');
+                    value.print(space, text);
+                }
+                text.push('}');
+            }
+        }
+    }
+
+    /// Lays `leaf` at the end of `path` in every element on the way.
+    fn put(
+        &mut self,
+        choices: &mut Choices<'_>,
+        path: &str,
+        faulty: bool,
+        leaf: &mut dyn FnMut(&mut Choices<'_>) -> Json,
+    ) {
+        if matches!(self, Self::Hole) {
+            if choices.chance(1, 24) {
+                *self = Self::Raw("null".to_owned());
+                return;
+            }
+            if faulty && choices.chance(1, 24) {
+                *self = Self::Raw(choices.pick(WRONG).to_owned());
+                return;
+            }
+        }
+        if path.is_empty() {
+            *self = leaf(choices);
+        } else if let Some(rest) = path.strip_prefix("[]") {
+            if matches!(self, Self::Hole) {
+                *self = Self::Array((0..choices.below(4)).map(|_| Self::Hole).collect());
+            }
+            if let Self::Array(elements) = self {
+                for element in elements {
+                    element.put(choices, rest, faulty, leaf);
+                }
+            }
+        } else {
+            if matches!(self, Self::Hole) {
+                *self = Self::Object(Vec::new());
+            }
+            let Self::Object(members) = self else { return };
+            let path = path.strip_prefix('.').unwrap_or(path);
+            let (key, rest) = path.split_at(path.find(['.', '[']).unwrap_or(path.len()));
+            if let Some((_, value)) = members.iter_mut().find(|(own, _)| own == key) {
+                value.put(choices, rest, faulty, leaf);
+            } else if !choices.chance(1, 24) {
+                let mut value = Self::Hole;
+                value.put(choices, rest, faulty, leaf);
+                let at = choices.below(members.len() + 1);
+                members.insert(at, (key.to_owned(), value));
+            }
+        }
+    }
+}
+
+/// A JSON string, as short as can be or with every character escaped.
+fn string(text: &str, escaped: bool) -> String {
+    if escaped {
+        let units: String = text.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect();
+        format!("\"{units}\"")
+    } else {
+        serde_json::to_string(text).unwrap()
+    }
+}
+
+fn document(choices: &mut Choices<'_>, id: &str, active: &[(&Field, Spread)], is_faulty: bool) -> String {
+    if is_faulty && choices.chance(1, 12) {
+        return choices.pick(UNUSABLE).to_owned();
+    }
+    let mut json = Json::Object(vec![("id".to_owned(), Json::Raw(string(id, false)))]);
+    for (field, spread) in active {
+        if !choices.chance(spread.absent, 8) {
+            json.put(choices, field.path, is_faulty, &mut |choices| {
+                stored(choices, field.kind, field, spread)
+            });
+        }
+    }
+    if choices.chance(1, 8)
+        && let Json::Object(members) = &mut json
+    {
+        members.push(("other".to_owned(), Json::Raw("{\"x\":[1.50,{\"y\":null}]}".to_owned())));
+    }
+    let mut text = String::new();
+    json.print(if choices.chance(1, 8) { " " } else { "" }, &mut text);
+    text
+}
+
+/// A value as a document holds it.
+fn stored(choices: &mut Choices<'_>, kind: Kind, field: &Field, spread: &Spread) -> Json {
+    let raw = match kind {
+        Kind::Boolean => choices.pick(&["true", "false"]).to_owned(),
+        Kind::Number => operand(choices, field, spread.distinct),
+        Kind::UnixMillis => {
+            let millis = match spread.distinct {
+                0 => choices.pick(MILLIS).to_owned(),
+                distinct => (1_704_067_200_000 + 500 * choices.below(distinct)).to_string(),
+            };
+            if choices.chance(1, 3) { millis } else { string(&millis, false) }
+        }
+        Kind::String | Kind::Timestamp => {
+            let text = operand(choices, field, spread.distinct);
+            string(&text, choices.chance(1, 8))
+        }
+    };
+    Json::Raw(raw)
+}
+
+/// A value as a criterion writes it.
+fn operand(choices: &mut Choices<'_>, field: &Field, distinct: usize) -> String {
+    match (field.kind, distinct) {
+        (Kind::Boolean, _) => choices.pick(&["true", "false"]).to_owned(),
+        (Kind::String, _) if !field.known.is_empty() && !choices.chance(1, 4) => {
+            choices.pick(field.known).to_owned()
+        }
+        (Kind::String, 0) => choices.pick(STRINGS).to_owned(),
+        (Kind::String, distinct) => format!("v{}", choices.below(distinct)),
+        (Kind::Number, 0) => choices.pick(NUMBERS).to_owned(),
+        (Kind::Number, distinct) => {
+            let quarters = choices.below(distinct);
+            format!("{}{}", quarters / 4, [".0", ".25", ".5", ".75"][quarters % 4])
+        }
+        (Kind::Timestamp | Kind::UnixMillis, 0) => choices.pick(TIMESTAMPS).to_owned(),
+        (Kind::Timestamp | Kind::UnixMillis, distinct) => {
+            let seconds = choices.below(distinct);
+            let (minutes, second) = (seconds / 60, seconds % 60);
+            let (hours, minute) = (minutes / 60, minutes % 60);
+            format!("2024-01-{:02} {:02}:{minute:02}:{second:02}", 1 + hours / 24, hours % 24)
+        }
+    }
+}
+
+fn asked(
+    choices: &mut Choices<'_>,
+    catalog: &Catalog,
+    fields: &[Field],
+    active: &[(&Field, Spread)],
+    ids: &[String],
+) -> Asked {
+    let (mut catalog, mut fields) = (catalog.clone(), fields.to_vec());
+    if choices.chance(1, 6) {
+        fields.retain(|_| !choices.chance(1, 4));
+        let names: Vec<String> = fields.iter().map(Field::name).collect();
+        catalog = catalog.allow(names.iter().map(String::as_str)).unwrap();
+    }
+    let mut body = json!({});
+    let shape = choices.below(8);
+    if shape != 7 {
+        let count = if choices.chance(1, 16) { 0 } else { 1 + choices.below(3) };
+        let criteria: Vec<Value> = (0..count).map(|_| criterion(choices, &fields, active, 0)).collect();
+        body["criteria"] = Value::from(criteria);
+    }
+    if shape >= 6 {
+        let ids: Vec<&str> = (0..choices.below(5))
+            .map(|_| match ids.len() {
+                len if len > 0 && !choices.chance(1, 6) => ids[choices.below(len)].as_str(),
+                _ => choices.pick(STRINGS),
+            })
+            .collect();
+        body["ids"] = json!(ids);
+    }
+    if choices.chance(1, 32) {
+        body["ids"] = [Value::Null, json!("a"), json!([1])][choices.below(3)].clone();
+    }
+    let order = choices.chance(1, 2).then(|| {
+        let field = match active.len() {
+            len if len > 0 && choices.chance(3, 4) => active[choices.below(len)].0,
+            _ => &fields_or_id(&fields)[choices.below(fields.len().max(1))],
+        };
+        let sign = choices.pick(&["", "-"]);
+        format!("{sign}{}", if choices.chance(1, 32) { String::new() } else { field.name() })
+    });
+    let number = |choices: &mut Choices<'_>, options: &[&str]| match choices.below(64) {
+        63 => Some(
+            choices.pick(&["", "-1", "1.5", "x", " 1", "+1", "10001", "99999999999999999999"]).to_owned(),
+        ),
+        at => options.get(at % (2 * options.len())).map(|&text| text.to_owned()),
+    };
+    let offset = number(choices, &["0", "1", "2", "60", "1000000"]);
+    let limit = number(choices, &["0", "1", "3", "64", "10000", "0007"]);
+    let count = match choices.below(32) {
+        31 => Some(choices.pick(&["", "1", "True", " true"]).to_owned()),
+        at => [None, Some("true"), Some("false"), Some("true")][at % 4].map(str::to_owned),
+    };
+    Asked { catalog, fields, body, params: Params { order, offset, limit, count } }
+}
+
+/// The fields, or `id` alone when an allow-list left none.
+fn fields_or_id(fields: &[Field]) -> &[Field] {
+    if fields.is_empty() { &OWN_FIELDS[..1] } else { fields }
+}
+
+fn criterion(
+    choices: &mut Choices<'_>,
+    fields: &[Field],
+    active: &[(&Field, Spread)],
+    depth: usize,
+) -> Value {
+    if depth < 4 && choices.chance(3, 8) {
+        let count = if choices.chance(1, 64) { 0 } else { 1 + choices.below(4) };
+        let children: Vec<Value> =
+            (0..count).map(|_| criterion(choices, fields, active, depth + 1)).collect();
+        return json!({"op": choices.pick(&["$and", "$or"]), "children": children});
+    }
+    let (field, distinct) = match active.len() {
+        len if len > 0 && !choices.chance(1, 8) => {
+            let (field, spread) = &active[choices.below(len)];
+            (*field, spread.distinct)
+        }
+        _ => (&fields_or_id(fields)[choices.below(fields.len().max(1))], 0),
+    };
+    let has_order = matches!(field.kind, Kind::Number | Kind::Timestamp | Kind::UnixMillis);
+    let ops: &[&str] = if has_order {
+        &["=", "<>", ">", ">=", "<", "<=", "$contains", "$all"]
+    } else {
+        &["=", "<>", "$contains", "$all"]
+    };
+    let op =
+        if choices.chance(1, 96) { choices.pick(&[">", "==", "$in", "$and"]) } else { choices.pick(ops) };
+    let many = op.starts_with('$') || choices.chance(1, 96);
+    let count = if many { 1 + choices.below(4) } else { 1 };
+    let values: Vec<String> = (0..count)
+        .map(|_| match choices.below(128) {
+            127 => {
+                choices.pick(&["x", "", "+1", ".5", "NaN", "2024-02-30 00:00:00", "TRUE", "1e999"]).to_owned()
+            }
+            _ => operand(choices, field, distinct),
+        })
+        .collect();
+    let name = match field.alias {
+        Some(alias) if choices.chance(1, 2) => alias.to_owned(),
+        _ => field.name(),
+    };
+    json!({"field": name, "op": op, "values": values})
+}

@@ -1,0 +1,436 @@
+//! A third evaluator, written from the specification alone: one case at a time, over
+//! `serde_json::Value`, as slowly and as plainly as it can be said.
+//!
+//! It shares no code with the library, neither the engine's nor its reference evaluator's.
+
+use std::cmp::Ordering;
+
+use serde_json::{Map, Value};
+
+/// The type of a field's values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    String,
+    Number,
+    Timestamp,
+    /// A timestamp that documents hold as Unix milliseconds.
+    UnixMillis,
+    Boolean,
+}
+
+/// A filterable field.
+#[derive(Clone, Debug)]
+pub(crate) struct Field {
+    /// Its path, `[]` behind each key that holds an array.
+    pub(crate) path: &'static str,
+    pub(crate) kind: Kind,
+    pub(crate) known: &'static [&'static str],
+    pub(crate) default: Option<&'static str>,
+    pub(crate) alias: Option<&'static str>,
+}
+
+impl Field {
+    pub(crate) const fn new(path: &'static str, kind: Kind) -> Self {
+        Self { path, kind, known: &[], default: None, alias: None }
+    }
+
+    pub(crate) fn name(&self) -> String {
+        self.path.replace("[]", "")
+    }
+
+    pub(crate) fn is_many(&self) -> bool {
+        self.path.contains("[]")
+    }
+}
+
+/// One value of a field.
+#[derive(Clone, Debug, PartialEq, PartialOrd)]
+pub(crate) enum Scalar {
+    String(String),
+    Number(f64),
+    Millis(i64),
+    Boolean(bool),
+}
+
+/// Something that the specification forbids.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Refused;
+
+/// The fields of the Case resource: the table of the specification, section 1.
+pub(crate) fn case_fields() -> Vec<Field> {
+    use Kind::{Boolean, Number, String, Timestamp, UnixMillis};
+    let strings = [
+        "id",
+        "name",
+        "groupByType",
+        "createdByOfficer",
+        "clientId",
+        "applicantReference.applicantId",
+        "applicantReference.fullName",
+        "createdByRule.id",
+        "createdByRule.name",
+        "createdByRule.title",
+        "createdByWorkflowRef.id",
+        "createdByWorkflowRef.title",
+        "review.reviewId",
+        "review.attemptId",
+        "review.reviewStatus",
+        "applicantInfo.firstName",
+        "applicantInfo.middleName",
+        "applicantInfo.lastName",
+        "applicantInfo.firstNameEn",
+        "applicantInfo.middleNameEn",
+        "applicantInfo.lastNameEn",
+        "applicantInfo.country",
+        "applicantInfo.applicantTags[]",
+        "blueprintReference.name",
+        "blueprintReference.blueprintId",
+        "caseReview.stage",
+        "caseReview.assignee",
+        "caseReview.checklistState.checklist[].name",
+        "amlCases[].amlCaseId",
+        "sourceKeys[]",
+        "tags[]",
+    ];
+    let mut fields: Vec<Field> = strings.into_iter().map(|path| Field::new(path, String)).collect();
+    fields.extend(
+        ["createdAt", "updatedAt", "review.createDate", "caseReview.startDate"]
+            .map(|path| Field::new(path, Timestamp)),
+    );
+    fields.extend(
+        ["createdByRule.revision", "totalAmountInDefaultCurrency", "review.attemptCnt"]
+            .map(|path| Field::new(path, Number)),
+    );
+    fields.push(Field::new("applicantInfo.dob", UnixMillis));
+    fields.push(Field::new("caseReview.checklistState.checklist[].checked", Boolean));
+    fields.push(Field {
+        known: &["byOfficer", "byRule", "byWorkflow", "byOngoingAmlHit", "byApi"],
+        ..Field::new("createdByType", String)
+    });
+    fields.push(Field {
+        known: &["open", "awaitingUser", "blocked", "resolvedFalsePositive", "resolvedPotentialThreat"],
+        alias: Some("status"),
+        ..Field::new("caseReview.status", String)
+    });
+    fields.push(Field {
+        known: &["low", "medium", "high"],
+        default: Some("medium"),
+        ..Field::new("priority", String)
+    });
+    fields
+}
+
+/// The field of that name or alias.
+pub(crate) fn find<'f>(fields: &'f [Field], name: &str) -> Result<&'f Field, Refused> {
+    fields.iter().find(|field| field.name() == name || field.alias == Some(name)).ok_or(Refused)
+}
+
+/// The value set of a field; refused when the document holds another type there.
+pub(crate) fn stored_values(field: &Field, document: &Value) -> Result<Vec<Scalar>, Refused> {
+    let mut found: Vec<&Value> = vec![document];
+    for segment in field.path.split('.') {
+        let key = segment.trim_end_matches("[]");
+        let mut next = Vec::new();
+        for value in found {
+            match value {
+                Value::Null => {}
+                Value::Object(object) => next.extend(object.get(key)),
+                _ => return Err(Refused),
+            }
+        }
+        for _ in 0..segment.matches("[]").count() {
+            let mut elements = Vec::new();
+            for value in next {
+                match value {
+                    Value::Null => {}
+                    Value::Array(array) => elements.extend(array),
+                    _ => return Err(Refused),
+                }
+            }
+            next = elements;
+        }
+        found = next;
+    }
+    let mut values = Vec::new();
+    for value in found {
+        if !value.is_null() {
+            values.push(stored_value(field.kind, value)?);
+        }
+    }
+    Ok(values)
+}
+
+fn stored_value(kind: Kind, value: &Value) -> Result<Scalar, Refused> {
+    match (kind, value) {
+        (Kind::String, Value::String(text)) => Ok(Scalar::String(text.clone())),
+        (Kind::Number, Value::Number(number)) => number.as_f64().map(Scalar::Number).ok_or(Refused),
+        (Kind::Boolean, Value::Bool(truth)) => Ok(Scalar::Boolean(*truth)),
+        (Kind::Timestamp, Value::String(text)) => instant(text).map(Scalar::Millis).ok_or(Refused),
+        (Kind::UnixMillis, Value::String(text)) => {
+            // An integer as JSON writes one.
+            let number: serde_json::Number = serde_json::from_str(text).map_err(|_| Refused)?;
+            let plain = text.bytes().all(|b| b.is_ascii_digit() || b == b'-');
+            let millis = if text == "-0" { Some(0) } else { number.as_i64() };
+            millis.filter(|_| plain).map(Scalar::Millis).ok_or(Refused)
+        }
+        (Kind::UnixMillis, Value::Number(number)) => number.as_i64().map(Scalar::Millis).ok_or(Refused),
+        _ => Err(Refused),
+    }
+}
+
+/// The value set, a field that is absent or refused counting as its default.
+pub(crate) fn value_set(field: &Field, document: &Value) -> Vec<Scalar> {
+    let values = stored_values(field, document).unwrap_or_default();
+    match field.default {
+        Some(default) if values.is_empty() => vec![Scalar::String(default.to_owned())],
+        _ => values,
+    }
+}
+
+/// The instant that a text names, in milliseconds.
+pub(crate) fn instant(text: &str) -> Option<i64> {
+    let (local, offset) = text.split_at_checked(19)?;
+    let fits = |text: &str, mask: &str| {
+        text.len() == mask.len()
+            && text
+                .bytes()
+                .zip(mask.bytes())
+                .all(|(b, m)| if m == b'9' { b.is_ascii_digit() } else { b == m })
+    };
+    if !fits(local, "9999-99-99 99:99:99") {
+        return None;
+    }
+    let number = |range: std::ops::Range<usize>| text[range].parse::<i64>().unwrap();
+    let (year, month, day) = (number(0..4), number(5..7), number(8..10));
+    let (hour, minute, second) = (number(11..13), number(14..16), number(17..19));
+    let is_leap = |year: i64| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let february = if is_leap(year) { 29 } else { 28 };
+    let months = [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+    let length = *months.get(usize::try_from(month - 1).ok()?)?;
+    if day < 1 || day > length || hour > 23 || minute > 59 || second > 59 {
+        return None;
+    }
+    let mut days: i64 = day - 1 + months[..usize::try_from(month - 1).unwrap()].iter().sum::<i64>();
+    if year >= 1970 {
+        days += (1970..year).map(|year| if is_leap(year) { 366 } else { 365 }).sum::<i64>();
+    } else {
+        days -= (year..1970).map(|year| if is_leap(year) { 366 } else { 365 }).sum::<i64>();
+    }
+    let offset_min = if offset.is_empty() {
+        0
+    } else {
+        if !["+9999", "-9999", "+99:99", "-99:99"].iter().any(|mask| fits(offset, mask)) {
+            return None;
+        }
+        let hours: i64 = offset[1..3].parse().unwrap();
+        let minutes: i64 = offset[offset.len() - 2..].parse().unwrap();
+        if minutes > 59 || hours * 60 + minutes > 18 * 60 {
+            return None;
+        }
+        if offset.starts_with('-') { -(hours * 60 + minutes) } else { hours * 60 + minutes }
+    };
+    Some((((days * 24 + hour) * 60 + minute - offset_min) * 60 + second) * 1000)
+}
+
+/// The value that a criterion's text means for a field.
+fn operand(kind: Kind, text: &str) -> Result<Scalar, Refused> {
+    match kind {
+        Kind::String => Ok(Scalar::String(text.to_owned())),
+        Kind::Number => {
+            let is_json = !text.contains(char::is_whitespace)
+                && serde_json::from_str::<serde_json::Number>(text).is_ok();
+            let number: f64 = text.parse().map_err(|_| Refused)?;
+            if is_json && number.is_finite() { Ok(Scalar::Number(number)) } else { Err(Refused) }
+        }
+        Kind::Timestamp | Kind::UnixMillis => instant(text).map(Scalar::Millis).ok_or(Refused),
+        Kind::Boolean => match text {
+            "true" => Ok(Scalar::Boolean(true)),
+            "false" => Ok(Scalar::Boolean(false)),
+            _ => Err(Refused),
+        },
+    }
+}
+
+/// A criterion that was understood.
+#[derive(Debug)]
+enum Criterion {
+    And(Vec<Criterion>),
+    Or(Vec<Criterion>),
+    Test { field: Field, op: String, values: Vec<Scalar> },
+}
+
+/// A request that was understood.
+#[derive(Debug)]
+pub(crate) struct Request {
+    ids: Option<Vec<String>>,
+    criteria: Option<Vec<Criterion>>,
+    order: Option<(Field, bool)>,
+    offset: usize,
+    limit: usize,
+    pub(crate) count: bool,
+}
+
+/// The parameters beside a body, as text.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Params {
+    pub(crate) order: Option<String>,
+    pub(crate) offset: Option<String>,
+    pub(crate) limit: Option<String>,
+    pub(crate) count: Option<String>,
+}
+
+/// The members of an object that are not `null`, when all of them are allowed.
+fn members<'v>(value: &'v Value, allowed: &[&str]) -> Result<Map<String, Value>, Refused> {
+    let object: &'v Map<String, Value> = value.as_object().ok_or(Refused)?;
+    if object.keys().any(|key| !allowed.contains(&key.as_str())) {
+        return Err(Refused);
+    }
+    Ok(object.iter().filter(|(_, value)| !value.is_null()).map(|(k, v)| (k.clone(), v.clone())).collect())
+}
+
+fn strings(value: &Value) -> Result<Vec<String>, Refused> {
+    let array = value.as_array().ok_or(Refused)?;
+    array.iter().map(|value| value.as_str().map(str::to_owned).ok_or(Refused)).collect()
+}
+
+fn criterion(fields: &[Field], value: &Value) -> Result<Criterion, Refused> {
+    let members = members(value, &["op", "children", "field", "values"])?;
+    let op = members.get("op").and_then(Value::as_str).ok_or(Refused)?;
+    let has = |key| members.contains_key(key);
+    if op == "$and" || op == "$or" {
+        let children = members.get("children").and_then(Value::as_array).ok_or(Refused)?;
+        if children.is_empty() || has("field") || has("values") {
+            return Err(Refused);
+        }
+        let children = children.iter().map(|child| criterion(fields, child)).collect::<Result<_, _>>()?;
+        return Ok(if op == "$and" { Criterion::And(children) } else { Criterion::Or(children) });
+    }
+    let field = find(fields, members.get("field").and_then(Value::as_str).ok_or(Refused)?)?.clone();
+    let texts = strings(members.get("values").ok_or(Refused)?)?;
+    let has_order = matches!(field.kind, Kind::Number | Kind::Timestamp | Kind::UnixMillis);
+    let fits = match op {
+        "=" | "<>" => texts.len() == 1,
+        ">" | ">=" | "<" | "<=" => texts.len() == 1 && has_order,
+        "$contains" | "$all" => !texts.is_empty(),
+        _ => false,
+    };
+    if !fits || has("children") {
+        return Err(Refused);
+    }
+    let values = texts.iter().map(|text| operand(field.kind, text)).collect::<Result<_, _>>()?;
+    Ok(Criterion::Test { field, op: op.to_owned(), values })
+}
+
+/// A non-negative decimal integer.
+fn integer(text: Option<&str>, absent: usize) -> Result<usize, Refused> {
+    let Some(text) = text else { return Ok(absent) };
+    if text.is_empty() || text.bytes().any(|b| !b.is_ascii_digit()) {
+        return Err(Refused);
+    }
+    Ok(text.parse().unwrap_or(usize::MAX))
+}
+
+/// Reads a request: sections 2 and 3.
+pub(crate) fn request(fields: &[Field], body: &Value, params: &Params) -> Result<Request, Refused> {
+    let members = members(body, &["ids", "criteria"])?;
+    if members.is_empty() {
+        return Err(Refused);
+    }
+    let ids = members.get("ids").map(strings).transpose()?;
+    let criteria = match members.get("criteria") {
+        None => None,
+        Some(value) => {
+            let array = value.as_array().ok_or(Refused)?;
+            Some(array.iter().map(|value| criterion(fields, value)).collect::<Result<_, _>>()?)
+        }
+    };
+    let order = match params.order.as_deref().unwrap_or_default() {
+        "" => None,
+        text => {
+            let name = text.strip_prefix('-').unwrap_or(text);
+            let field = find(fields, name)?.clone();
+            if field.is_many() {
+                return Err(Refused);
+            }
+            Some((field, name != text))
+        }
+    };
+    let offset = integer(params.offset.as_deref(), 0)?;
+    let limit = integer(params.limit.as_deref(), 100)?;
+    let count = match params.count.as_deref() {
+        None | Some("false") => false,
+        Some("true") => true,
+        Some(_) => return Err(Refused),
+    };
+    if limit > 10_000 {
+        return Err(Refused);
+    }
+    Ok(Request { ids, criteria, order, offset, limit, count })
+}
+
+/// Whether one criterion holds for a document: the table of operators.
+fn holds(criterion: &Criterion, document: &Value) -> bool {
+    match criterion {
+        Criterion::And(children) => children.iter().all(|child| holds(child, document)),
+        Criterion::Or(children) => children.iter().any(|child| holds(child, document)),
+        Criterion::Test { field, op, values } => {
+            let set = value_set(field, document);
+            match op.as_str() {
+                "=" => set.contains(&values[0]),
+                "<>" => !set.contains(&values[0]),
+                ">" => set.iter().any(|x| *x > values[0]),
+                ">=" => set.iter().any(|x| *x >= values[0]),
+                "<" => set.iter().any(|x| *x < values[0]),
+                "<=" => set.iter().any(|x| *x <= values[0]),
+                "$contains" => values.iter().any(|value| set.contains(value)),
+                "$all" => values.iter().all(|value| set.contains(value)),
+                _ => unreachable!("{op} was not understood"),
+            }
+        }
+    }
+}
+
+/// Whether a request selects a document.
+pub(crate) fn selects(request: &Request, document: &Value) -> bool {
+    let by_id = request.ids.as_ref().is_some_and(|ids| ids.iter().any(|id| document["id"] == **id));
+    let by_criteria = request
+        .criteria
+        .as_ref()
+        .is_some_and(|criteria| !criteria.is_empty() && criteria.iter().all(|one| holds(one, document)));
+    by_id || by_criteria
+}
+
+/// The indexes of the documents on the page, in order, and how many the request selects in all.
+pub(crate) fn search(documents: &[Value], request: &Request) -> (Vec<usize>, usize) {
+    let mut selected: Vec<usize> =
+        (0..documents.len()).filter(|at| selects(request, &documents[*at])).collect();
+    if let Some((field, descending)) = &request.order {
+        let id = |at: usize| documents[at]["id"].as_str();
+        let mut keyed: Vec<(Option<Scalar>, usize)> =
+            selected.iter().map(|at| (value_set(field, &documents[*at]).pop(), *at)).collect();
+        keyed.sort_by(|(a, a_at), (b, b_at)| {
+            let by_key = match (a, b) {
+                (Some(a), Some(b)) if *descending => rank(field, b, a),
+                (Some(a), Some(b)) => rank(field, a, b),
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+                (None, None) => Ordering::Equal,
+            };
+            by_key.then_with(|| id(*a_at).cmp(&id(*b_at)))
+        });
+        selected = keyed.into_iter().map(|(_, at)| at).collect();
+    }
+    let total = selected.len();
+    (selected.into_iter().skip(request.offset).take(request.limit).collect(), total)
+}
+
+/// How two values of a field sort, ascending: known values first, in the order of the table.
+fn rank(field: &Field, a: &Scalar, b: &Scalar) -> Ordering {
+    let place = |value: &Scalar| match value {
+        Scalar::String(text) => {
+            field.known.iter().position(|known| known == text).unwrap_or(field.known.len())
+        }
+        _ => 0,
+    };
+    place(a).cmp(&place(b)).then_with(|| a.partial_cmp(b).expect("values of one field compare"))
+}
