@@ -3,6 +3,7 @@
 use std::fs::{self, Permissions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use casefilter::sample;
 use flate2::Compression;
@@ -16,6 +17,9 @@ use crate::progress::Progress;
 
 /// How much is made before it is written.
 const CHUNK_BYTES: usize = 256 << 10;
+
+/// Whether the user has interrupted the writing of a file.
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 /// Make sample cases, the same bytes for the same arguments
 ///
@@ -75,6 +79,9 @@ fn to_file(path: &Path, cases: sample::Cases, count: u64) -> Result<(), Failure>
             result => result.map_err(fail),
         };
     }
+    // From here on an interruption ends the run in order, so that the temporary file is removed.
+    ctrlc::set_handler(|| INTERRUPTED.store(true, Ordering::Relaxed))
+        .map_err(|error| Failure::Failed(format!("cannot listen for interruptions: {error}")))?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut file = temporary_in(folder).map_err(fail)?;
     pack(&extension.to_string_lossy(), cases, count, file.as_file_mut()).map_err(fail)?;
@@ -124,6 +131,9 @@ fn write(mut cases: sample::Cases, count: u64, out: &mut impl Write) -> io::Resu
         }
         if made == 0 {
             return out.flush();
+        }
+        if INTERRUPTED.load(Ordering::Relaxed) {
+            return Err(io::Error::other("interrupted"));
         }
         out.write_all(&chunk)?;
         chunk.clear();
