@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::{Serialize, Serializer};
+use smallvec::{SmallVec, smallvec};
 
 /// The stable kind of an [`Error`].
 ///
@@ -286,20 +287,28 @@ fn is_unprintable(c: char) -> bool {
 
 /// The candidate nearest to `word`: equal but for case, the same last path segment, or few edits away.
 pub(crate) fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
+    nearest_two(word, candidates).first().copied()
+}
+
+/// The [`nearest`] candidate and, where it is at most one edit further away, the second nearest.
+pub(crate) fn nearest_two<'a>(
+    word: &str,
+    candidates: impl Iterator<Item = &'a str> + Clone,
+) -> SmallVec<[&'a str; 2]> {
     // A longer word is nobody's typing error, and the edit distance is quadratic.
     const LONGEST: usize = 64;
     if word.is_empty() || word.len() > LONGEST {
-        return None;
+        return SmallVec::new();
     }
     let leaf = |name: &'a str| name.rsplit('.').next().unwrap_or(name);
     if let Some(same) = candidates.clone().find(|name| name.eq_ignore_ascii_case(word)) {
-        return Some(same);
+        return smallvec![same];
     }
     if let Some(same) = candidates.clone().find(|name| leaf(name).eq_ignore_ascii_case(word)) {
-        return Some(same);
+        return smallvec![same];
     }
     let lower = word.to_lowercase();
-    candidates
+    let mut near: Vec<(usize, &str)> = candidates
         .map(|name| {
             let whole = strsim::damerau_levenshtein(&lower, &name.to_lowercase());
             let last = strsim::damerau_levenshtein(&lower, &leaf(name).to_lowercase());
@@ -309,8 +318,10 @@ pub(crate) fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str> 
             let shorter = word.chars().count().min(name.chars().count());
             *distance <= (shorter / 3).clamp(1, 4)
         })
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, name)| name)
+        .collect();
+    near.sort_by_key(|(distance, _)| *distance);
+    let furthest = near.first().map_or(0, |(distance, _)| distance.saturating_add(1));
+    near.into_iter().take_while(|(distance, _)| *distance <= furthest).map(|(_, name)| name).take(2).collect()
 }
 
 #[cfg(test)]
@@ -327,6 +338,11 @@ mod tests {
         assert_eq!(near("caseReview.state"), Some("caseReview.status"));
         assert_eq!(near("tag"), Some("tags"));
         assert_eq!(near("somethingElse"), None);
+        let names =
+            ["caseReview.stage", "caseReview.status", "caseReview.startDate", "createdAt", "updatedAt"];
+        let two = |word| nearest_two(word, names.iter().copied()).to_vec();
+        assert_eq!(two("caseReview.state"), ["caseReview.stage", "caseReview.status"]);
+        assert_eq!(two("creatdAt"), ["createdAt"]);
         assert_eq!(near(&"x".repeat(5000)), None);
     }
 

@@ -83,10 +83,8 @@ impl Filter {
     pub fn compile_text_with(catalog: &Catalog, limits: &Limits, text: &str) -> Result<Self, Errors> {
         let text = body_text(text.as_bytes(), limits)?;
         match criteria::text::parse(text, limits) {
-            Ok(criteria::text::Parsed::Body(body)) => Self::lower(catalog, &body, Vec::new()),
-            Ok(criteria::text::Parsed::Constant(true)) => Ok(Self::all(catalog)),
-            Ok(criteria::text::Parsed::Constant(false)) => Ok(Self::none(catalog)),
-            Err(errors) => Err(errors),
+            (criteria::text::Parsed::Body(body), errors) => Self::lower(catalog, &body, errors),
+            (criteria::text::Parsed::Constant(value), _) => Ok(Self::constant(catalog, value)),
         }
     }
 
@@ -156,12 +154,17 @@ impl Filter {
     }
 
     /// The normal form as a request body on one line. Compiling it gives the same normal form.
+    ///
+    /// It may be up to three levels deeper than the body that was compiled, and have up to twice as many
+    /// criteria and two more, two values more; only a body that close to its [`Limits`] grows past them.
     #[must_use]
     pub fn to_json(&self) -> String {
         predicate::body_json(&self.predicate, &self.catalog)
     }
 
     /// The normal form in the text syntax on one line. Compiling it gives the same normal form.
+    ///
+    /// For its size see [`to_json`](Self::to_json).
     #[must_use]
     pub fn to_text(&self) -> String {
         predicate::text(&self.predicate, &self.catalog)

@@ -47,7 +47,7 @@ impl<'a> Reader<'a> {
         Self { text, at: 0 }
     }
 
-    /// Reads on from an offset.
+    /// A reader of what stands from `offset` on; offsets still count from the start of `text`.
     pub(crate) fn starting_at(text: &'a str, offset: usize) -> Self {
         Self { text, at: offset }
     }
@@ -125,6 +125,15 @@ impl<'a> Reader<'a> {
 
     /// The next key of the open object with its offset, the value standing next; `None` behind the end.
     pub(crate) fn next_key(&mut self, first: bool) -> Result<Option<(Cow<'a, str>, usize)>> {
+        let key = self.key(first)?;
+        if key.is_some() {
+            self.colon()?;
+        }
+        Ok(key)
+    }
+
+    /// The next key of the open object with its offset, its colon standing next; `None` behind the end.
+    fn key(&mut self, first: bool) -> Result<Option<(Cow<'a, str>, usize)>> {
         self.skip_space();
         match self.byte() {
             Some(b'}') => {
@@ -144,12 +153,16 @@ impl<'a> Reader<'a> {
         }
         let offset = self.at;
         let key = self.string()?;
+        Ok(Some((key, offset)))
+    }
+
+    fn colon(&mut self) -> Result<()> {
         self.skip_space();
         if self.byte() != Some(b':') {
             return self.unexpected("`:`");
         }
         self.bump();
-        Ok(Some((key, offset)))
+        Ok(())
     }
 
     /// Reads a string; borrowed unless it has escapes.
@@ -403,130 +416,138 @@ impl Brackets {
 
 /// The paths of `offsets` (ascending) in `text`, each such as `criteria[0].children[2].op`.
 ///
-/// An offset that is not the start of a key or value gets the path of what was open there.
+/// The path of an offset is that of the innermost member or element that holds it, or the empty
+/// path where none does. A member reaches from the first byte of its key to the last of its value,
+/// an element from the first to the last byte of its value; so brackets belong to what they
+/// enclose, while commas, and space between members or elements, belong to what is around them. A
+/// text that breaks off breaks within what is open there: a member whose key was read, an element
+/// whose first byte, even a wrong one, was seen.
+///
 /// One walk over the text, so that only requests with errors pay for paths.
 pub(crate) fn paths_at(text: &str, offsets: &[usize]) -> Vec<String> {
-    let mut paths = Vec::with_capacity(offsets.len());
-    let mut wanted = offsets.iter().copied().peekable();
-    let mut walk = PathWalk { reader: Reader::new(text), open: Vec::new() };
-    while let Some(&offset) = wanted.peek() {
-        match walk.step(offset) {
-            Step::Reached => {
-                paths.push(walk.path());
-                wanted.next();
-            }
-            Step::Passed => {}
-        }
-    }
-    paths
+    let mut walk = PathWalk {
+        reader: Reader::new(text),
+        wanted: offsets.iter().copied().peekable(),
+        paths: Vec::with_capacity(offsets.len()),
+        open: Brackets::default(),
+        segments: Vec::new(),
+    };
+    // Where the text breaks, the rest of the offsets have the path in force there.
+    let _ = walk.value();
+    walk.until(usize::MAX);
+    walk.paths.resize(offsets.len(), String::new());
+    walk.paths
 }
 
+/// The member or element of an open bracket in which the walk is or last was.
 enum Segment<'a> {
     Key(Cow<'a, str>),
     Index(usize),
-    /// An object or array whose first member was not reached yet.
-    Fresh {
-        object: bool,
-    },
 }
 
-struct PathWalk<'a> {
+struct PathWalk<'a, I: Iterator<Item = usize>> {
     reader: Reader<'a>,
-    open: Vec<Segment<'a>>,
+    wanted: std::iter::Peekable<I>,
+    paths: Vec<String>,
+    open: Brackets,
+    /// The path in force: of the outermost brackets only, those that a path can show.
+    segments: Vec<Segment<'a>>,
 }
 
-enum Step {
-    Reached,
-    Passed,
-}
-
-impl PathWalk<'_> {
-    /// Goes to the next member or value, unless `offset` lies before its end.
-    fn step(&mut self, offset: usize) -> Step {
-        let before = self.reader.clone();
-        let Ok(kind) = self.reader.peek() else { return Step::Reached };
-        if offset <= self.reader.offset() {
-            self.reader = before;
-            return Step::Reached;
+impl<'a, I: Iterator<Item = usize>> PathWalk<'a, I> {
+    /// Gives the path in force to the offsets before `end`.
+    fn until(&mut self, end: usize) {
+        while self.wanted.next_if(|offset| *offset < end || end == usize::MAX).is_some() {
+            self.paths.push(self.path());
         }
-        if let JsonType::Object | JsonType::Array = kind {
-            self.reader.open();
-            self.open.push(Segment::Fresh { object: kind == JsonType::Object });
-        } else if self.reader.skip_scalar().is_err() || offset < self.reader.offset() {
-            self.reader = before;
-            return Step::Reached;
-        }
-        self.advance(offset)
     }
 
-    /// Behind a bracket or a value: goes on to where the next value stands.
-    fn advance(&mut self, offset: usize) -> Step {
-        loop {
-            let before = self.reader.clone();
-            let Some(segment) = self.open.last_mut() else { return Step::Reached };
-            let more = match segment {
-                Segment::Fresh { object: true } | Segment::Key(_) => {
-                    let first = matches!(segment, Segment::Fresh { .. });
-                    match self.reader.next_key(first) {
-                        Err(_) => Err(()),
-                        Ok(None) => Ok(false),
-                        Ok(Some((key, at))) if offset >= at => {
-                            *segment = Segment::Key(key);
-                            Ok(true)
-                        }
-                        Ok(Some(_)) => Err(()),
-                    }
+    /// Goes into a member or element of the innermost bracket.
+    fn enter(&mut self, segment: Segment<'a>) {
+        if self.open.depth <= LONGEST_PATH_BYTES {
+            self.segments.push(segment);
+        }
+    }
+
+    /// Leaves it again; gives the number of the element.
+    fn leave(&mut self) -> usize {
+        if self.open.depth > LONGEST_PATH_BYTES {
+            return 0;
+        }
+        match self.segments.pop() {
+            Some(Segment::Index(index)) => index,
+            _ => 0,
+        }
+    }
+
+    /// Walks the value of the text, which is not nested in anything.
+    fn value(&mut self) -> Result<()> {
+        while self.wanted.peek().is_some() {
+            // A value stands next.
+            let kind = self.reader.peek()?;
+            // The number of the next element, were the innermost bracket an array's.
+            let mut next: usize = 0;
+            if let JsonType::Object | JsonType::Array = kind {
+                self.reader.open();
+                self.open.push(kind == JsonType::Object);
+            } else {
+                self.reader.skip_scalar()?;
+                if self.open.depth == 0 {
+                    return Ok(());
                 }
-                Segment::Fresh { object: false } | Segment::Index(_) => {
-                    let next = match segment {
-                        Segment::Index(index) => index.saturating_add(1),
-                        _ => 0,
-                    };
-                    match self.reader.next_element(next == 0) {
-                        Err(_) => Err(()),
-                        Ok(true) => {
-                            *segment = Segment::Index(next);
-                            Ok(true)
-                        }
-                        Ok(false) => Ok(false),
-                    }
+                self.until(self.reader.offset());
+                next = self.leave().saturating_add(1);
+            }
+            while !self.member(next)? {
+                self.until(self.reader.offset());
+                self.open.pop();
+                if self.open.depth == 0 {
+                    return Ok(());
                 }
-            };
-            match more {
-                // The text ends or breaks here, or the place lies before the next key.
-                Err(()) => {
-                    self.reader = before;
-                    return Step::Reached;
-                }
-                Ok(true) => return Step::Passed,
-                Ok(false) => {
-                    if offset < self.reader.offset() {
-                        self.reader = before;
-                        return Step::Reached;
-                    }
-                    self.open.pop();
-                }
+                next = self.leave().saturating_add(1);
             }
         }
+        Ok(())
+    }
+
+    /// Goes to the value of the next member or element of the innermost bracket; false behind its end.
+    fn member(&mut self, next: usize) -> Result<bool> {
+        // Past the depth that paths show, elements are not counted, and `next` is 1 behind any.
+        if self.open.top() == Some(true) {
+            let Some((key, at)) = self.reader.key(next == 0)? else { return Ok(false) };
+            self.until(at);
+            self.enter(Segment::Key(key));
+            self.reader.colon()?;
+        } else {
+            if !self.reader.next_element(next == 0)? {
+                return Ok(false);
+            }
+            self.reader.skip_space();
+            if self.reader.byte().is_some() {
+                self.until(self.reader.offset());
+                self.enter(Segment::Index(next));
+            }
+        }
+        Ok(true)
     }
 
     fn path(&self) -> String {
         let mut path = String::new();
-        for segment in &self.open {
+        for (depth, segment) in self.segments.iter().enumerate() {
             match segment {
                 Segment::Key(key) => {
-                    if !path.is_empty() {
+                    if depth > 0 {
                         path.push('.');
                     }
                     let quoted = quote(key);
-                    path.push_str(quoted.trim_matches('`'));
+                    let bare = quoted.strip_prefix('`').and_then(|rest| rest.strip_suffix('`'));
+                    path.push_str(bare.unwrap_or(&quoted));
                 }
                 Segment::Index(index) => {
                     path.push('[');
                     path.push_str(&index.to_string());
                     path.push(']');
                 }
-                Segment::Fresh { .. } => {}
             }
             // A deeper path than this helps nobody, and a hostile one could be as long as the body.
             if path.len() > LONGEST_PATH_BYTES {
@@ -538,6 +559,7 @@ impl PathWalk<'_> {
     }
 }
 
+/// Every segment of a path but the first has at least one byte, so no more segments need be kept.
 const LONGEST_PATH_BYTES: usize = 2000;
 
 #[cfg(test)]
@@ -626,54 +648,75 @@ mod tests {
         assert!(!skips(&"{\"a\":[".repeat(deep)));
     }
 
-    #[test]
-    fn paths_name_keys_indexes_and_open_places() {
-        let text = r#"{"criteria":[{"op":"$or","children":[{"a":1},{"op":2}]}],"x":[true]}"#;
-        let at = |needle: &str| text.find(needle).unwrap();
-        let offsets = [
-            0,
-            at("\"criteria\""),
-            at("{\"op\":\"$or\""),
-            at("\"$or\""),
-            at("1}"),
-            at("\"op\":2"),
-            at("2}"),
-            at("true"),
-            text.len(),
-        ];
-        let paths = paths_at(text, &offsets);
-        assert_eq!(
-            paths,
-            [
-                "",
-                "criteria",
-                "criteria[0]",
-                "criteria[0].op",
-                "criteria[0].children[0].a",
-                "criteria[0].children[1].op",
-                "criteria[0].children[1].op",
-                "x[0]",
-                ""
-            ]
-        );
+    /// Holds the path of every offset of `text` against the numbers in `marks`, each the place of a path
+    /// in `paths`; a mark for each character of `text` and one for its end.
+    #[track_caller]
+    fn paths(text: &str, marks: &str, paths: &[&str]) {
+        let offsets: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+        let expected: Vec<&str> =
+            marks.chars().map(|mark| paths[mark.to_digit(36).unwrap() as usize]).collect();
+        assert_eq!(paths_at(text, &offsets), expected, "{text}");
+        for (offset, path) in offsets.iter().zip(&expected) {
+            assert_eq!(paths_at(text, &[*offset]), [*path], "{text} at {offset}");
+        }
     }
 
     #[test]
-    fn paths_of_broken_text_name_what_was_open() {
-        for (text, offset, path) in [
-            ("{\"ids\":[1,", 10, "ids"),
-            ("{\"ids\":[1,x", 10, "ids[1]"),
-            ("{\"ids\" 1", 7, ""),
-            ("{\"ids\":[\"a\"],}", 13, "ids"),
-            ("", 0, ""),
-            ("[1]x", 3, ""),
-        ] {
-            let found = paths_at(text, &[offset]);
-            assert_eq!(found.len(), 1, "{text}");
-            assert!(
-                found[0] == path || path.starts_with(found[0].as_str()) || found[0].starts_with(path),
-                "{text}: {found:?}"
-            );
-        }
+    fn every_byte_has_the_path_of_what_holds_it() {
+        paths("[1, [2]]", "010023200", &["", "[0]", "[1]", "[1][0]"]);
+        paths(
+            r#" {"a" : {"b":[1,"x",{}]} , "c":null}"#,
+            concat!(
+                "00", "1111111", "22222", "3", "2", "444", "2", "55", "2", "1", "000", "66666666", "0", "0"
+            ),
+            &["", "a", "a.b", "a.b[0]", "a.b[1]", "a.b[2]", "c"],
+        );
+        paths(" 1 ", "0000", &[""]);
+        paths("[]", "000", &[""]);
+        paths("{}", "000", &[""]);
+        paths("", "0", &[""]);
+        paths(r#"{"é.`":1}"#, "0111111100", &["", "é.`"]);
+    }
+
+    #[test]
+    fn broken_text_breaks_within_what_is_open() {
+        let names = ["", "ids", "ids[0]", "ids[1]"];
+        paths(r#"{"ids":[1,"#, "01111111211", &names);
+        paths(r#"{"ids":[1,x y"#, "01111111213333", &names);
+        paths(r#"{"ids":[1,]]"#, "0111111121111", &names);
+        paths(r#"{"ids":[1 2]"#, "0111111121111", &names);
+        paths(r#"{"ids":["a"#, "01111111222", &names);
+        paths(r#"{"ids":[,"#, "0111111122", &names);
+        paths(r#"{"ids" 1}"#, "0111111111", &names);
+        paths(r#"{"ids":}"#, "011111111", &names);
+        paths(r#"{"ids":nul"#, "01111111111", &names);
+        paths(r#"{"ids":1 "x":2}"#, "0111111100000000", &names);
+        paths(r#"{"ids":1,}"#, "01111111000", &names);
+        paths(r#"{"ids"#, "000000", &names);
+        paths("{ids:1}", "00000000", &names);
+        paths("[1]x", "01000", &["", "[0]"]);
+        paths("x", "00", &names);
+    }
+
+    #[test]
+    fn offsets_may_repeat_and_lie_behind_the_end() {
+        assert_eq!(paths_at("[1,2]", &[1, 1, 3, 3, 9, 9]), ["[0]", "[0]", "[1]", "[1]", "", ""]);
+        assert_eq!(paths_at("[1,2", &[9]), [""]);
+        assert_eq!(paths_at("[\"2", &[usize::MAX]), ["[0]"]);
+        assert_eq!(paths_at("[]", &[]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn long_paths_are_clipped() {
+        let deep = 1_000_000;
+        let text = "[".repeat(deep) + "0" + &"]".repeat(deep);
+        let [inner, outer] = &*paths_at(&text, &[deep, 2 * deep]) else { panic!() };
+        assert!(inner.starts_with("[0][0]") && inner.ends_with("[0]…") && inner.len() < 2020, "{inner}");
+        assert_eq!(outer, "");
+        let text = "{\"\":".repeat(deep);
+        let path = paths_at(&text, &[text.len()]).pop().unwrap();
+        assert!(path.len() < 2020, "{path}");
+        let keys = format!("{{\"{}\":[1]}}", "k".repeat(5000));
+        assert_eq!(paths_at(&keys, &[5004]).pop().unwrap(), format!("{}…", "k".repeat(60)));
     }
 }

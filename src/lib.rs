@@ -27,6 +27,8 @@ mod order;
 mod page;
 mod predicate;
 mod request;
+#[cfg(feature = "sample")]
+pub mod sample;
 mod value;
 
 pub use catalog::{Catalog, CatalogError, Field, FieldId, FieldType};

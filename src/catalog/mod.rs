@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub use field::{Field, FieldType};
 pub(crate) use paths::{Paths, Shape};
 
-use crate::error::{Error, ErrorKind, nearest, quote};
+use crate::error::{Error, ErrorKind, nearest, nearest_two, quote};
 
 /// A field's number in its [`Catalog`]: stable under narrowing, `0` for `id`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -243,8 +243,9 @@ impl Catalog {
     /// The field of that name, or the error that a request gets for naming another.
     pub(crate) fn resolve(&self, name: &str, offset: usize) -> Result<FieldId, Error> {
         self.find(name).ok_or_else(|| {
+            let near: Vec<String> = nearest_two(name, self.names()).into_iter().map(quote).collect();
             Error::new(ErrorKind::UnknownField, offset, quote(name), "a field of the catalogue")
-                .suggest(nearest(name, self.names()).map(quote))
+                .suggest((!near.is_empty()).then(|| near.join(" or ")))
         })
     }
 

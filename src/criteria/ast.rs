@@ -28,8 +28,9 @@ pub(crate) enum Criterion<'a> {
     /// `{"field": …, "op": …, "values": […]}`.
     Field {
         field: Text<'a>,
-        operator: (Operator, usize),
-        /// A range of [`Body::texts`], not empty.
+        /// With its offset; `None` when there was an error in it, which was reported.
+        operator: Option<(Operator, usize)>,
+        /// A range of [`Body::texts`]; empty when there was an error in it, which was reported.
         values: Range<usize>,
     },
     /// A criterion with an error, which was reported.

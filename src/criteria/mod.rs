@@ -8,5 +8,4 @@ mod parse;
 pub(crate) mod text;
 
 pub(crate) use ast::{Body, Criterion, NodeId, Text};
-pub(crate) use names::suggest_operator;
 pub(crate) use parse::parse;

@@ -1,11 +1,11 @@
-//! What people write when they mean one of our operators.
+//! What people write when they mean one of our operators or keys.
 
-use crate::error::quote;
+use crate::error::{nearest, quote};
 
 /// The operator probably meant by `written`, ready for a message.
 ///
 /// The spellings are those of MongoDB, SQL, and the usual programming languages.
-pub(crate) fn suggest_operator(written: &str) -> Option<String> {
+pub(super) fn suggest_operator(written: &str) -> Option<String> {
     let lower = written.trim().to_ascii_lowercase();
     let meant = match lower.trim_start_matches('$') {
         "==" | "===" | "=" | "eq" | "equals" | "equal" | "is" | ":" => "=",
@@ -26,4 +26,21 @@ pub(crate) fn suggest_operator(written: &str) -> Option<String> {
         _ => return None,
     };
     Some(quote(meant))
+}
+
+/// The one of the `known` keys probably meant by `written`.
+pub(super) fn suggest_key<'k>(written: &str, known: &[&'k str]) -> Option<&'k str> {
+    if let Some(near) = nearest(written, known.iter().copied()) {
+        return Some(near);
+    }
+    let meant: &[&str] = match written.to_ascii_lowercase().replace(['_', '-'], "").as_str() {
+        "operator" | "operation" | "comparator" | "cmp" | "connective" | "logic" => &["op"],
+        "name" | "fieldname" | "path" | "key" | "property" | "attribute" | "column" => &["field"],
+        "val" | "operands" | "operand" | "args" => &["values"],
+        "criteria" | "criterion" | "filter" | "filters" | "conditions" | "rules" | "clauses" | "where"
+        | "query" => &["criteria", "children"],
+        "caseids" | "caseid" => &["ids"],
+        _ => &[],
+    };
+    known.iter().find(|key| meant.contains(*key)).copied()
 }

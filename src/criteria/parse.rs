@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
-use super::{Body, Criterion, NodeId, Text, suggest_operator};
-use crate::error::{Error, ErrorKind, REPORTED_ERRORS, nearest, quote};
+use super::names::{suggest_key, suggest_operator};
+use super::{Body, Criterion, NodeId, Text};
+use crate::error::{Error, ErrorKind, REPORTED_ERRORS, quote};
 use crate::json::{JsonType, Reader};
 use crate::limits::Limits;
 use crate::operator::{Connective, Operator};
@@ -151,7 +152,7 @@ impl<'a> Parser<'a, '_> {
                 format!("the key {}", quote(key)),
                 format!("one of {allowed}"),
             )
-            .suggest(nearest(key, known.iter().copied()).map(quote));
+            .suggest(suggest_key(key, known).map(quote));
             self.report(error);
         }
         self.reader.skip_value()?;
@@ -215,7 +216,7 @@ impl<'a> Parser<'a, '_> {
             self.report(Error::new(
                 kind,
                 offset,
-                format!("the {count}th of {what}"),
+                format!("number {count} of the {what}"),
                 format!("at most {limit} {what}"),
             ));
         }
@@ -462,55 +463,57 @@ impl<'a> Parser<'a, '_> {
             }
         }
         let operator = match &open.op {
-            Slot::Given(op) => match Operator::find(&op.text) {
-                Some(operator) => Some((operator, op.offset)),
-                None => {
+            Slot::Given(op) => {
+                let operator = Operator::find(&op.text);
+                if operator.is_none() {
                     let names = Operator::ALL.map(|operator| quote(operator.name())).join(", ");
+                    // `$and` cannot be meant where there is a field.
+                    let suggestion = suggest_operator(&op.text)
+                        .filter(|meant| !matches!(meant.as_str(), "`$and`" | "`$or`"));
                     self.report(
                         Error::new(
                             ErrorKind::UnknownOperator,
                             op.offset,
                             quote(&op.text),
-                            format!("one of {names}"),
+                            format!("one of {names} beside `field`"),
                         )
-                        .suggest(suggest_operator(&op.text)),
+                        .suggest(suggestion),
                     );
-                    None
                 }
-            },
+                operator.map(|operator| (operator, op.offset))
+            }
             _ => None,
         };
-        if let Slot::Given(values) = &open.values {
-            if values.is_empty() {
-                self.report(Error::new(
-                    ErrorKind::EmptyList,
-                    open.values_offset,
-                    "an empty array",
-                    "at least one value",
-                ));
-                return None;
-            }
-            if let Some((operator, _)) = operator
-                && !operator.takes_many()
-                && values.len() > 1
-            {
-                let suggestion = (operator == Operator::Equal).then(|| quote("$contains"));
-                self.report(
-                    Error::new(
-                        ErrorKind::TooManyOperands,
-                        open.values_offset,
-                        format!("{} values", values.len()),
-                        format!("exactly one value for {}", quote(operator.name())),
-                    )
-                    .suggest(suggestion),
-                );
-                return None;
-            }
+        let values = match &open.values {
+            Slot::Given(values) => values.clone(),
+            _ => 0..0,
+        };
+        if matches!(open.values, Slot::Given(_)) && values.is_empty() {
+            self.report(Error::new(
+                ErrorKind::EmptyList,
+                open.values_offset,
+                "an empty array",
+                "at least one value",
+            ));
         }
-        match (open.field, operator, open.values) {
-            (Slot::Given(field), Some(operator), Slot::Given(values)) => {
-                Some(Criterion::Field { field, operator, values })
-            }
+        if let Some((operator, _)) = operator
+            && !operator.takes_many()
+            && values.len() > 1
+        {
+            let suggestion = (operator == Operator::Equal).then(|| quote("$contains"));
+            self.report(
+                Error::new(
+                    ErrorKind::TooManyOperands,
+                    open.values_offset,
+                    format!("{} values", values.len()),
+                    format!("exactly one value for {}", quote(operator.name())),
+                )
+                .suggest(suggestion),
+            );
+        }
+        // With an error in one part, the others may still have errors that only a catalogue shows.
+        match open.field {
+            Slot::Given(field) => Some(Criterion::Field { field, operator, values }),
             _ => None,
         }
     }

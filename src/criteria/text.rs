@@ -1,8 +1,43 @@
 //! The text syntax that people type instead of JSON.
+//!
+//! ```text
+//! filter     = "true" | "false" | ids [ "or" expression ] | expression
+//! ids        = "ids" "(" [ value *( "," value ) ] ")"
+//! expression = conjuncts *( "or" conjuncts )
+//! conjuncts  = term *( "and" term )
+//! term       = "(" expression ")" | field compare value | field choose list
+//! compare    = "=" | "<>" | ">" | ">=" | "<" | "<="
+//! choose     = "in" | "contains" | "$contains" | "all" | "$all"
+//! list       = "(" value *( "," value ) ")"
+//! field, value = word | string
+//! ```
+//!
+//! A *word* is a run of letters, digits and `_ . @ : + - $ / #`. A *string* stands in double
+//! quotes, with the escapes of JSON, or in single quotes, a quote within doubled. The words `and`,
+//! `or`, `in`, `all`, `not`, `true`, `false` and `ids`, in any case, need quotes as names or values,
+//! but for `true` and `false` as values. White space parts words and means nothing else.
+//!
+//! `and` at the top makes the body's list of criteria; anything else is one criterion. Parentheses
+//! may be open as deep as criteria may nest, whether they are needed or not.
 
-use super::Body;
-use crate::error::{Error, ErrorKind, Errors};
+use std::borrow::Cow;
+use std::ops::Range;
+
+use nom::branch::alt;
+use nom::bytes::complete::{is_not, tag, take_while1};
+use nom::character::complete::{anychar, char, multispace0};
+use nom::combinator::{map, recognize, value};
+use nom::multi::many0_count;
+use nom::sequence::delimited;
+use nom::{IResult, Parser as _};
+
+use super::names::suggest_operator;
+use super::{Body, Criterion, NodeId, Text};
+use crate::error::{Error, ErrorKind, REPORTED_ERRORS, quote};
+use crate::json::Reader;
 use crate::limits::Limits;
+use crate::operator::{Connective, Operator};
+use crate::value::{is_bare_char, is_reserved_word};
 
 /// What a text says.
 pub(crate) enum Parsed<'a> {
@@ -10,6 +45,679 @@ pub(crate) enum Parsed<'a> {
     Constant(bool),
 }
 
-pub(crate) fn parse<'a>(text: &'a str, _limits: &Limits) -> Result<Parsed<'a>, Errors> {
-    Err(Error::new(ErrorKind::Syntax, 0, crate::error::quote(text), "nothing yet").into())
+/// Reads a text. The tree holds what was sound; the errors are the first ten of this stage.
+///
+/// The paths of the errors stay empty: a text has none. Linear in the length of `text`.
+pub(crate) fn parse<'a>(text: &'a str, limits: &Limits) -> (Parsed<'a>, Vec<Error>) {
+    let mut parser = Parser {
+        lexer: Lexer { text, at: 0, next: Token::End, start: 0 },
+        limits,
+        body: Body::default(),
+        offsets: Vec::new(),
+        errors: Vec::new(),
+        open: Vec::new(),
+        terms: Vec::new(),
+        alternatives: Vec::new(),
+        values: 0,
+    };
+    let constant = parser.filter().unwrap_or_else(|error| {
+        parser.report(error);
+        None
+    });
+    parser.check_depth();
+    (constant.map_or(Parsed::Body(parser.body), Parsed::Constant), parser.errors)
 }
+
+type Result<T> = std::result::Result<T, Error>;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Token<'a> {
+    Open,
+    Close,
+    Comma,
+    /// A run of characters that operators are made of, an operator or not.
+    Symbol(&'a str),
+    Word(&'a str),
+    Quoted(Cow<'a, str>),
+    Other(char),
+    End,
+}
+
+impl Token<'_> {
+    fn is_word(&self, keyword: &str) -> bool {
+        matches!(self, Self::Word(word) if word.eq_ignore_ascii_case(keyword))
+    }
+
+    /// The operator with a list of values that this token is.
+    fn chooser(&self) -> Option<Operator> {
+        let Self::Word(word) = self else { return None };
+        match word.to_ascii_lowercase().as_str() {
+            "in" | "contains" | "$contains" => Some(Operator::Contains),
+            "all" | "$all" => Some(Operator::All),
+            _ => None,
+        }
+    }
+
+    fn connective(&self) -> Option<Connective> {
+        match self {
+            token if token.is_word("and") => Some(Connective::And),
+            token if token.is_word("or") => Some(Connective::Or),
+            _ => None,
+        }
+    }
+}
+
+fn is_symbol_char(c: char) -> bool {
+    matches!(c, '=' | '<' | '>' | '!' | '~' | '&' | '|' | '≠' | '≥' | '≤')
+}
+
+/// One token of a text that does not start with space or a double quote.
+fn token(input: &str) -> IResult<&str, Token<'_>> {
+    let quoted = delimited(char('\''), recognize(many0_count(alt((is_not("'"), tag("''"))))), char('\''));
+    alt((
+        value(Token::Open, char('(')),
+        value(Token::Close, char(')')),
+        value(Token::Comma, char(',')),
+        map(take_while1(is_bare_char), Token::Word),
+        map(take_while1(is_symbol_char), Token::Symbol),
+        map(quoted, |inner: &str| {
+            Token::Quoted(if inner.contains('\'') {
+                Cow::Owned(inner.replace("''", "'"))
+            } else {
+                Cow::Borrowed(inner)
+            })
+        }),
+        map(anychar, Token::Other),
+    ))
+    .parse(input)
+}
+
+/// Cuts a text into tokens, one ahead.
+#[derive(Clone)]
+struct Lexer<'a> {
+    text: &'a str,
+    /// Where the token behind `next` is looked for.
+    at: usize,
+    next: Token<'a>,
+    /// Where `next` starts.
+    start: usize,
+}
+
+impl<'a> Lexer<'a> {
+    fn rest(&self) -> &'a str {
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
+    /// Gives the next token with its offset, and reads the one behind it.
+    fn bump(&mut self) -> Result<(Token<'a>, usize)> {
+        let space: IResult<&str, &str> = multispace0(self.rest());
+        if let Ok((rest, _)) = space {
+            self.at = self.text.len().saturating_sub(rest.len());
+        }
+        let start = self.at;
+        let next = if self.rest().starts_with('"') {
+            let mut reader = Reader::starting_at(self.text, start);
+            let text = reader.string()?;
+            self.at = reader.offset();
+            Token::Quoted(text)
+        } else {
+            match token(self.rest()) {
+                Err(_) => Token::End,
+                Ok((_, Token::Other('\''))) => {
+                    return Err(Error::new(
+                        ErrorKind::Syntax,
+                        self.text.len(),
+                        "the end of the text",
+                        "`'` at the end of the string",
+                    ));
+                }
+                Ok((rest, token)) => {
+                    self.at = self.text.len().saturating_sub(rest.len());
+                    token
+                }
+            }
+        };
+        let offset = std::mem::replace(&mut self.start, start);
+        Ok((std::mem::replace(&mut self.next, next), offset))
+    }
+
+    /// What stands at `next`, for a message.
+    fn found(&self) -> String {
+        match &self.next {
+            Token::End => "the end of the text".to_owned(),
+            Token::Other('\u{feff}') => "a byte-order mark".to_owned(),
+            _ => quote(self.text.get(self.start..self.at).unwrap_or_default()),
+        }
+    }
+}
+
+/// An open parenthesis, or the text itself.
+struct Group {
+    offset: usize,
+    /// Where its own finished terms start among `terms`.
+    terms: usize,
+    /// Where its own finished alternatives start among `alternatives`.
+    alternatives: usize,
+}
+
+struct Parser<'a, 'l> {
+    lexer: Lexer<'a>,
+    limits: &'l Limits,
+    body: Body<'a>,
+    /// Where each node of the body starts.
+    offsets: Vec<usize>,
+    errors: Vec<Error>,
+    /// The open parentheses around the text that is read.
+    open: Vec<Group>,
+    /// The terms, joined by `and`, of the innermost alternatives of all groups, innermost last.
+    terms: Vec<NodeId>,
+    /// The alternatives, joined by `or`, of all groups, innermost last.
+    alternatives: Vec<NodeId>,
+    /// Values read so far, in all criteria.
+    values: usize,
+}
+
+const A_CRITERION: &str = "a criterion such as `status = open`, or `(`";
+const OPERATORS: &str = "one of `=`, `<>`, `>`, `>=`, `<`, `<=`, `in`, `all`";
+
+impl<'a> Parser<'a, '_> {
+    fn report(&mut self, error: Error) {
+        self.errors.push(error);
+        // A criterion too many or too deep is seen behind what it holds, but stands before it.
+        if self.errors.len() > 8 * REPORTED_ERRORS {
+            self.errors.sort_by_key(|error| error.offset);
+            self.errors.truncate(REPORTED_ERRORS);
+        }
+    }
+
+    /// The error for the token that stands next.
+    fn unexpected(&self, expected: &str) -> Error {
+        Error::new(ErrorKind::Syntax, self.lexer.start, self.lexer.found(), expected)
+    }
+
+    /// Steps over a token that was looked at.
+    fn skip(&mut self) -> Result<()> {
+        self.lexer.bump().map(drop)
+    }
+
+    /// The whole text; the truth of one that is a constant.
+    fn filter(&mut self) -> Result<Option<bool>> {
+        self.skip()?;
+        match &self.lexer.next {
+            Token::End => {
+                let expected = "a criterion such as `status = open`, or `true` for every case";
+                return Err(Error::new(ErrorKind::EmptyBody, 0, "an empty text", expected));
+            }
+            Token::Other('{' | '[') => {
+                return Err(self.unexpected("a criterion such as `status = open`, not a JSON body"));
+            }
+            token if token.is_word("ids") => {
+                if !self.ids()? {
+                    return Ok(None);
+                }
+            }
+            token if token.is_word("true") || token.is_word("false") => {
+                let truth = token.is_word("true");
+                let mut ahead = self.lexer.clone();
+                ahead.bump()?;
+                if ahead.next == Token::End {
+                    return Ok(Some(truth));
+                }
+            }
+            _ => {}
+        }
+        self.expression()?;
+        Ok(None)
+    }
+
+    /// Reads `ids (…)`; true when an expression follows.
+    fn ids(&mut self) -> Result<bool> {
+        self.skip()?;
+        let start = self.body.texts.len();
+        let mut count: usize = 0;
+        let limit = self.limits.ids;
+        self.list("ids", true, &mut |parser, text| {
+            count = count.saturating_add(1);
+            if !parser.over(ErrorKind::TooManyIds, count, limit, text.offset, "ids") {
+                parser.body.texts.push(text);
+            }
+        })?;
+        self.body.ids = Some(start..self.body.texts.len());
+        match self.lexer.next.connective() {
+            Some(Connective::Or) => {
+                self.skip()?;
+                Ok(true)
+            }
+            Some(Connective::And) => {
+                Err(self.unexpected("`or` behind `ids (…)`").suggest(Some(quote("id in (…) and"))))
+            }
+            None if self.lexer.next == Token::End => Ok(false),
+            None => Err(self.unexpected("`or` or the end of the text")),
+        }
+    }
+
+    /// Reads to the end of the text, and makes the body's criteria of it.
+    fn expression(&mut self) -> Result<()> {
+        loop {
+            self.term()?;
+            while self.lexer.next == Token::Close && !self.open.is_empty() {
+                self.close()?;
+            }
+            match self.connective()? {
+                Some(Connective::And) => {}
+                Some(Connective::Or) => self.end_alternative(),
+                None => break,
+            }
+        }
+        if self.alternatives.is_empty() {
+            let terms = std::mem::take(&mut self.terms);
+            self.body.criteria = Some(self.body.push_children(terms));
+        } else {
+            self.end_alternative();
+            let alternatives = std::mem::take(&mut self.alternatives);
+            let node = self.branch(Connective::Or, alternatives);
+            self.body.criteria = Some(self.body.push_children([node]));
+        }
+        Ok(())
+    }
+
+    /// Reads opening parentheses and one criterion.
+    fn term(&mut self) -> Result<()> {
+        while self.lexer.next == Token::Open {
+            let depth = self.open.len().saturating_add(1);
+            let limit = self.limits.depth;
+            if depth > limit {
+                return Err(Error::new(
+                    ErrorKind::TooDeep,
+                    self.lexer.start,
+                    format!("parentheses at depth {depth}"),
+                    format!("criteria nested at most {limit} deep"),
+                ));
+            }
+            let group = Group {
+                offset: self.lexer.start,
+                terms: self.terms.len(),
+                alternatives: self.alternatives.len(),
+            };
+            self.open.push(group);
+            self.skip()?;
+        }
+        self.criterion()
+    }
+
+    /// Makes one alternative of the terms of the innermost group.
+    fn end_alternative(&mut self) {
+        let start = self.open.last().map_or(0, |group| group.terms);
+        let terms = self.terms.split_off(start);
+        let node = self.branch(Connective::And, terms);
+        self.alternatives.push(node);
+    }
+
+    /// Closes the innermost group, which becomes a term of the one around it.
+    fn close(&mut self) -> Result<()> {
+        self.skip()?;
+        self.end_alternative();
+        if let Some(group) = self.open.pop() {
+            let alternatives = self.alternatives.split_off(group.alternatives);
+            let node = self.branch(Connective::Or, alternatives);
+            // The group's parenthesis is its first character, unless it holds a single criterion.
+            if let Some(offset) = self.offsets.get_mut(node) {
+                *offset = group.offset.min(*offset);
+            }
+            self.terms.push(node);
+        }
+        Ok(())
+    }
+
+    /// Several nodes joined; a single one alone.
+    fn branch(&mut self, connective: Connective, nodes: Vec<NodeId>) -> NodeId {
+        match nodes.as_slice() {
+            [only] => *only,
+            [first, ..] => {
+                let offset = self.offsets.get(*first).copied().unwrap_or(0);
+                let children = self.body.push_children(nodes);
+                self.push(Criterion::Complex { connective, children }, offset)
+            }
+            [] => self.push(Criterion::Broken, 0),
+        }
+    }
+
+    fn push(&mut self, criterion: Criterion<'a>, offset: usize) -> NodeId {
+        let count = self.body.nodes.len().saturating_add(1);
+        let over = self.over(ErrorKind::TooManyCriteria, count, self.limits.criteria, offset, "criteria");
+        self.offsets.push(offset);
+        self.body.push(if over { Criterion::Broken } else { criterion })
+    }
+
+    /// True when `count` is over `limit`, which is reported once, at the first one over it.
+    fn over(&mut self, kind: ErrorKind, count: usize, limit: usize, offset: usize, what: &str) -> bool {
+        if count == limit.saturating_add(1) {
+            self.report(Error::new(
+                kind,
+                offset,
+                format!("number {count} of the {what}"),
+                format!("at most {limit} {what}"),
+            ));
+        }
+        count > limit
+    }
+
+    /// What joins the criterion that was read to the next; `None` at the end of the text.
+    fn connective(&mut self) -> Result<Option<Connective>> {
+        if let Some(connective) = self.lexer.next.connective() {
+            self.skip()?;
+            return Ok(Some(connective));
+        }
+        let expected =
+            if self.open.is_empty() { "`and`, `or` or the end of the text" } else { "`and`, `or` or `)`" };
+        let error = self.unexpected(expected);
+        match &self.lexer.next {
+            Token::End if self.open.is_empty() => return Ok(None),
+            Token::Symbol(symbol @ ("&&" | "&" | "||" | "|")) => {
+                let (word, connective) =
+                    if symbol.starts_with('&') { ("and", Connective::And) } else { ("or", Connective::Or) };
+                self.report(error.suggest(Some(quote(word))));
+                self.skip()?;
+                return Ok(Some(connective));
+            }
+            // Two criteria side by side; what follows is read as if they were joined.
+            Token::Word(_) | Token::Quoted(_) => {
+                let mut ahead = self.lexer.clone();
+                ahead.bump()?;
+                if matches!(ahead.next, Token::Symbol(_)) || ahead.next.chooser().is_some() {
+                    self.report(error);
+                    return Ok(Some(Connective::And));
+                }
+            }
+            _ => {}
+        }
+        Err(error)
+    }
+
+    /// Reads `field operator values`.
+    fn criterion(&mut self) -> Result<()> {
+        let offset = self.lexer.start;
+        match &self.lexer.next {
+            Token::Word(word) if is_reserved_word(word) => {
+                let (expected, suggestion) = match word.to_ascii_lowercase().as_str() {
+                    "not" => ("a criterion; `<>` is the only negation", Some("`<>`")),
+                    "true" | "false" => ("a criterion; `true` and `false` stand alone", None),
+                    "ids" => ("a criterion; `ids (…)` stands at the start", Some("`id in (…)`")),
+                    _ => (A_CRITERION, None),
+                };
+                return Err(self.unexpected(expected).suggest(suggestion.map(str::to_owned)));
+            }
+            Token::Word(_) | Token::Quoted(_) => {}
+            Token::Symbol(symbol) if symbol.starts_with('!') => {
+                return Err(self
+                    .unexpected("a criterion; `<>` is the only negation")
+                    .suggest(Some(quote("<>"))));
+            }
+            _ => return Err(self.unexpected(A_CRITERION)),
+        }
+        let field = self.text()?;
+        let (operator, operator_offset) = self.operator()?;
+        let values = match operator {
+            Some(operator) if operator.takes_many() => self.chosen(operator)?,
+            _ => self.operand(operator)?,
+        };
+        let criterion = match field {
+            Some(field) => Criterion::Field {
+                field,
+                operator: operator.map(|operator| (operator, operator_offset)),
+                values: values.unwrap_or_default(),
+            },
+            None => Criterion::Broken,
+        };
+        let node = self.push(criterion, offset);
+        self.terms.push(node);
+        Ok(())
+    }
+
+    /// The word or string that stands next; `None` when it is too long, which was reported.
+    fn text(&mut self) -> Result<Option<Text<'a>>> {
+        let (token, offset) = self.lexer.bump()?;
+        let text = match token {
+            Token::Word(word) => Cow::Borrowed(word),
+            Token::Quoted(text) => text,
+            _ => return Ok(None),
+        };
+        Ok(self.short(text, offset))
+    }
+
+    fn short(&mut self, text: Cow<'a, str>, offset: usize) -> Option<Text<'a>> {
+        let limit = self.limits.string_bytes;
+        if text.len() > limit {
+            let found = format!("a string of {} bytes", text.len());
+            self.report(Error::new(
+                ErrorKind::StringTooLong,
+                offset,
+                found,
+                format!("at most {limit} bytes in a string"),
+            ));
+            return None;
+        }
+        Some(Text { text, offset })
+    }
+
+    /// Reads an operator; `None` when it is none of ours, which was reported.
+    fn operator(&mut self) -> Result<(Option<Operator>, usize)> {
+        let offset = self.lexer.start;
+        let operator = match &self.lexer.next {
+            Token::Symbol(symbol) => Operator::find(symbol),
+            token => token.chooser(),
+        };
+        if operator.is_some() {
+            self.skip()?;
+            return Ok((operator, offset));
+        }
+        let written = match &self.lexer.next {
+            Token::Symbol(symbol) => (*symbol).to_owned(),
+            Token::Word(word) if word.eq_ignore_ascii_case("not") => {
+                let mut ahead = self.lexer.clone();
+                ahead.bump()?;
+                if ahead.next.is_word("in") {
+                    self.skip()?;
+                    "not in".to_owned()
+                } else {
+                    (*word).to_owned()
+                }
+            }
+            Token::Word(word) if self.lexer.next.connective().is_none() => (*word).to_owned(),
+            _ => return Err(self.unexpected(OPERATORS)),
+        };
+        let suggestion = suggest_operator(&written.replace(' ', ""))
+            .map(|meant| meant.replace("$contains", "in").replace('$', ""));
+        let error =
+            Error::new(ErrorKind::UnknownOperator, offset, quote(&written), OPERATORS).suggest(suggestion);
+        // A word that is like no operator may be anything; what follows it then, too.
+        if error.suggestion.is_none() && matches!(self.lexer.next, Token::Word(_)) {
+            return Err(error);
+        }
+        self.report(error);
+        self.skip()?;
+        Ok((None, offset))
+    }
+
+    /// The value behind an operator that takes one, or what stands behind an unknown operator.
+    fn operand(&mut self, operator: Option<Operator>) -> Result<Option<Range<usize>>> {
+        if self.lexer.next == Token::Open {
+            let offset = self.lexer.start;
+            let mut count: usize = 0;
+            self.list("", false, &mut |_, _| count = count.saturating_add(1))?;
+            if let Some(operator) = operator {
+                let suggestion = (operator == Operator::Equal).then(|| quote("in"));
+                self.report(
+                    Error::new(
+                        ErrorKind::TooManyOperands,
+                        offset,
+                        "a list of values",
+                        format!("exactly one value for {}, without parentheses", quote(operator.name())),
+                    )
+                    .suggest(suggestion),
+                );
+            }
+            return Ok(None);
+        }
+        let start = self.body.texts.len();
+        let bare = matches!(self.lexer.next, Token::Word(_));
+        let Some(text) = self.value("")? else { return Ok(None) };
+        if bare && self.is_phrase(&text)? {
+            return Ok(None);
+        }
+        self.push_value(text);
+        Ok(Some(start..self.body.texts.len()))
+    }
+
+    fn push_value(&mut self, text: Text<'a>) {
+        self.values = self.values.saturating_add(1);
+        if !self.over(ErrorKind::TooManyValues, self.values, self.limits.values, text.offset, "values") {
+            self.body.texts.push(text);
+        }
+    }
+
+    /// True when more words follow a bare value, as in a timestamp without quotes; reports and skips them.
+    fn is_phrase(&mut self, first: &Text<'a>) -> Result<bool> {
+        let mut end = None;
+        let mut ahead = self.lexer.clone();
+        while matches!(ahead.next, Token::Word(word) if !is_reserved_word(word)) {
+            let behind = ahead.at;
+            let before = ahead.clone();
+            ahead.bump()?;
+            // A word before an operator is a field.
+            if matches!(ahead.next, Token::Symbol(_)) || ahead.next.chooser().is_some() {
+                ahead = before;
+                break;
+            }
+            end = Some(behind);
+        }
+        let Some(end) = end else { return Ok(false) };
+        let phrase = self.lexer.text.get(first.offset..end).unwrap_or_default();
+        self.report(
+            Error::new(
+                ErrorKind::Syntax,
+                first.offset,
+                quote(phrase),
+                "a value with spaces in double quotes",
+            )
+            .suggest(Some(quote(&format!("\"{phrase}\"")))),
+        );
+        self.lexer = ahead;
+        Ok(true)
+    }
+
+    /// The values behind `in` or `all`.
+    fn chosen(&mut self, operator: Operator) -> Result<Option<Range<usize>>> {
+        let word = if operator == Operator::All { "all" } else { "in" };
+        let start = self.body.texts.len();
+        let errors = self.errors.len();
+        if self.list(word, false, &mut Self::push_value)? && errors == self.errors.len() {
+            return Ok(Some(start..self.body.texts.len()));
+        }
+        Ok(None)
+    }
+
+    /// Reads `(value, …)`; false when there was something wrong with it, which was reported.
+    fn list(
+        &mut self,
+        word: &str,
+        may_be_empty: bool,
+        take: &mut dyn FnMut(&mut Self, Text<'a>),
+    ) -> Result<bool> {
+        if self.lexer.next != Token::Open {
+            let error = self.unexpected(&format!("`(` behind `{word}`"));
+            let one = match &self.lexer.next {
+                Token::Word(text) if !is_reserved_word(text) => (*text).to_owned(),
+                Token::Quoted(_) => {
+                    self.lexer.text.get(self.lexer.start..self.lexer.at).unwrap_or_default().to_owned()
+                }
+                _ => return Err(error),
+            };
+            self.report(error.suggest(Some(quote(&format!("{word} ({one})")))));
+            self.skip()?;
+            return Ok(false);
+        }
+        let open = self.lexer.start;
+        self.skip()?;
+        if self.lexer.next == Token::Close {
+            if !may_be_empty {
+                self.report(Error::new(ErrorKind::EmptyList, open, "an empty list", "at least one value"));
+            }
+            self.skip()?;
+            return Ok(may_be_empty);
+        }
+        let mut sound = true;
+        loop {
+            match self.value("`)` or ")? {
+                Some(text) => take(self, text),
+                None => sound = false,
+            }
+            match self.lexer.next {
+                Token::Comma => self.skip()?,
+                Token::Close => break,
+                _ => return Err(self.unexpected("`,` or `)`")),
+            }
+        }
+        self.skip()?;
+        Ok(sound)
+    }
+
+    /// Reads one value; `None` when there is none or an unsound one, which was reported.
+    fn value(&mut self, or: &str) -> Result<Option<Text<'a>>> {
+        match &self.lexer.next {
+            Token::Word(word)
+                if is_reserved_word(word)
+                    && !matches!(word.to_ascii_lowercase().as_str(), "true" | "false") =>
+            {
+                let error = self.unexpected("a value; this word of the syntax needs quotes to be one");
+                let joins = self.lexer.next.connective().is_some();
+                self.report(error.suggest((!joins).then(|| quote(&format!("\"{word}\"")))));
+                if !joins {
+                    self.skip()?;
+                }
+                Ok(None)
+            }
+            Token::Word(_) | Token::Quoted(_) => self.text(),
+            _ => Err(self.unexpected(&format!("{or}a value"))),
+        }
+    }
+
+    /// Reports the criteria that lie too deep, though no parentheses do.
+    fn check_depth(&mut self) {
+        let limit = self.limits.depth;
+        let mut depths = vec![0_usize; self.body.nodes.len()];
+        let roots = self.body.criteria.clone().unwrap_or_default();
+        for root in self.body.children(&roots) {
+            if let Some(depth) = depths.get_mut(*root) {
+                *depth = 1;
+            }
+        }
+        let mut too_deep = Vec::new();
+        // Children have smaller numbers, so every parent comes before them here.
+        for (id, node) in self.body.nodes.iter().enumerate().rev() {
+            let depth = depths.get(id).copied().unwrap_or(0);
+            if depth == limit.saturating_add(1) {
+                too_deep.extend(self.offsets.get(id).copied());
+            }
+            if let Criterion::Complex { children, .. } = node {
+                for child in self.body.children(children) {
+                    if let Some(slot) = depths.get_mut(*child) {
+                        *slot = depth.saturating_add(1);
+                    }
+                }
+            }
+        }
+        let depth = limit.saturating_add(1);
+        for offset in too_deep.into_iter().rev() {
+            self.report(Error::new(
+                ErrorKind::TooDeep,
+                offset,
+                format!("a criterion at depth {depth}"),
+                format!("criteria nested at most {limit} deep"),
+            ));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

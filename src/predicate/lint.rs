@@ -95,7 +95,7 @@ pub(crate) fn lint(written: &Tree<Comparison>, normal: &Tree<Leaf>, catalog: &Ca
         }
         _ => {}
     }
-    found.sort_by(|a, b| (a.1.path.is_empty(), a.0).cmp(&(b.1.path.is_empty(), b.0)));
+    found.sort_by_key(|(id, warning)| (warning.path.is_empty(), places.ranks.get(*id).copied()));
     found.into_iter().map(|(_, warning)| warning).take(MOST).collect()
 }
 
@@ -192,6 +192,8 @@ fn decided(connective: Connective, many: bool, group: &[(NodeId, Leaf)]) -> Opti
 struct Places {
     /// Parent and place among its children, for all but the root.
     parents: Vec<Option<(NodeId, usize)>>,
+    /// How many nodes start before each in the body.
+    ranks: Vec<usize>,
     /// The node that joins the body's criteria.
     criteria: Option<NodeId>,
     ids: Option<NodeId>,
@@ -220,6 +222,18 @@ impl Places {
             )
         };
         let root = tree.root();
+        let mut ranks = vec![0; tree.nodes().len()];
+        let mut open = vec![root];
+        let mut rank: usize = 0;
+        while let Some(id) = open.pop() {
+            if let Some(slot) = ranks.get_mut(id) {
+                *slot = rank;
+            }
+            rank = rank.saturating_add(1);
+            if let Some(Node::Branch(_, children)) = tree.get(id) {
+                open.extend(children.iter().rev());
+            }
+        }
         // `lower` makes three sorts of root: ids, criteria, and both joined by `$or`.
         let (ids, criteria) = match tree.get(root) {
             Some(Node::Leaf(_)) => (Some(root), None),
@@ -229,7 +243,7 @@ impl Places {
             },
             _ => (None, Some(root)),
         };
-        Self { parents, criteria, ids }
+        Self { parents, ranks, criteria, ids }
     }
 
     /// True for what the body writes as a criterion, or as its list of criteria.
@@ -258,5 +272,142 @@ impl Places {
             path.push(']');
         }
         path
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::catalog::Catalog;
+    use crate::filter::Filter;
+
+    /// The warnings for a body, one a line.
+    fn of_json(body: &str) -> Vec<String> {
+        let filter = Filter::compile(&Catalog::cases(), body.as_bytes()).unwrap();
+        filter.warnings().iter().map(|warning| format!("{:?} {warning}", warning.kind)).collect()
+    }
+
+    #[track_caller]
+    fn warns(text: &str, expected: &[&str]) {
+        let filter = Filter::compile_text(&Catalog::cases(), text).unwrap();
+        let warnings: Vec<String> =
+            filter.warnings().iter().map(|warning| format!("{:?} {warning}", warning.kind)).collect();
+        assert_eq!(warnings, expected, "{text}");
+    }
+
+    #[test]
+    fn sound_filters_pass_without_a_word() {
+        for text in [
+            "status in (open, blocked) and createdAt >= \"2024-01-01 00:00:00\"",
+            "tags = a and tags = b and tags <> c",
+            "totalAmountInDefaultCurrency > 1 and totalAmountInDefaultCurrency < 5",
+            "ids (a, b) or priority = high",
+            "name <> a and name <> b",
+        ] {
+            warns(text, &[]);
+        }
+    }
+
+    #[test]
+    fn values_outside_the_known_ones_are_named() {
+        warns(
+            "status in (open, Blocked) and (name = x or priority <> urgent)",
+            &[
+                "UnknownValue criteria[0].values[1]: `Blocked` is not among the known values of `caseReview.status`: \
+                 `open`, `awaitingUser`, `blocked`, `resolvedFalsePositive`, `resolvedPotentialThreat`; \
+                 did you mean `blocked`?",
+                "UnknownValue criteria[1].children[1].values[0]: `urgent` is not among the known values of `priority`: \
+                 `low`, `medium`, `high`",
+            ],
+        );
+    }
+
+    #[test]
+    fn what_is_never_true_is_named() {
+        warns(
+            "name = x or name all (a, b)",
+            &["AlwaysFalse criteria[0].children[1]: never true: `name` cannot have such a value"],
+        );
+        warns(
+            "name = x or (tags = a and tags <> a)",
+            &[
+                "AlwaysFalse criteria[0].children[1]: never true: its criteria on `tags` contradict each other",
+            ],
+        );
+        warns(
+            "name = a and name = b",
+            &[
+                "AlwaysFalse criteria: never true: its criteria on `name` contradict each other",
+                "AlwaysFalse the filter selects no case",
+            ],
+        );
+        assert_eq!(of_json(r#"{"criteria":[]}"#), ["AlwaysFalse the filter selects no case"]);
+        assert_eq!(of_json(r#"{"ids":[]}"#), ["AlwaysFalse the filter selects no case"]);
+        warns("false", &["AlwaysFalse the filter selects no case"]);
+    }
+
+    #[test]
+    fn what_is_always_true_is_named() {
+        warns(
+            "tags = a and (name = x or name <> x)",
+            &["AlwaysTrue criteria[1]: always true: its criteria on `name` cover every case"],
+        );
+        warns(
+            "name = x or name <> x",
+            &[
+                "AlwaysTrue criteria[0]: always true: its criteria on `name` cover every case",
+                "AlwaysTrue the filter selects every case",
+            ],
+        );
+        warns("true", &["AlwaysTrue the filter selects every case"]);
+    }
+
+    #[test]
+    fn what_makes_no_difference_is_named() {
+        const DEMANDS: &str =
+            "makes no difference: another criterion beside it on the same field already demands this";
+        const ADMITS: &str =
+            "makes no difference: another criterion beside it on the same field already admits this";
+        warns("name = a and name in (a, b)", &[&format!("Subsumed criteria[1]: {DEMANDS}")]);
+        warns("name in (a, b) and name = a", &[&format!("Subsumed criteria[0]: {DEMANDS}")]);
+        warns("tags = a and name = x and tags = a", &[&format!("Subsumed criteria[2]: {DEMANDS}")]);
+        warns("tags all (a, b) and tags = b", &[&format!("Subsumed criteria[1]: {DEMANDS}")]);
+        warns(
+            "totalAmountInDefaultCurrency > 1 or totalAmountInDefaultCurrency > 2",
+            &[&format!("Subsumed criteria[0].children[1]: {ADMITS}")],
+        );
+    }
+
+    #[test]
+    fn places_are_those_of_the_body() {
+        let never = r#"{"field":"name","op":"$all","values":["a","b"]}"#;
+        let body =
+            format!(r#"{{"ids":["x"],"criteria":[{{"op":"$and","children":[{never},{never}]}},{never}]}}"#);
+        assert_eq!(
+            of_json(&body),
+            [
+                "AlwaysFalse criteria[0].children[0]: never true: `name` cannot have such a value",
+                "AlwaysFalse criteria[0].children[1]: never true: `name` cannot have such a value",
+                "AlwaysFalse criteria[1]: never true: `name` cannot have such a value",
+            ]
+        );
+        // A branch comes before what it holds.
+        warns(
+            "(name = a and name = b and status <> gone) or name = c",
+            &[
+                "AlwaysFalse criteria[0].children[0]: never true: its criteria on `name` contradict each other",
+                "UnknownValue criteria[0].children[0].children[2].values[0]: `gone` is not among the known values of \
+                 `caseReview.status`: `open`, `awaitingUser`, `blocked`, `resolvedFalsePositive`, `resolvedPotentialThreat`",
+            ],
+        );
+    }
+
+    #[test]
+    fn there_are_at_most_a_hundred() {
+        let many = vec!["priority = urgent"; 500].join(" or ");
+        let filter = Filter::compile_text(&Catalog::cases(), &many).unwrap();
+        assert_eq!(filter.warnings().len(), 100);
+        let values = vec!["urgent"; 500].join(", ");
+        let filter = Filter::compile_text(&Catalog::cases(), &format!("priority in ({values})")).unwrap();
+        assert_eq!(filter.warnings().len(), 100);
     }
 }

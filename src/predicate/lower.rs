@@ -56,7 +56,7 @@ pub(crate) fn lower(body: &Body<'_>, catalog: &Catalog) -> (Tree<Comparison>, Ve
 fn comparison(
     catalog: &Catalog,
     name: &Text<'_>,
-    (operator, operator_offset): (Operator, usize),
+    operator: Option<(Operator, usize)>,
     texts: &[Text<'_>],
     errors: &mut Vec<Error>,
 ) -> Option<Comparison> {
@@ -75,7 +75,10 @@ fn comparison(
     };
     let field = catalog.field(id);
     let mut sound = true;
-    if operator.is_range() && !matches!(field.kind(), FieldType::Number | FieldType::Timestamp) {
+    if let Some((operator, operator_offset)) = operator
+        && operator.is_range()
+        && !matches!(field.kind(), FieldType::Number | FieldType::Timestamp)
+    {
         report(Error::new(
             ErrorKind::OperatorNotForType,
             operator_offset,
@@ -94,7 +97,8 @@ fn comparison(
             }
         }
     }
-    sound.then_some(Comparison { field: id, operator, values })
+    let (operator, _) = operator.filter(|_| sound && !values.is_empty())?;
+    Some(Comparison { field: id, operator, values })
 }
 
 fn value(field: &Field, text: &Text<'_>) -> Result<Value<'static>, Error> {

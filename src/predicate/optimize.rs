@@ -25,6 +25,9 @@ use crate::catalog::Catalog;
 use crate::operator::{Connective, Operator};
 use crate::value::{Number, Timestamp, Value};
 
+/// Beyond this many branches in one, they are not compared pairwise.
+const PAIRWISE: usize = 64;
+
 /// The normal form of a tree as written.
 ///
 /// Time is linear in the criteria and values, but for sorting them.
@@ -130,6 +133,7 @@ impl<'c> Builder<'c> {
         let id = self.nodes.len();
         self.nodes.push(node);
         let (nodes, hasher) = (&self.nodes, &self.hasher);
+        // The hash must be that of the node, not of an option of it.
         self.numbers.insert_unique(hash, id, |id| nodes.get(*id).map_or(0, |node| hasher.hash_one(node)));
         id
     }
@@ -208,23 +212,34 @@ impl<'c> Builder<'c> {
         Some(merged)
     }
 
-    /// Drops branches that a sibling makes superfluous.
+    /// Drops branches that a sibling makes superfluous: a leaf, or a branch of fewer children.
     fn absorb(&self, connective: Connective, leaves: &[Leaf], branches: &mut Vec<NodeId>) {
-        let siblings = branches.clone();
+        let children = |branch: NodeId| match self.nodes.get(branch) {
+            Some(Node::Branch(_, children)) => children.as_slice(),
+            _ => &[],
+        };
         branches.retain(|branch| {
-            let Some(Node::Branch(_, children)) = self.nodes.get(*branch) else { return true };
-            !children.iter().any(|child| match self.nodes.get(*child) {
-                Some(Node::Leaf(inner)) => {
-                    let from = leaves.partition_point(|leaf| leaf.field < inner.field);
-                    let same_field = leaves.iter().skip(from).take_while(|leaf| leaf.field == inner.field);
-                    same_field.into_iter().any(|outer| match connective {
-                        // The sibling makes an alternative of the branch true, and so the branch.
-                        Connective::And => implies(&outer.test, &inner.test),
-                        // The branch is true only where the sibling is.
-                        Connective::Or => implies(&inner.test, &outer.test),
-                    })
-                }
-                _ => siblings.binary_search(child).is_ok(),
+            !children(*branch).iter().any(|child| {
+                let Some(Node::Leaf(inner)) = self.nodes.get(*child) else { return false };
+                let from = leaves.partition_point(|leaf| leaf.field < inner.field);
+                let mut same_field = leaves.iter().skip(from).take_while(|leaf| leaf.field == inner.field);
+                same_field.any(|outer| match connective {
+                    // The sibling makes an alternative of the branch true, and so the branch.
+                    Connective::And => implies(&outer.test, &inner.test),
+                    // The branch is true only where the sibling is.
+                    Connective::Or => implies(&inner.test, &outer.test),
+                })
+            })
+        });
+        if branches.len() > PAIRWISE {
+            return;
+        }
+        let all = branches.clone();
+        branches.retain(|branch| {
+            let own = children(*branch);
+            !all.iter().any(|other| {
+                let fewer = children(*other);
+                fewer.len() < own.len() && fewer.iter().all(|child| own.binary_search(child).is_ok())
             })
         });
     }

@@ -181,7 +181,10 @@ impl Writer {
                 rest = behind;
             }
             let mut conjuncts = Children::new();
-            if low == T::LEAST && high == T::GREATEST {
+            if low != T::LEAST || (high == T::GREATEST && T::LEAST_HAS_TEXT) {
+                let (operator, at) = bound(low, true);
+                conjuncts.push(self.compare(field, operator, vec![value(at)]));
+            } else if high == T::GREATEST {
                 // Present, that is; `<>` alone would let cases pass that have no value.
                 let middle = match holes.pop() {
                     Some(hole) => [(Operator::Less, hole), (Operator::Greater, hole)],
@@ -189,10 +192,6 @@ impl Writer {
                 };
                 let sides = middle.map(|(operator, at)| self.compare(field, operator, vec![value(at)]));
                 conjuncts.push(self.branch(Connective::Or, Children::from_slice(&sides)));
-            }
-            if low != T::LEAST {
-                let (operator, at) = bound(low, true);
-                conjuncts.push(self.compare(field, operator, vec![value(at)]));
             }
             if high != T::GREATEST {
                 let (operator, at) = bound(high, false);
@@ -374,7 +373,7 @@ fn text_comparison(comparison: &Comparison, catalog: &Catalog, out: &mut String)
             out.push_str(operator.name());
             out.push(' ');
             if let Some(value) = comparison.values.first() {
-                text_word(&value.to_string(), out);
+                text_value(value, out);
             }
             return;
         }
@@ -388,9 +387,18 @@ fn text_values(values: &[Value<'_>], out: &mut String) {
         if i > 0 {
             out.push_str(", ");
         }
-        text_word(&value.to_string(), out);
+        text_value(value, out);
     }
     out.push(')');
+}
+
+fn text_value(value: &Value<'_>, out: &mut String) {
+    match value {
+        Value::String(text) => text_word(text, out),
+        // A value may be `true` or `false` without quotes; a name may not.
+        Value::Boolean(boolean) => out.push_str(if *boolean { "true" } else { "false" }),
+        _ => text_word(&value.to_string(), out),
+    }
 }
 
 /// A name or value: bare where the syntax allows it, otherwise as a JSON string.

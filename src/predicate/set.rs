@@ -46,6 +46,8 @@ pub(crate) trait Discrete: Copy + Ord + Debug {
     const ZERO: Self;
     const LEAST: Self;
     const GREATEST: Self;
+    /// Whether a criterion can compare with the least value.
+    const LEAST_HAS_TEXT: bool;
     fn above(self) -> Option<Self>;
     fn below(self) -> Option<Self>;
 }
@@ -54,6 +56,7 @@ impl Discrete for Number {
     const ZERO: Self = Self::ZERO;
     const LEAST: Self = Self::MIN;
     const GREATEST: Self = Self::MAX;
+    const LEAST_HAS_TEXT: bool = true;
     fn above(self) -> Option<Self> {
         self.next_up()
     }
@@ -66,6 +69,7 @@ impl Discrete for Timestamp {
     const ZERO: Self = Self::from_millis(0);
     const LEAST: Self = Self::MIN;
     const GREATEST: Self = Self::MAX;
+    const LEAST_HAS_TEXT: bool = false;
     fn above(self) -> Option<Self> {
         self.next_up()
     }
@@ -74,7 +78,7 @@ impl Discrete for Timestamp {
     }
 }
 
-/// A set of closed intervals, ascending, no two of which share a value.
+/// A set of closed intervals, none empty, ascending, no two of which share a value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Intervals<T>(Vec<(T, T)>);
 
@@ -83,20 +87,33 @@ impl<T: Discrete> Intervals<T> {
         Self(vec![(value, value)])
     }
 
-    /// The union of the intervals. With `fuse`, those without a value between them become one.
+    /// The union of the intervals.
+    ///
+    /// With `fuse`, intervals without a value between them become one, but for runs of points
+    /// alone: those stay points, so that a criterion can name them as it named them before.
     pub(crate) fn new(mut intervals: Vec<(T, T)>, fuse: bool) -> Self {
         intervals.retain(|(low, high)| low <= high);
         intervals.sort_unstable();
         let mut merged: Vec<(T, T)> = Vec::with_capacity(intervals.len());
         for (low, high) in intervals {
             match merged.last_mut() {
-                Some((_, end)) if low <= *end || (fuse && end.above() == Some(low)) => {
-                    *end = (*end).max(high)
-                }
+                Some((_, end)) if low <= *end => *end = (*end).max(high),
                 _ => merged.push((low, high)),
             }
         }
-        Self(merged)
+        if !fuse {
+            return Self(merged);
+        }
+        let mut fused: Vec<(T, T)> = Vec::with_capacity(merged.len());
+        for run in merged.chunk_by(|(_, high), (low, _)| high.above() == Some(*low)) {
+            match run {
+                [(low, _), .., (_, high)] if run.iter().any(|(low, high)| low != high) => {
+                    fused.push((*low, *high))
+                }
+                _ => fused.extend_from_slice(run),
+            }
+        }
+        Self(fused)
     }
 
     pub(crate) fn as_slice(&self) -> &[(T, T)] {
@@ -148,6 +165,24 @@ impl<T: Discrete> Intervals<T> {
 
     fn minus(&self, other: &Self) -> Self {
         self.intersect(&other.complement())
+    }
+
+    fn is_within(&self, other: &Self) -> bool {
+        self.0.iter().all(|(low, high)| {
+            let from = other.0.partition_point(|(_, end)| end < low);
+            let mut wanted = Some(*low);
+            // Most often one interval covers this one; those that touch may do so together.
+            for (start, end) in other.0.iter().skip(from) {
+                if wanted.is_none_or(|wanted| *start > wanted) {
+                    return false;
+                }
+                if high <= end {
+                    return true;
+                }
+                wanted = end.above();
+            }
+            false
+        })
     }
 }
 
@@ -284,7 +319,12 @@ impl Set {
         match (self, other) {
             (Self::Strings(a), Self::Strings(b)) => a.is_within(b),
             (Self::Booleans(a), Self::Booleans(b)) => a.is_within(b),
-            _ => self.minus(other).is_empty(),
+            (Self::Numbers(a), Self::Numbers(b)) => a.is_within(b),
+            (Self::Timestamps(a), Self::Timestamps(b)) => a.is_within(b),
+            _ => {
+                debug_assert!(false, "sets of one field have one type");
+                false
+            }
         }
     }
 
@@ -338,5 +378,34 @@ mod tests {
         assert_eq!(Intervals::new(parts.clone(), true).as_slice(), [(Number::MIN, Number::MAX)]);
         assert_eq!(Intervals::new(parts.clone(), false).as_slice(), parts);
         assert_eq!(Intervals::new(parts, true).complement().as_slice(), []);
+    }
+
+    #[test]
+    fn touching_points_stay_points() {
+        let one = Number::new(1.0).unwrap();
+        let two = one.next_up().unwrap();
+        let three = two.next_up().unwrap();
+        let points = vec![(three, three), (one, one), (two, two)];
+        assert_eq!(Intervals::new(points.clone(), true).as_slice(), [(one, one), (two, two), (three, three)]);
+        let with_range = [points, vec![(three, Number::MAX)]].concat();
+        assert_eq!(Intervals::new(with_range, true).as_slice(), [(one, Number::MAX)]);
+    }
+
+    #[test]
+    fn being_within_is_having_nothing_outside() {
+        let ends = [-1.0, 0.0, 5e-324, 1.0, 2.0].map(|value| Number::new(value).unwrap());
+        let mut sets = vec![numbers(&[])];
+        for low in ends {
+            for high in ends {
+                for point in ends {
+                    sets.push(Intervals::new(vec![(low, high), (point, point)], false));
+                }
+            }
+        }
+        for a in &sets {
+            for b in &sets {
+                assert_eq!(a.is_within(b), a.minus(b).as_slice().is_empty(), "{a:?} {b:?}");
+            }
+        }
     }
 }

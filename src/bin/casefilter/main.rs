@@ -1,1 +1,112 @@
-fn main() {}
+//! The command line of casefilter. `casefilter --help` explains it.
+
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects
+    )
+)]
+
+mod args;
+mod bench;
+mod cases;
+mod check;
+mod demo;
+mod escape;
+mod failure;
+mod fields;
+mod generate;
+mod output;
+mod progress;
+mod report;
+mod requests;
+mod search;
+mod table;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+use failure::Failure;
+
+#[derive(Parser)]
+#[command(name = "casefilter", version, about, after_help = FIRST_STEPS, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// Filters compliance cases by nested JSON criteria.
+const FIRST_STEPS: &str = "\
+First steps:
+  casefilter demo                                        what it does, in one minute
+  casefilter generate --cases 100000 -o cases.ndjson     sample cases to try things on
+  casefilter fields                                      what can be filtered by
+  casefilter search cases.ndjson --where 'status = open and priority = high' --order -createdAt
+  casefilter check --where 'status = opne'               what a filter means, or where it is wrong
+
+On a terminal the output is a table, in a pipe it is JSON; --format decides otherwise.
+Exit status: 0 fine; 1 could not be done; 2 wrong usage or a filter that does not compile;
+3 case data refused, or left out under --lenient.";
+
+#[derive(Subcommand)]
+enum Command {
+    Search(search::Args),
+    Check(check::Args),
+    Fields(fields::Args),
+    Generate(generate::Args),
+    Bench(bench::Args),
+    Demo(demo::Args),
+}
+
+/// What the process says when it could do its work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Status {
+    /// All well.
+    Fine,
+    /// A filter did not compile; standard output says so.
+    BadFilter,
+    /// Case data was left out.
+    LeftOut,
+}
+
+impl From<Status> for ExitCode {
+    fn from(status: Status) -> Self {
+        match status {
+            Status::Fine => Self::SUCCESS,
+            Status::BadFilter => Self::from(failure::BAD_REQUEST),
+            Status::LeftOut => Self::from(failure::REFUSED),
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    let (name, result) = match Cli::parse().command {
+        Command::Search(args) => ("search", search::run(&args)),
+        Command::Check(args) => ("check", check::run(&args)),
+        Command::Fields(args) => ("fields", fields::run(&args)),
+        Command::Generate(args) => ("generate", generate::run(&args)),
+        Command::Bench(args) => ("bench", bench::run(&args)),
+        Command::Demo(args) => ("demo", demo::run(&args)),
+    };
+    match result {
+        Ok(status) => status.into(),
+        Err(Failure::Usage(message)) => wrong_usage(name, &message),
+        Err(failure) => failure.report(),
+    }
+}
+
+/// Ends as clap does when it finds the arguments of a subcommand wrong.
+fn wrong_usage(subcommand: &str, message: &str) -> ! {
+    let mut cli = Cli::command();
+    cli.build();
+    let command = cli.find_subcommand_mut(subcommand).map(std::mem::take).unwrap_or_default();
+    command
+        .bin_name(format!("casefilter {subcommand}"))
+        .error(clap::error::ErrorKind::ArgumentConflict, message)
+        .exit()
+}

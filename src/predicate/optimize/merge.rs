@@ -52,7 +52,9 @@ impl Sorted {
     }
 }
 
-fn intersection(sets: Vec<Set>) -> Option<Set> {
+fn intersection(mut sets: Vec<Set>) -> Option<Set> {
+    // Small ones first, lest every one of many bounds copies one long list of values.
+    sets.sort_by_key(Set::len);
     sets.into_iter().reduce(|all, set| all.intersect(&set))
 }
 

@@ -1,1 +1,252 @@
+//! The rules one by one, then laws that hold for random trees.
 
+mod laws;
+
+use crate::catalog::{Catalog, Field, FieldType};
+use crate::filter::Filter;
+
+fn catalog() -> Catalog {
+    Catalog::new([
+        Field::new("s", FieldType::String),
+        Field::new("r", FieldType::String),
+        Field::new("n", FieldType::Number),
+        Field::new("t", FieldType::Timestamp),
+        Field::new("b", FieldType::Boolean),
+        Field::new("ss[]", FieldType::String),
+        Field::new("ns[]", FieldType::Number),
+    ])
+    .unwrap()
+}
+
+#[track_caller]
+fn becomes(before: &str, after: &str) {
+    let catalog = catalog();
+    let filter = Filter::compile_text(&catalog, before).unwrap();
+    assert_eq!(filter.to_text(), after, "{before}");
+    assert_eq!(Filter::compile_text(&catalog, after), Ok(filter), "{before}");
+}
+
+#[test]
+fn nested_branches_of_one_sort_become_one() {
+    becomes("(s = a and (n = 1 and (b = true)))", "s = a and n = 1 and b = true");
+    becomes("(s = a or (n = 1 or (b = true)))", "s = a or n = 1 or b = true");
+    becomes("(s = a or (r = x and (n = 1 and b = true)))", "s = a or r = x and n = 1 and b = true");
+}
+
+#[test]
+fn constants_vanish_or_decide() {
+    const NEVER: &str = "s all (a, b)";
+    const ALWAYS: &str = "(s = a or s <> a)";
+    becomes(&format!("n = 1 or {NEVER}"), "n = 1");
+    becomes(&format!("n = 1 and {NEVER}"), "false");
+    becomes(&format!("n = 1 and {ALWAYS}"), "n = 1");
+    becomes(&format!("n = 1 or {ALWAYS}"), "true");
+    becomes(NEVER, "false");
+    becomes("n > 1.7976931348623157e308", "false");
+    becomes("n < -1.7976931348623157e308", "false");
+}
+
+#[test]
+fn repetitions_vanish() {
+    becomes("s = a and s = a", "s = a");
+    becomes("s in (b, a, b)", "s in (a, b)");
+    becomes("s in (a, a)", "s = a");
+    becomes("ss all (a, a)", "ss = a");
+    becomes("(s = a or n = 1) and (n = 1 or s = a)", "s = a or n = 1");
+    becomes("(s = a and n = 1) or (n = 1 and s = a)", "s = a and n = 1");
+}
+
+#[test]
+fn equalities_become_sets() {
+    becomes("s = c or s in (a, b)", "s in (a, b, c)");
+    becomes("s in (a, b, c) and s in (b, c, d)", "s in (b, c)");
+    becomes("s in (a, b) and s <> a", "s = b");
+    becomes("s <> a and s <> b", "s <> a and s <> b");
+    becomes("(s <> a and s <> b) or (s <> b and s <> c)", "s <> b");
+    becomes("s <> a or s = a or n = 1", "true");
+    becomes("s <> a or s = b", "s <> a");
+    becomes("(s <> a and s <> b) or s = b", "s <> a");
+    becomes("b = true or b = false", "b in (false, true)");
+}
+
+#[test]
+fn bounds_become_ranges() {
+    becomes("n >= 1 and n <= 5 and n >= 2", "n >= 2 and n <= 5");
+    becomes("n > 1 or n > 2", "n > 1");
+    becomes("n >= 1 and n <= 1", "n = 1");
+    becomes("n > 1 and n < 1.0000000000000004", "n = 1.0000000000000002");
+    becomes("n in (1, 2, 3) and n > 1", "n in (2, 3)");
+    becomes("(n >= 1 and n <= 2) or (n >= 2 and n <= 3)", "n >= 1 and n <= 3");
+    becomes("n < 1 or n = 1", "n <= 1");
+    // Any number but 1, in a form that nests no deeper than its parts may have.
+    becomes("n < 1 or n > 1", "n >= -1.7976931348623157e308 and n <> 1");
+    becomes("n >= 1 and n <> 2", "n >= 1 and n <> 2");
+    becomes("n <= 1 or n >= 1", "n >= -1.7976931348623157e308");
+    becomes("t <= \"2024-01-01 00:00:00\" or t >= \"2023-01-01 00:00:00\"", {
+        "t <= \"1970-01-01 00:00:00\" or t >= \"1970-01-01 00:00:00\""
+    });
+    becomes(
+        "t > \"2024-01-01 00:00:00\" and t < \"2024-01-01 00:00:02\" and t <> \"2024-01-01 00:00:01\"",
+        "t > \"2024-01-01 00:00:00\" and t < \"2024-01-01 00:00:02\" and t <> \"2024-01-01 00:00:01\"",
+    );
+}
+
+#[test]
+fn contradictions_and_tautologies_are_found() {
+    becomes("s = a and s = b", "false");
+    becomes("s = a and s <> a", "false");
+    becomes("n > 2 and n < 1", "false");
+    becomes("ss = a and ss <> a", "false");
+    becomes("ss all (a, b) and ss <> b", "false");
+    becomes("ss in (a, b) and ss <> a and ss <> b", "false");
+    becomes("s <> a or s <> b", "true");
+    becomes("ss <> a or ss in (a, b)", "true");
+    // An absent value is neither below nor above.
+    becomes("(n <= 1 or n >= 1) and n <> 3", "n >= -1.7976931348623157e308 and n <> 3");
+}
+
+#[test]
+fn many_valued_tests_merge_only_where_that_is_sound() {
+    becomes("ss = a and ss = b", "ss all (a, b)");
+    becomes("ss all (a, b) and ss = c", "ss all (a, b, c)");
+    becomes("ss = a or ss = b", "ss in (a, b)");
+    becomes("ss in (a, b) and ss = a", "ss = a");
+    becomes("ss in (a, b) and ss in (a, b, c)", "ss in (a, b)");
+    becomes("ss in (a, b) and ss in (b, c)", "ss in (a, b) and ss in (b, c)");
+    becomes("ss in (a, b) and ss <> a", "ss = b and ss <> a");
+    becomes("ss <> a or ss <> b", "ss <> a or ss <> b");
+    becomes("ss all (a, b) or ss = a", "ss = a");
+    becomes("ss all (a, b) or ss all (a, b, c)", "ss all (a, b)");
+    becomes("ns > 5 and ns < 1", "ns < 1 and ns > 5");
+    becomes("ns > 5 or ns < 1", "ns < 1 or ns > 5");
+    becomes("ns > 5 and ns > 6", "ns > 6");
+    becomes("ns > 5 and ns = 7", "ns = 7");
+}
+
+#[test]
+fn branches_are_absorbed() {
+    becomes("s = a and (s = a or n = 1)", "s = a");
+    becomes("s = a or (s = a and n = 1)", "s = a");
+    // By implication.
+    becomes("s = a and (s in (a, b) or n = 1)", "s = a");
+    becomes("n > 5 and (n > 3 or s = a)", "n > 5");
+    becomes("n > 3 or (n > 5 and s = a)", "n > 3");
+    becomes("ss all (a, b) and (ss in (b, c) or n = 1)", "ss all (a, b)");
+    becomes("(s <> a and s <> b) and (s <> a or n = 1)", "s <> a and s <> b");
+    // By a branch of fewer children.
+    becomes("n = 7 and (s = a or r = x) and (s = a or r = x or b = true)", "n = 7 and (s = a or r = x)");
+    becomes("n = 7 or s = a and r = x or s = a and r = x and b = true", "n = 7 or s = a and r = x");
+}
+
+#[test]
+fn what_branches_share_is_taken_out() {
+    becomes("(s = a and n = 1) or (s = a and b = true)", "s = a and (n = 1 or b = true)");
+    becomes("(s = a or n = 1) and (s = a or b = true)", "s = a or n = 1 and b = true");
+    becomes("(s = a and n = 1) or (s = a and n = 2)", "s = a and n in (1, 2)");
+    becomes("(s = a and n = 1) or (s = a and n = 1 and b = true)", "s = a and n = 1");
+    becomes(
+        "(s = a and r = x and n = 1) or (s = a and r = x and b = true) or (s = a and r = x and ss = y)",
+        "s = a and r = x and (n = 1 or b = true or ss = y)",
+    );
+    // Nothing that all of them share: left as it is.
+    becomes(
+        "(s = a and n = 1) or (s = a and b = true) or (n = 1 and b = true)",
+        "s = a and n = 1 or s = a and b = true or n = 1 and b = true",
+    );
+}
+
+/// The worst case of depth that is known; see `Filter::to_json`.
+#[test]
+fn a_normal_form_nests_at_most_three_levels_deeper() {
+    let catalog = catalog();
+    let text = "(s = a or b = true or (r = x and (n < 3 or n > 5) and (n < 10 or n > 15))) and (s = a or r = z or b = false)";
+    let filter = Filter::compile_text(&catalog, text).unwrap();
+    let compile = |depth: usize, body: &str| {
+        Filter::compile_with(&catalog, &crate::Limits { depth, ..crate::Limits::default() }, body.as_bytes())
+    };
+    assert!(
+        Filter::compile_text_with(&catalog, &crate::Limits { depth: 4, ..crate::Limits::default() }, text)
+            .is_ok()
+    );
+    assert!(compile(6, &filter.to_json()).is_err());
+    assert_eq!(compile(7, &filter.to_json()), Ok(filter));
+}
+
+#[test]
+fn nothing_is_distributed() {
+    let text = (1..=20).map(|i| format!("(s = a{i} or n = {i})")).collect::<Vec<_>>().join(" and ");
+    let filter = Filter::compile_text(&catalog(), &text).unwrap();
+    assert_eq!(filter.size(), 61);
+}
+
+#[test]
+fn equal_subtrees_are_one_node() {
+    let text = "(b = true and (s = a or n = 1)) or (r = x and (s = a or n = 1))";
+    let filter = Filter::compile_text(&catalog(), text).unwrap();
+    // Factored: (s = a or n = 1) and (r = x or b = true).
+    assert_eq!(filter.plan(), "all of\n  any of\n    s = a\n    n = 1\n  any of\n    r = x\n    b = true\n");
+    let text = format!("{text} or t = \"2024-01-01 00:00:00\"");
+    let filter = Filter::compile_text(&catalog(), &text).unwrap();
+    // Five tests, the shared disjunction once, two conjunctions, and the root.
+    assert_eq!(filter.size(), 9);
+}
+
+/// Filters that make the rules work on every level.
+fn towers(levels: usize) -> Vec<String> {
+    let mut shared = "s = z".to_owned();
+    let mut plain = "s = z".to_owned();
+    let mut mixed = "s = z".to_owned();
+    for level in 0..levels {
+        let (outer, inner) = if level % 2 == 0 { ("and", "or") } else { ("or", "and") };
+        shared = format!("((r = a{level} {inner} {shared}) {outer} (r = a{level} {inner} n = {level}))");
+        plain = format!("(r = a{level} {outer} {plain})");
+        mixed = format!("(s = a{level} {inner} (ss = a{level} {outer} (n > {level} {outer} {mixed})))");
+    }
+    vec![shared, plain, mixed]
+}
+
+#[test]
+fn depth_costs_little_stack() {
+    let work = || {
+        let catalog = catalog();
+        // The first limit is the default; the second is what a careless host may set.
+        for (levels, depth) in [(10, 32), (600, usize::MAX)] {
+            let limits = crate::Limits { depth, ..crate::Limits::default() };
+            for text in towers(levels) {
+                let filter = Filter::compile_text_with(&catalog, &limits, &text).unwrap();
+                assert!(!filter.to_json().is_empty() && !filter.plan().is_empty());
+                assert!(!filter.warnings().is_empty() || filter.clone().unoptimized().size() > 1);
+            }
+        }
+    };
+    std::thread::Builder::new().stack_size(256 << 10).spawn(work).unwrap().join().unwrap();
+}
+
+/// Tests and values at the default limits, of the sorts that tempt to compare each with each.
+#[test]
+fn the_largest_filters_compile_soon() {
+    let catalog = catalog();
+    let list = |from: usize, to: usize| (from..to).map(|i| i.to_string()).collect::<Vec<_>>().join(", ");
+    let join = |between: &str, part: &dyn Fn(usize) -> String| (0..1300).map(part).collect::<Vec<_>>().join(between);
+    let long = list(0, 60_000);
+    for text in [
+        format!("n in ({long}) and {}", join(" and ", &|i| format!("n > {i}"))),
+        format!("ns in ({long}) and {}", join(" and ", &|i| format!("ns <> {}", i * 7))),
+        format!("s in ({long}) and {}", join(" and ", &|i| format!("s <> {}", i * 7))),
+        format!("ns in ({long}) and {}", join(" and ", &|i| format!("(ns = {i} or s = x)"))),
+        format!("n in ({long}) or {}", join(" or ", &|i| format!("(n = {} and s = x)", i + 60_000))),
+        join(" and ", &|i| format!("(n < {i} or n > {})", i + 5000)),
+        join(" or ", &|i| format!("(n > {} and n < {})", 3 * i, 3 * i + 2)),
+        join(" or ", &|i| format!("(ns > {} and ss = {})", 3 * i, 3 * i + 2)),
+        join(" and ", &|i| format!("ns in ({})", list(i, i + 40))),
+        join(" or ", &|i| format!("ss all ({})", list(i, i + 40))),
+    ] {
+        let start = std::time::Instant::now();
+        let filter = Filter::compile_text(&catalog, &text).unwrap();
+        let compiled = start.elapsed();
+        let warnings = filter.warnings().len();
+        let took = start.elapsed();
+        println!("{} … {compiled:?} {took:?} {warnings}", &text[..40]);
+        assert!(took.as_secs() < 5, "{} took {took:?}", &text[..40]);
+    }
+}

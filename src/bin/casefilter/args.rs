@@ -1,0 +1,123 @@
+//! Arguments that several commands share.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use casefilter::{Catalog, Filter, Limits, Params, Request};
+
+use crate::failure::Failure;
+use crate::report::{self, Source};
+
+/// How much of a body is read: far beyond the limit, so that the error can say how much there was.
+const MOST_BODY_BYTES: u64 = 64 << 20;
+
+/// Which cases: by a JSON body, by a text, or all of them; in which order, and which page.
+#[derive(clap::Args)]
+pub(crate) struct Selection {
+    /// The filter as a JSON body, from a file or from standard input
+    #[arg(long, value_name = "FILE|-", conflicts_with = "text")]
+    body: Option<PathBuf>,
+
+    /// The filter in the text syntax, such as 'status = open and tags in (vip, crypto)'
+    #[arg(long = "where", value_name = "TEXT")]
+    text: Option<String>,
+
+    /// Sort by this field, with - in front the greatest first
+    #[arg(long, value_name = "FIELD", allow_hyphen_values = true)]
+    order: Option<String>,
+
+    /// How many of the selected cases to pass over [default: 0]
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    offset: Option<String>,
+
+    /// How many cases to give at most [default: 100]
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    limit: Option<String>,
+
+    /// Count all the selected cases, as countTotalItems=true does
+    #[arg(long)]
+    count: bool,
+}
+
+impl Selection {
+    /// Whether the body is read from standard input.
+    pub(crate) fn uses_stdin(&self) -> bool {
+        self.body.as_deref().is_some_and(is_stdin)
+    }
+
+    /// Whether nothing was asked for.
+    pub(crate) fn is_empty(&self) -> bool {
+        let Self { body, text, order, offset, limit, count } = self;
+        body.is_none() && text.is_none() && order.is_none() && offset.is_none() && limit.is_none() && !count
+    }
+
+    /// The request that the arguments ask for; what is wrong with it is rendered in the failure.
+    pub(crate) fn request(&self, catalog: &Catalog) -> Result<Request, Failure> {
+        match self.compile(catalog)? {
+            Ok(request) => Ok(request),
+            Err(fault) => Err(Failure::BadFilter(fault.render())),
+        }
+    }
+
+    /// The request, or what is wrong with it; the outer failure is that a file cannot be read.
+    pub(crate) fn compile(&self, catalog: &Catalog) -> Result<Result<Request, report::Fault>, Failure> {
+        let limits = Limits::default();
+        let (filter, source) = match (&self.body, &self.text) {
+            (Some(path), _) => {
+                let body = read_body(path)?;
+                let name =
+                    if is_stdin(path) { "standard input".to_owned() } else { path.display().to_string() };
+                (Filter::compile_with(catalog, &limits, &body), Source::file(&name, body))
+            }
+            (None, Some(text)) => {
+                let source = Source::argument("--where", text);
+                (Filter::compile_text_with(catalog, &limits, text), source)
+            }
+            (None, None) => (Ok(Filter::all(catalog)), Source::argument("", "")),
+        };
+        let of_filter = filter.as_ref().err().map_or(0, |errors| errors.as_slice().len());
+        let params = Params {
+            offset: self.offset.as_deref(),
+            limit: self.limit.as_deref(),
+            order: self.order.as_deref(),
+            count: self.count.then_some("true"),
+        };
+        let parameter = |path: &str| match path {
+            "offset" => self.offset.clone(),
+            "limit" => self.limit.clone(),
+            "order" => self.order.clone(),
+            _ => None,
+        };
+        Ok(Request::with_params(catalog, &limits, filter, &params).map_err(|errors| {
+            let sources = errors.as_slice().iter().enumerate().map(|(place, error)| {
+                if place < of_filter {
+                    return source.clone();
+                }
+                let text = parameter(&error.path).unwrap_or_default();
+                Source::argument(&format!("--{}", error.path), &text)
+            });
+            let sources = sources.collect();
+            report::Fault { errors, sources }
+        }))
+    }
+}
+
+/// Whether a name stands for standard input.
+pub(crate) fn is_stdin(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+fn read_body(path: &Path) -> Result<Vec<u8>, Failure> {
+    let mut body = Vec::new();
+    let read = if is_stdin(path) {
+        io::stdin().lock().take(MOST_BODY_BYTES).read_to_end(&mut body)
+    } else {
+        File::open(path).and_then(|file| file.take(MOST_BODY_BYTES).read_to_end(&mut body))
+    };
+    match read {
+        Ok(_) => Ok(body),
+        Err(error) if is_stdin(path) => Err(Failure::io("cannot read", "standard input", &error)),
+        Err(error) => Err(Failure::io("cannot read", &path.display().to_string(), &error)),
+    }
+}

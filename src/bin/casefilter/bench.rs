@@ -1,0 +1,268 @@
+//! `bench`: how long one's own requests take on one's own cases.
+
+use std::path::PathBuf;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use casefilter::{Catalog, Engine, Errors, Limits, Mode};
+use serde::Serialize;
+
+use crate::Status;
+use crate::args::is_stdin;
+use crate::cases::Cases;
+use crate::escape::escape;
+use crate::failure::Failure;
+use crate::output::{Format, Output};
+use crate::requests::{Line, Lines};
+use crate::table::{self, Column, counted, microseconds, thousands};
+
+/// Without --runs, each request is repeated for about this long …
+const ENOUGH: Duration = Duration::from_millis(200);
+/// … but at least so often …
+const LEAST_RUNS: u32 = 5;
+/// … and at most so often.
+const MOST_RUNS: u32 = 100_000;
+
+/// Replay requests and tell how long each takes
+///
+/// The time is that of the whole request, from the bytes of the body to the bytes of the answer:
+/// compile, search, write. Each is run once before it is timed. `matched` is how many cases the
+/// filter selects, on the page or not. In a pipe: a JSON line for each request,
+/// {"request":n,"matched":…,"median_us":…,"min_us":…,"p99_us":…,"runs":…}, or "error" instead
+/// of the times, and at the end {"cases":…,"load_s":…,"bytes_per_case":…,"threads":…}, where
+/// bytes_per_case are those of columns and index, without the documents.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  casefilter bench cases.ndjson --requests requests.ndjson
+  casefilter bench cases.ndjson --requests requests.ndjson --threads 4 --runs 1000 --format json
+
+A line of requests.ndjson, only body is required:
+  {\"body\":{\"criteria\":[{\"field\":\"status\",\"op\":\"=\",\"values\":[\"open\"]}]},\"order\":\"-createdAt\",\"limit\":20}")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    cases: Cases,
+
+    /// The requests, one a line, as for search --requests
+    #[arg(long, value_name = "FILE|-")]
+    requests: PathBuf,
+
+    /// How many threads share the runs of each request
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: u16,
+
+    /// How often each request is timed [default: for 0.2 s, at least 5 times]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    runs: Option<u32>,
+
+    /// JSON lines or a table [default: table on a terminal, json in a pipe]
+    #[arg(long)]
+    format: Option<Format>,
+}
+
+#[derive(Serialize)]
+struct Timed {
+    request: u64,
+    matched: u64,
+    median_us: f64,
+    min_us: f64,
+    p99_us: f64,
+    runs: usize,
+}
+
+#[derive(Serialize)]
+struct Faulty {
+    request: u64,
+    error: String,
+}
+
+#[derive(Serialize)]
+struct Summary {
+    cases: u64,
+    load_s: f64,
+    bytes_per_case: f64,
+    threads: u16,
+}
+
+pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
+    args.cases.check()?;
+    if args.cases.uses_stdin() && is_stdin(&args.requests) {
+        let message = "standard input cannot be both the cases and the requests: give one of them as a file";
+        return Err(Failure::Usage(message.to_owned()));
+    }
+    let mut lines = Lines::open(&args.requests)?;
+    let loaded = args.cases.load(&Catalog::cases(), Mode::Strict)?;
+    let engine = &loaded.engine;
+    let format = Format::or_fitting(args.format);
+    let mut out = Output::new();
+    let mut rows = Vec::new();
+    let mut faults = String::new();
+    let mut request = 0_u64;
+    while let Some(line) = lines.next()? {
+        request = request.saturating_add(1);
+        let timed = Line::read(line).and_then(|line| time(engine, &line, args));
+        match (timed, format) {
+            (Ok(measured), Format::Json) => {
+                out.json(&measured.timed(request))?;
+            }
+            (Ok(measured), Format::Table) => rows.push(measured.timed(request).row()),
+            (Err(errors), Format::Json) => out.json(&Faulty { request, error: errors.to_string() })?,
+            (Err(errors), Format::Table) => {
+                rows.push(vec![request.to_string(), "error".to_owned()]);
+                faults.push_str(&format!("request {request}: {}\n", escape(&errors.to_string())));
+            }
+        }
+        // A request may take long, and whoever waits wants to see the ones before.
+        out.flush()?;
+    }
+    let memory = engine.memory();
+    let summary = Summary {
+        cases: memory.cases,
+        load_s: rounded(loaded.took.as_secs_f64(), 1e3),
+        bytes_per_case: rounded(memory.bytes_per_case(), 10.0),
+        threads: args.threads,
+    };
+    match format {
+        Format::Json => out.json(&summary)?,
+        Format::Table => {
+            out.line(&table::render(&Timed::COLUMNS, &rows))?;
+            out.write(faults.as_bytes())?;
+            out.line(&summary.text())?;
+        }
+    }
+    out.finish()?;
+    Ok(Status::Fine)
+}
+
+impl Timed {
+    const COLUMNS: [Column; 6] = [
+        Column::number("request"),
+        Column::number("matched"),
+        Column::number("median"),
+        Column::number("fastest"),
+        Column::number("p99"),
+        Column::number("runs"),
+    ];
+
+    fn row(&self) -> Vec<String> {
+        vec![
+            self.request.to_string(),
+            thousands(self.matched),
+            microseconds(self.median_us),
+            microseconds(self.min_us),
+            microseconds(self.p99_us),
+            self.runs.to_string(),
+        ]
+    }
+}
+
+impl Summary {
+    fn text(&self) -> String {
+        format!(
+            "{} · loaded in {:.2} s · {:.1} bytes a case without the documents · {}",
+            counted(self.cases, "case"),
+            self.load_s,
+            self.bytes_per_case,
+            counted(u64::from(self.threads), "thread")
+        )
+    }
+}
+
+/// The times of one request, ascending.
+struct Measured {
+    matched: u64,
+    times: Vec<Duration>,
+}
+
+impl Measured {
+    fn timed(&self, request: u64) -> Timed {
+        Timed {
+            request,
+            matched: self.matched,
+            median_us: self.percentile(50),
+            min_us: self.percentile(0),
+            p99_us: self.percentile(99),
+            runs: self.times.len(),
+        }
+    }
+
+    /// The smallest time that so many hundredths of the runs do not exceed.
+    fn percentile(&self, hundredths: usize) -> f64 {
+        let rank = self.times.len().saturating_mul(hundredths).div_ceil(100).saturating_sub(1);
+        let time = self.times.get(rank).copied().unwrap_or_default();
+        rounded(time.as_secs_f64() * 1e6, 100.0)
+    }
+}
+
+fn rounded(value: f64, scale: f64) -> f64 {
+    (value * scale).round() / scale
+}
+
+fn time(engine: &Engine, line: &Line, args: &Args) -> Result<Measured, Errors> {
+    let limits = &Limits::default();
+    let matched = engine.count(&line.request(engine.catalog(), limits)?.filter);
+    let warm = once(engine, line, limits, &mut Vec::new());
+    let runs = args.runs.unwrap_or_else(|| {
+        let fitting = ENOUGH.as_nanos().checked_div(warm.as_nanos()).unwrap_or_default();
+        u32::try_from(fitting).unwrap_or(MOST_RUNS).clamp(LEAST_RUNS, MOST_RUNS)
+    });
+    let mut times = if args.threads == 1 {
+        repeat(engine, line, limits, runs)
+    } else {
+        thread::scope(|scope| {
+            let shares =
+                (0..u32::from(args.threads)).map(|thread| share(runs, thread, u32::from(args.threads)));
+            let threads: Vec<_> =
+                shares.map(|runs| scope.spawn(move || repeat(engine, line, limits, runs))).collect();
+            threads.into_iter().filter_map(|thread| thread.join().ok()).flatten().collect()
+        })
+    };
+    times.sort_unstable();
+    Ok(Measured { matched, times })
+}
+
+/// How many of the runs one of the threads does.
+fn share(runs: u32, thread: u32, threads: u32) -> u32 {
+    let extra = runs.checked_rem(threads).is_some_and(|rest| thread < rest);
+    runs.checked_div(threads).unwrap_or(runs).saturating_add(u32::from(extra))
+}
+
+fn repeat(engine: &Engine, line: &Line, limits: &Limits, runs: u32) -> Vec<Duration> {
+    let mut answer = Vec::new();
+    (0..runs).map(|_| once(engine, line, limits, &mut answer)).collect()
+}
+
+/// The whole request, from body bytes to answer bytes.
+fn once(engine: &Engine, line: &Line, limits: &Limits, answer: &mut Vec<u8>) -> Duration {
+    answer.clear();
+    let start = Instant::now();
+    if let Ok(request) = line.request(engine.catalog(), limits) {
+        engine.search(&request).write_json(answer);
+    }
+    std::hint::black_box(&answer);
+    start.elapsed()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_threads_share_all_the_runs() {
+        for (runs, threads) in [(1, 1), (5, 2), (7, 3), (2, 4), (100_000, 7)] {
+            let shares: Vec<u32> = (0..threads).map(|thread| share(runs, thread, threads)).collect();
+            assert_eq!(shares.iter().sum::<u32>(), runs);
+            assert!(shares.iter().max().unwrap() - shares.iter().min().unwrap() <= 1);
+        }
+    }
+
+    #[test]
+    fn percentiles_are_times_that_occurred() {
+        let times = (1..=100).map(Duration::from_micros).collect();
+        let measured = Measured { matched: 0, times };
+        assert_eq!(
+            (measured.percentile(0), measured.percentile(50), measured.percentile(99)),
+            (1.0, 50.0, 99.0)
+        );
+    }
+}

@@ -1,0 +1,198 @@
+//! Reading case documents from files and from standard input.
+
+use std::fs::{self, File};
+use std::io::{self, BufReader, IsTerminal, Read};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use casefilter::{Catalog, Engine, Import, Mode, Refusal, Report};
+use flate2::read::MultiGzDecoder;
+
+use crate::Status;
+use crate::args::is_stdin;
+use crate::escape::escape;
+use crate::failure::{Failure, note};
+use crate::progress::{Progress, Watched};
+use crate::table::{counted, thousands};
+
+/// How much is read at once.
+const CHUNK_BYTES: usize = 1 << 20;
+
+/// How many refused cases are listed on a terminal; elsewhere all of them are.
+const LISTED: usize = 20;
+
+/// Where cases come from.
+#[derive(clap::Args)]
+pub(crate) struct Cases {
+    /// Files of cases: .ndjson or .json, also with .gz or .zst behind; - for NDJSON on standard input
+    #[arg(value_name = "CASES", required = true)]
+    paths: Vec<PathBuf>,
+}
+
+/// An engine that holds the cases of the command line.
+pub(crate) struct Loaded {
+    pub(crate) engine: Engine,
+    pub(crate) report: Report,
+    pub(crate) took: Duration,
+}
+
+impl Cases {
+    /// Whether cases are read from standard input.
+    pub(crate) fn uses_stdin(&self) -> bool {
+        self.paths.iter().any(|path| is_stdin(path))
+    }
+
+    /// Refuses names that cannot be cases, before anything is read.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        if self.paths.iter().filter(|path| is_stdin(path)).count() > 1 {
+            return Err(Failure::Usage("`-` for standard input can be given only once".to_owned()));
+        }
+        self.paths.iter().try_for_each(|path| Packing::of(path).map(drop))
+    }
+
+    /// Imports every file: all of them, or none.
+    pub(crate) fn load(&self, catalog: &Catalog, mode: Mode) -> Result<Loaded, Failure> {
+        self.check()?;
+        let start = Instant::now();
+        let engine = Engine::new(catalog.clone());
+        let mut import = engine.import(mode);
+        let progress = Progress::of_bytes(self.total_bytes());
+        for path in &self.paths {
+            read(path, &mut import, &progress)?;
+        }
+        let report = import.commit().map_err(|refusal| refused(&refusal))?;
+        drop(progress);
+        Ok(Loaded { engine, report, took: start.elapsed() })
+    }
+
+    /// The size of all files; none when one of them is a stream.
+    fn total_bytes(&self) -> Option<u64> {
+        self.paths.iter().try_fold(0_u64, |total, path| {
+            let file = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+            total.checked_add(file.len())
+        })
+    }
+}
+
+/// How a file is compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Packing {
+    Plain,
+    Gzip,
+    Zstd,
+}
+
+impl Packing {
+    /// Tells it by the file's name.
+    fn of(path: &Path) -> Result<Self, Failure> {
+        const ALLOWED: &str =
+            "expected .ndjson or .json, also with .gz or .zst behind, or - for NDJSON on standard input";
+        if is_stdin(path) {
+            return Ok(Self::Plain);
+        }
+        let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+        let shown = path.display().to_string();
+        let (inner, packing) = match name.rsplit_once('.') {
+            Some((inner, "gz")) => (inner, Self::Gzip),
+            Some((inner, "zst")) => (inner, Self::Zstd),
+            _ => (name.as_str(), Self::Plain),
+        };
+        let fault = match inner.rsplit_once('.').map(|(_, extension)| extension) {
+            Some("ndjson" | "json") => return Ok(packing),
+            Some("parquet") => "reading Parquet files is not in this release".to_owned(),
+            Some("db" | "redb" | "casefilter") => "reading databases is not in this release".to_owned(),
+            Some(other) => format!("found the file extension .{}", escape(other)),
+            None => "found no file extension".to_owned(),
+        };
+        Err(Failure::Failed(format!("cannot read {}: {fault}; {ALLOWED}", escape(&shown))))
+    }
+}
+
+/// Reads one file into the import.
+fn read(path: &Path, import: &mut Import<'_>, progress: &Progress) -> Result<(), Failure> {
+    let name = if is_stdin(path) { "standard input".to_owned() } else { path.display().to_string() };
+    let fail = |error: io::Error| Failure::io("cannot read", &name, &error);
+    progress.say(format!("reading {}", escape(&name)));
+    import.source(&name).map_err(|refusal| refused(&refusal))?;
+    let mut source: Box<dyn Read + '_> = if is_stdin(path) {
+        if io::stdin().is_terminal() {
+            note("reading cases from the terminal, one a line; end with Ctrl-D\n");
+        }
+        Box::new(Watched::new(io::stdin().lock(), progress))
+    } else {
+        let file = Watched::new(File::open(path).map_err(fail)?, progress);
+        match Packing::of(path)? {
+            Packing::Plain => Box::new(file),
+            Packing::Gzip => Box::new(MultiGzDecoder::new(BufReader::with_capacity(CHUNK_BYTES, file))),
+            Packing::Zstd => Box::new(zstd::Decoder::new(file).map_err(fail)?),
+        }
+    };
+    let mut chunk = vec![0; CHUNK_BYTES];
+    loop {
+        match source.read(&mut chunk) {
+            Ok(0) => return Ok(()),
+            Ok(length) => {
+                import.push(chunk.get(..length).unwrap_or_default()).map_err(|refusal| refused(&refusal))?;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(fail(error)),
+        }
+    }
+}
+
+/// The failure of a strict import.
+fn refused(refusal: &Refusal) -> Failure {
+    Failure::Refused(format!(
+        "{}\nnothing was read; with --lenient such cases are left out, or kept without the field, and listed",
+        line_of(refusal)
+    ))
+}
+
+/// A refusal on one line: file, line, path, what was found and expected.
+fn line_of(refusal: &Refusal) -> String {
+    let Refusal { source, line, error, .. } = refusal;
+    let path = if error.path.is_empty() { String::new() } else { format!("{}: ", error.path) };
+    escape(&format!("{source}:{line}: {path}{} [{}]", error.message(), error.kind.code())).into_owned()
+}
+
+/// Says on standard error what a lenient import left out, and gives the status that tells of it.
+///
+/// On a terminal the first 20 are listed, elsewhere all that the report holds.
+pub(crate) fn tell_left_out(report: &Report) -> Status {
+    if report.skipped == 0 && report.incomplete == 0 {
+        return Status::Fine;
+    }
+    let mut text = format!(
+        "{} left out, {} kept with a field counted as absent\n",
+        counted(report.skipped, "case"),
+        thousands(report.incomplete)
+    );
+    let listed = if io::stderr().is_terminal() { LISTED } else { usize::MAX };
+    for refusal in report.refusals.iter().take(listed) {
+        let what = if refusal.kept { "kept" } else { "left out" };
+        text.push_str(&format!("  {what}: {}\n", line_of(refusal)));
+    }
+    let more = report.refusals.len().saturating_sub(listed);
+    if more > 0 {
+        text.push_str(&format!("  … and {more} more; 2> FILE writes them all\n"));
+    }
+    note(text);
+    Status::LeftOut
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_tells_the_packing() {
+        let of = |name: &str| Packing::of(Path::new(name)).ok();
+        assert_eq!(of("-"), Some(Packing::Plain));
+        assert_eq!(of("a/b.ndjson"), Some(Packing::Plain));
+        assert_eq!(of("a.b.JSON.GZ"), Some(Packing::Gzip));
+        assert_eq!(of("cases.ndjson.zst"), Some(Packing::Zstd));
+        for name in ["cases", "cases.gz", "cases.csv", "cases.parquet", "x.json/cases", ".."] {
+            assert_eq!(of(name), None, "{name}");
+        }
+    }
+}

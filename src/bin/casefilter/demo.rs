@@ -1,0 +1,131 @@
+//! `demo`: what casefilter does, on sample cases in memory.
+
+use std::time::Instant;
+
+use casefilter::{Catalog, Engine, Filter, Mode, Order, Request, sample};
+
+use crate::Status;
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::search::table_of;
+use crate::table::{counted, duration, thousands};
+
+/// Show what casefilter does, on sample cases in memory
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  casefilter demo
+  casefilter demo --cases 1000000")]
+pub(crate) struct Args {
+    /// How many sample cases to make
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..=20_000_000))]
+    cases: u64,
+}
+
+/// What a request of the demonstration is about, its filter, and its order.
+const REQUESTS: [(&str, &str, &str); 4] = [
+    (
+        "The work of today: urgent open cases, newest first",
+        "status in (open, awaitingUser) and priority = high",
+        "-createdAt",
+    ),
+    (
+        "Large payments into crypto or by shell companies that nobody resolved, largest first",
+        "totalAmountInDefaultCurrency >= 50000 and status <> resolvedFalsePositive \
+         and (tags in (crypto, mixer, shell-company) or blueprintReference.name = \"Travel rule\")",
+        "-totalAmountInDefaultCurrency",
+    ),
+    (
+        "Both tags at once, in one month",
+        "tags all (cash, cross-border) and createdAt >= \"2024-03-01 00:00:00\" and createdAt < \"2024-04-01 00:00:00\"",
+        "createdAt",
+    ),
+    (
+        "The same question asked clumsily: the normal form is what was meant",
+        "(status = open or status = open or (status = blocked and status in (blocked, open))) \
+         and updatedAt > \"2025-01-01 00:00:00\" and updatedAt > \"2025-06-01 00:00:00+0200\"",
+        "",
+    ),
+];
+
+pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
+    let catalog = Catalog::cases();
+    let engine = Engine::new(catalog.clone());
+    let mut out = Output::new();
+    out.line(&format!(
+        "Making {} of about 900 bytes in memory, and reading them.",
+        counted(args.cases, "sample case")
+    ))?;
+    out.flush()?;
+    load(&engine, args.cases, &mut out)?;
+    for (number, (about, text, order)) in (1_u8..).zip(REQUESTS) {
+        out.line(&format!("\n{number}. {about}\n"))?;
+        show(&engine, text, order, &mut out)?;
+        out.flush()?;
+    }
+    out.line("\nTry it on a file:\n  casefilter generate --cases 100000 -o cases.ndjson")?;
+    out.line("  casefilter search cases.ndjson --where 'status = open and tags in (vip, crypto)' --order -createdAt")?;
+    out.finish()?;
+    Ok(Status::Fine)
+}
+
+fn load(engine: &Engine, count: u64, out: &mut Output) -> Result<(), Failure> {
+    let start = Instant::now();
+    let failed =
+        |refusal: casefilter::Refusal| Failure::Failed(format!("a sample case was refused: {refusal}"));
+    let mut import = engine.import(Mode::Strict);
+    let mut cases = sample::Cases::new(count, 1);
+    let mut chunk = Vec::new();
+    let mut bytes = 0_usize;
+    while cases.write_next(&mut chunk) {
+        chunk.push(b'\n');
+        if chunk.len() >= 1 << 20 {
+            bytes = bytes.saturating_add(chunk.len());
+            import.push(&chunk).map_err(failed)?;
+            chunk.clear();
+        }
+    }
+    bytes = bytes.saturating_add(chunk.len());
+    import.push(&chunk).map_err(failed)?;
+    import.commit().map_err(failed)?;
+    let took = start.elapsed();
+    let megabytes = bytes / 1_000_000;
+    let memory = engine.memory();
+    out.line(&format!(
+        "Done in {}: {megabytes} MB of JSON; columns and index take {:.0} bytes a case.",
+        duration(took),
+        memory.bytes_per_case()
+    ))
+}
+
+fn show(engine: &Engine, text: &str, order: &str, out: &mut Output) -> Result<(), Failure> {
+    const SHOWN: u64 = 5;
+    let bug =
+        |error: &dyn std::error::Error| Failure::Failed(format!("the demonstration is at fault: {error}"));
+    let catalog = engine.catalog();
+    let start = Instant::now();
+    let filter = Filter::compile_text(catalog, text).map_err(|error| bug(&error))?;
+    let compiled = start.elapsed();
+    let order = Order::parse(catalog, order).map_err(|error| bug(&error))?;
+    let request = Request::new(filter).order(order).limit(SHOWN).count(true);
+    let start = Instant::now();
+    let answer = engine.search(&request);
+    let searched = start.elapsed();
+
+    out.line(&format!("   as text  {text}\n   as JSON  {}\n", request.filter.to_json()))?;
+    out.line("   which means")?;
+    for line in request.filter.plan().lines() {
+        out.line(&format!("     {line}"))?;
+    }
+    out.line("")?;
+    if !answer.is_empty() {
+        out.line(&table_of(&answer))?;
+    }
+    out.line(&format!(
+        "   {} of {}, compiled in {}, searched and counted in {}",
+        thousands(answer.total().unwrap_or_default()),
+        counted(u64::try_from(engine.len()).unwrap_or(u64::MAX), "case"),
+        duration(compiled),
+        duration(searched)
+    ))
+}

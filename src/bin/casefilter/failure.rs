@@ -1,0 +1,71 @@
+//! Why a command could not do its work.
+
+use std::fmt::Display;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use crate::escape::escape;
+
+/// The exit status when something could not be done.
+pub(crate) const FAILED: u8 = 1;
+/// The exit status for wrong usage and for a filter that does not compile.
+pub(crate) const BAD_REQUEST: u8 = 2;
+/// The exit status when case data was refused or left out.
+pub(crate) const REFUSED: u8 = 3;
+
+/// Why a command stopped.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// Nobody reads standard output any more, which is no fault.
+    ClosedPipe,
+    /// Arguments that contradict each other.
+    Usage(String),
+    /// Something could not be done: no such file, disk full.
+    Failed(String),
+    /// Errors of a filter, rendered.
+    BadFilter(String),
+    /// Case data was refused.
+    Refused(String),
+}
+
+impl Failure {
+    /// A failed operation on something with a name, such as `cannot read` a file.
+    pub(crate) fn io(doing: &str, name: &str, error: &io::Error) -> Self {
+        Self::Failed(format!("{doing} {}: {}", escape(name), reason(error)))
+    }
+
+    /// A failed write to standard output.
+    pub(crate) fn stdout(error: &io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::ClosedPipe,
+            _ => Self::io("cannot write to", "standard output", error),
+        }
+    }
+
+    /// Says on standard error what was wrong, and gives the exit status.
+    pub(crate) fn report(self) -> ExitCode {
+        match self {
+            Self::ClosedPipe => ExitCode::SUCCESS,
+            Self::Usage(message) => say(&format!("error: {message}\n"), BAD_REQUEST),
+            Self::Failed(message) => say(&format!("error: {message}\n"), FAILED),
+            Self::BadFilter(rendered) => say(&rendered, BAD_REQUEST),
+            Self::Refused(message) => say(&format!("error: {message}\n"), REFUSED),
+        }
+    }
+}
+
+fn say(text: &str, status: u8) -> ExitCode {
+    note(text);
+    ExitCode::from(status)
+}
+
+/// Writes to standard error; when that is closed there is nobody left to tell.
+pub(crate) fn note(text: impl Display) {
+    let _ = write!(io::stderr().lock(), "{text}");
+}
+
+/// What the system says, without the number of the error.
+fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    escape(text.split(" (os error").next().unwrap_or(&text)).into_owned()
+}

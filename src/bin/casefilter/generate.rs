@@ -1,0 +1,128 @@
+//! `generate`: sample cases.
+
+use std::fs::{self, Permissions};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use casefilter::sample;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use tempfile::NamedTempFile;
+
+use crate::Status;
+use crate::args::is_stdin;
+use crate::failure::Failure;
+use crate::progress::Progress;
+
+/// How much is made before it is written.
+const CHUNK_BYTES: usize = 256 << 10;
+
+/// Make sample cases, the same bytes for the same arguments
+///
+/// Cases lie evenly over the years 2023 to 2025, oldest first, about 900 bytes each. The bytes
+/// depend on --cases and --seed only: not on the machine, and not on the version of casefilter.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  casefilter generate --cases 100000 -o cases.ndjson
+  casefilter generate --cases 1000000 --seed 7 -o cases.ndjson.zst
+  casefilter generate --cases 10 | jq .caseReview.status")]
+pub(crate) struct Args {
+    /// How many
+    #[arg(long, value_name = "N")]
+    cases: u64,
+
+    /// Other cases for every seed
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
+
+    /// Where to: compressed if the name ends in .gz or .zst [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
+    let cases = sample::Cases::new(args.cases, args.seed);
+    match args.output.as_deref().filter(|path| !is_stdin(path)) {
+        None => {
+            write(cases, args.cases, &mut io::stdout().lock()).map_err(|error| Failure::stdout(&error))?;
+        }
+        Some(path) => to_file(path, cases, args.cases)?,
+    }
+    Ok(Status::Fine)
+}
+
+/// Writes under a temporary name first, so that nobody ever sees half a file.
+fn to_file(path: &Path, cases: sample::Cases, count: u64) -> Result<(), Failure> {
+    let name = path.display().to_string();
+    let extension = path.extension().unwrap_or_default().to_ascii_lowercase();
+    if extension == "parquet" {
+        let message = format!(
+            "cannot write {name}: Parquet is not in this release; expected .ndjson, also with .gz or .zst behind"
+        );
+        return Err(Failure::Failed(message));
+    }
+    let fail = |error: io::Error| Failure::io("cannot write", &name, &error);
+    if fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+        // A device or a pipe cannot be replaced.
+        let mut file = fs::OpenOptions::new().write(true).open(path).map_err(fail)?;
+        return match pack(&extension.to_string_lossy(), cases, count, &mut file) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Failure::ClosedPipe),
+            result => result.map_err(fail),
+        };
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut file = temporary_in(folder).map_err(fail)?;
+    pack(&extension.to_string_lossy(), cases, count, file.as_file_mut()).map_err(fail)?;
+    file.as_file().sync_all().map_err(fail)?;
+    file.persist(path).map_err(|error| fail(error.error))?;
+    Ok(())
+}
+
+/// A file with the rights of any other new file, removed unless it gets its name.
+fn temporary_in(folder: &Path) -> io::Result<NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".casefilter-").suffix(".part");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(Permissions::from_mode(0o666)).tempfile_in(folder)
+    }
+    #[cfg(not(unix))]
+    builder.tempfile_in(folder)
+}
+
+fn pack(extension: &str, cases: sample::Cases, count: u64, out: &mut impl Write) -> io::Result<()> {
+    match extension {
+        "gz" => {
+            let mut packed = GzEncoder::new(BufWriter::new(out), Compression::default());
+            write(cases, count, &mut packed)?;
+            packed.finish()?.flush()
+        }
+        "zst" => {
+            let mut packed = zstd::Encoder::new(BufWriter::new(out), 3)?;
+            write(cases, count, &mut packed)?;
+            packed.finish()?.flush()
+        }
+        _ => write(cases, count, out),
+    }
+}
+
+fn write(mut cases: sample::Cases, count: u64, out: &mut impl Write) -> io::Result<()> {
+    let progress = Progress::of_cases(count);
+    progress.say("making".to_owned());
+    let mut chunk = Vec::with_capacity(CHUNK_BYTES.saturating_add(4096));
+    loop {
+        let mut made = 0_u64;
+        while chunk.len() < CHUNK_BYTES && cases.write_next(&mut chunk) {
+            chunk.push(b'\n');
+            made = made.saturating_add(1);
+        }
+        if made == 0 {
+            return out.flush();
+        }
+        out.write_all(&chunk)?;
+        chunk.clear();
+        progress.advance(made);
+    }
+}

@@ -1,0 +1,89 @@
+//! How far a long piece of work has come, for people who watch a terminal.
+
+use std::cell::Cell;
+use std::fmt;
+use std::io::{self, IsTerminal, Read};
+use std::time::{Duration, Instant};
+
+use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+
+/// Work that is done sooner shows nothing.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// A bar on standard error, when that is a terminal and the work takes long.
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    since: Instant,
+    shown: Cell<bool>,
+    wanted: bool,
+}
+
+impl Progress {
+    /// Progress through bytes; without a total only how many and how fast.
+    pub(crate) fn of_bytes(total: Option<u64>) -> Self {
+        let template = match total {
+            Some(_) => "{msg} {wide_bar} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left",
+            None => "{msg} {spinner} {bytes}, {bytes_per_sec}",
+        };
+        Self::new(total, template)
+    }
+
+    /// Progress through cases.
+    pub(crate) fn of_cases(total: u64) -> Self {
+        Self::new(
+            Some(total),
+            "{msg} {wide_bar} {human_pos} of {human_len} cases, {rate} a second, {eta} left",
+        )
+    }
+
+    fn new(total: Option<u64>, template: &str) -> Self {
+        let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::hidden());
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style.with_key("rate", |state: &ProgressState, out: &mut dyn fmt::Write| {
+                let _ = write!(out, "{}", HumanCount(state.per_sec() as u64));
+            }));
+        }
+        let wanted = io::stderr().is_terminal();
+        Self { bar, since: Instant::now(), shown: false.into(), wanted }
+    }
+
+    /// What is being done.
+    pub(crate) fn say(&self, doing: String) {
+        self.bar.set_message(doing);
+    }
+
+    pub(crate) fn advance(&self, by: u64) {
+        self.bar.inc(by);
+        if self.wanted && !self.shown.get() && self.since.elapsed() >= PATIENCE {
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+            self.shown.set(true);
+        }
+    }
+}
+
+/// Takes the bar off the terminal.
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// A reader that reports the bytes read from it.
+pub(crate) struct Watched<'p, R> {
+    reader: R,
+    progress: &'p Progress,
+}
+
+impl<'p, R: Read> Watched<'p, R> {
+    pub(crate) fn new(reader: R, progress: &'p Progress) -> Self {
+        Self { reader, progress }
+    }
+}
+
+impl<R: Read> Read for Watched<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.reader.read(buffer)?;
+        self.progress.advance(u64::try_from(read).unwrap_or_default());
+        Ok(read)
+    }
+}

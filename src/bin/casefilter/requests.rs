@@ -1,0 +1,313 @@
+//! A file of requests, one a line.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+
+use casefilter::{Catalog, Error, ErrorKind, Errors, Limits, Params, Request};
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::value::RawValue;
+
+use crate::args::is_stdin;
+use crate::escape::escape;
+use crate::failure::Failure;
+
+/// A longer line is refused and not kept in memory: a body at its limit, every byte written as `\u0000`.
+const MOST_LINE_BYTES: u64 = 32 << 20;
+
+/// The keys of a request line.
+const KEYS: [&str; 5] = ["body", "offset", "limit", "order", "countTotalItems"];
+
+/// The lines of a file of requests, read as they are needed.
+pub(crate) struct Lines {
+    name: String,
+    reader: BufReader<Box<dyn Read>>,
+    line: Vec<u8>,
+}
+
+impl Lines {
+    pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
+        let (name, source): (_, Box<dyn Read>) = if is_stdin(path) {
+            ("standard input".to_owned(), Box::new(io::stdin()))
+        } else {
+            let name = path.display().to_string();
+            let file = File::open(path).map_err(|error| Failure::io("cannot read", &name, &error))?;
+            (name, Box::new(file))
+        };
+        Ok(Self { name, reader: BufReader::with_capacity(64 << 10, source), line: Vec::new() })
+    }
+
+    /// The next line that is not blank, without its end; of one that is too long, the front.
+    pub(crate) fn next(&mut self) -> Result<Option<&[u8]>, Failure> {
+        loop {
+            self.line.clear();
+            let read = read_line(&mut self.reader, &mut self.line);
+            match read {
+                Ok(0) => return Ok(None),
+                Ok(_) if self.line.iter().all(u8::is_ascii_whitespace) => {}
+                Ok(_) => return Ok(Some(self.line.trim_ascii_end())),
+                Err(error) => return Err(Failure::io("cannot read", &self.name, &error)),
+            }
+        }
+    }
+
+    /// Whether the next line may have to be waited for, so that answers should not be held back.
+    pub(crate) fn may_wait(&self) -> bool {
+        self.reader.buffer().is_empty()
+    }
+}
+
+/// Reads up to a line feed, which is kept; drops what is beyond [`MOST_LINE_BYTES`] and one.
+fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<usize> {
+    let read = reader.by_ref().take(MOST_LINE_BYTES.saturating_add(2)).read_until(b'\n', line)?;
+    if line.last() != Some(&b'\n') {
+        loop {
+            let (done, used) = match reader.fill_buf()? {
+                [] => break,
+                bytes => match bytes.iter().position(|byte| *byte == b'\n') {
+                    Some(at) => (true, at.saturating_add(1)),
+                    None => (false, bytes.len()),
+                },
+            };
+            reader.consume(used);
+            if done {
+                break;
+            }
+        }
+    }
+    Ok(read)
+}
+
+/// One line, its parts as text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Line {
+    pub(crate) body: Vec<u8>,
+    offset: Option<String>,
+    limit: Option<String>,
+    order: Option<String>,
+    count: Option<String>,
+}
+
+impl Line {
+    /// Takes a line apart. The body and the parameters are not looked into.
+    pub(crate) fn read(line: &[u8]) -> Result<Self, Errors> {
+        let text = utf8(line)?;
+        let members = members(text)?;
+        let mut read = Self::default();
+        let mut errors: Vec<Error> = Vec::new();
+        let mut seen: Vec<String> = Vec::new();
+        let mut body = None;
+        for (key, value) in members.0 {
+            let at = offset_in(text, key.get());
+            let name: String = match serde_json::from_str(key.get()) {
+                Ok(name) => name,
+                Err(error) => {
+                    errors.push(fault(ErrorKind::Syntax, at, error.to_string(), "a key of Unicode text"));
+                    continue;
+                }
+            };
+            if !KEYS.contains(&name.as_str()) {
+                let expected = "`body`, `offset`, `limit`, `order` or `countTotalItems`";
+                errors.push(fault(ErrorKind::UnknownKey, at, quote(&name), expected));
+                continue;
+            }
+            if seen.contains(&name) {
+                let found = format!("{} again", quote(&name));
+                errors.push(fault(ErrorKind::DuplicateKey, at, found, "each key at most once"));
+                continue;
+            }
+            match text_of(value, text) {
+                Err(error) => errors.push(Error { path: name.clone(), ..error }),
+                Ok(None) => {}
+                Ok(Some(text)) => match name.as_str() {
+                    "body" => body = Some(text),
+                    "offset" => read.offset = Some(text),
+                    "limit" => read.limit = Some(text),
+                    "order" if !value.get().starts_with('"') => errors.push(Error {
+                        path: name.clone(),
+                        ..fault(ErrorKind::WrongType, at, quote(&text), "a string, the name of a field")
+                    }),
+                    "order" => read.order = Some(text),
+                    _ => read.count = Some(text),
+                },
+            }
+            seen.push(name);
+        }
+        match body {
+            Some(body) => read.body = body.into_bytes(),
+            None if errors.iter().any(|error| error.path == "body") => {}
+            None => errors.push(fault(
+                ErrorKind::MissingKey,
+                0,
+                "no `body`".to_owned(),
+                "a request with a `body`",
+            )),
+        }
+        let mut errors = errors.into_iter().map(Errors::from);
+        match errors.next() {
+            None => Ok(read),
+            Some(first) => Err(errors.fold(first, Errors::followed_by)),
+        }
+    }
+
+    /// The request that this line asks for.
+    pub(crate) fn request(&self, catalog: &Catalog, limits: &Limits) -> Result<Request, Errors> {
+        let params = Params {
+            offset: self.offset.as_deref(),
+            limit: self.limit.as_deref(),
+            order: self.order.as_deref(),
+            count: self.count.as_deref(),
+        };
+        Request::parse(catalog, limits, &self.body, &params)
+    }
+}
+
+fn utf8(line: &[u8]) -> Result<&str, Errors> {
+    if u64::try_from(line.len()).unwrap_or(u64::MAX) > MOST_LINE_BYTES {
+        let found = format!("a line of more than {MOST_LINE_BYTES} bytes");
+        return Err(fault(ErrorKind::BodyTooLarge, 0, found, "a shorter line").into());
+    }
+    std::str::from_utf8(line).map_err(|error| {
+        let at = error.valid_up_to();
+        let byte = line.get(at).copied().unwrap_or_default();
+        fault(ErrorKind::NotUtf8, at, format!("the byte 0x{byte:02X}"), "UTF-8").into()
+    })
+}
+
+fn members(text: &str) -> Result<Members<'_>, Errors> {
+    serde_json::from_str(text).map_err(|error| {
+        let kind = if error.is_data() { ErrorKind::WrongType } else { ErrorKind::Syntax };
+        let message = error.to_string();
+        let message = message.split(" at line ").next().unwrap_or(&message);
+        let found = if error.is_data() {
+            "another JSON value".to_owned()
+        } else {
+            format!("text that is not JSON ({message})")
+        };
+        let expected = "a request, which is an object such as `{\"body\": …, \"limit\": 10}`";
+        fault(kind, error.column().saturating_sub(1), found, expected).into()
+    })
+}
+
+/// A member's value as text: what a string holds, and other values as they are written.
+fn text_of(value: &RawValue, line: &str) -> Result<Option<String>, Error> {
+    match value.get() {
+        "null" => Ok(None),
+        text if text.starts_with('"') => serde_json::from_str(text).map(Some).map_err(|error| {
+            let message = error.to_string();
+            let message = message.split(" at line ").next().unwrap_or(&message).to_owned();
+            fault(ErrorKind::Syntax, offset_in(line, text), message, "a string of Unicode text")
+        }),
+        text => Ok(Some(text.to_owned())),
+    }
+}
+
+/// Where `part`, a piece of `text`, starts in it.
+fn offset_in(text: &str, part: &str) -> usize {
+    part.as_ptr().addr().saturating_sub(text.as_ptr().addr())
+}
+
+fn fault(kind: ErrorKind, offset: usize, found: String, expected: &str) -> Error {
+    Error { kind, path: String::new(), offset, found, expected: expected.to_owned(), suggestion: None }
+}
+
+/// `text` in backquotes, clipped and escaped.
+fn quote(text: &str) -> String {
+    let clipped = text.char_indices().nth(60).map_or(text, |(at, _)| text.get(..at).unwrap_or_default());
+    let mark = if clipped.len() < text.len() { "…" } else { "" };
+    format!("`{}{mark}`", escape(clipped))
+}
+
+/// The members of an object as they are written, repeated keys too.
+struct Members<'a>(Vec<(&'a RawValue, &'a RawValue)>);
+
+impl<'de> Deserialize<'de> for Members<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Members<'de>;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Members(members))
+            }
+        }
+        deserializer.deserialize_map(Reader)
+    }
+}
+
+/// The error envelope of the service, for request number `number`.
+pub(crate) fn envelope(number: u64, errors: &Errors) -> impl Serialize + use<> {
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Envelope {
+        code: u16,
+        correlation_id: String,
+        description: String,
+    }
+    Envelope { code: 400, correlation_id: format!("request-{number}"), description: errors.description() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kinds(line: &[u8]) -> Vec<&'static str> {
+        let request = Line::read(line).and_then(|line| line.request(&Catalog::cases(), &Limits::default()));
+        request.map_or_else(
+            |errors| errors.as_slice().iter().map(|error| error.kind.code()).collect(),
+            |_| Vec::new(),
+        )
+    }
+
+    #[test]
+    fn a_body_is_any_value_or_a_string_of_its_text() {
+        assert_eq!(Line::read(br#"{"body": {"ids" :[]} }"#).unwrap().body, br#"{"ids" :[]}"#);
+        assert_eq!(Line::read(br#"{"body":"{\"ids\":[]}"}"#).unwrap().body, br#"{"ids":[]}"#);
+        assert_eq!(kinds(br#"{"body":3}"#), ["wrong_type"]);
+        assert_eq!(kinds(br#"{"body":{"ids":[],"ids":[]}}"#), ["duplicate_key"]);
+        let deep = format!("{{\"body\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
+        assert_eq!(kinds(deep.as_bytes()), ["wrong_type"]);
+    }
+
+    #[test]
+    fn parameters_are_passed_on_as_text() {
+        let line =
+            Line::read(br#"{"body":{"ids":[]},"offset":5,"limit":"7","order":"-id","countTotalItems":true}"#);
+        let line = line.unwrap();
+        assert_eq!(line.offset.as_deref(), Some("5"));
+        assert_eq!(line.limit.as_deref(), Some("7"));
+        assert_eq!(line.order.as_deref(), Some("-id"));
+        assert_eq!(line.count.as_deref(), Some("true"));
+        assert_eq!(
+            kinds(br#"{"body":{"ids":[]},"offset":null,"limit":null,"order":null,"countTotalItems":null}"#),
+            [""; 0]
+        );
+        assert_eq!(kinds(br#"{"body":{"ids":[]},"offset":1.5,"limit":-1}"#), ["bad_integer", "bad_integer"]);
+        assert_eq!(kinds(br#"{"body":{"ids":[]},"countTotalItems":1}"#), ["bad_flag"]);
+        assert_eq!(kinds(br#"{"body":{"ids":[]},"order":5}"#), ["wrong_type"]);
+        assert_eq!(kinds(br#"{"body":{"ids":[]},"countTotalItems":"false"}"#), [""; 0]);
+    }
+
+    #[test]
+    fn a_line_that_is_no_request_is_an_error() {
+        assert_eq!(kinds(b"{}"), ["missing_key"]);
+        assert_eq!(kinds(br#"{"body":null}"#), ["missing_key"]);
+        assert_eq!(kinds(b"[]"), ["wrong_type"]);
+        assert_eq!(kinds(b"{"), ["syntax"]);
+        assert_eq!(kinds(b"{\"body\":\"\xff\"}"), ["not_utf8"]);
+        assert_eq!(kinds(br#"{"body":{"ids":[]},"size":1}"#), ["unknown_key"]);
+        assert_eq!(kinds(br#"{"body":{"ids":[]},"limit":1,"limit":1}"#), ["duplicate_key"]);
+        assert_eq!(kinds(br#"{"body":"\ud800"}"#), ["syntax"]);
+        assert_eq!(kinds(br#"{"\ud800":1,"body":{"ids":[]}}"#), ["syntax"]);
+        assert_eq!(Line::read(br#"{"body":{}, "x":1}"#).unwrap_err().as_slice()[0].offset, 12);
+    }
+}

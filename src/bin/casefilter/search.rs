@@ -1,0 +1,261 @@
+//! `search`: the cases that a filter selects.
+
+use std::io::{self, IsTerminal};
+use std::path::PathBuf;
+use std::time::Instant;
+
+use casefilter::{Answer, Catalog, Engine, Mode, Request};
+use clap::ValueEnum;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::Status;
+use crate::args::{Selection, is_stdin};
+use crate::cases::{Cases, Loaded, tell_left_out};
+use crate::escape::one_line;
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::requests::{Line, Lines, envelope};
+use crate::table::{self, Column, counted, duration, thousands};
+
+/// Find the cases that a filter selects
+///
+/// The filter is a JSON body (--body), a text (--where), or neither, which selects every case.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  casefilter search cases.ndjson --where 'status = open and priority = high' --order -createdAt
+  casefilter search cases.ndjson.zst --body filter.json --limit 20 --count --format json
+  casefilter search a.ndjson b.json.gz --where 'tags all (vip, crypto)' --format ids
+  cat cases.ndjson | casefilter search - --where 'totalAmountInDefaultCurrency > 10000'
+  casefilter search cases.ndjson --requests requests.ndjson > answers.ndjson")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    cases: Cases,
+
+    #[command(flatten)]
+    selection: Selection,
+
+    /// Answer many requests: FILE (or -) holds one a line, and a line is printed for each
+    ///
+    /// A request is {"body":…,"offset":…,"limit":…,"order":…,"countTotalItems":…}; only body is
+    /// required: the JSON body, or a string with its text. The line printed for it is the answer, or
+    /// {"code":400,"correlationId":"request-<n>","description":"Invalid parameters: …"}, where n
+    /// counts the requests from 1. Blank lines are skipped. Bad requests do not change the exit status.
+    #[arg(long, value_name = "FILE|-", verbatim_doc_comment)]
+    requests: Option<PathBuf>,
+
+    /// How to print the cases [default: table on a terminal, json in a pipe]
+    #[arg(long, conflicts_with = "requests")]
+    format: Option<Format>,
+
+    /// Leave out malformed cases, and count malformed fields as absent, instead of refusing the files
+    ///
+    /// What was left out is told on standard error: the first 20 faults on a terminal, all of them
+    /// elsewhere. The exit status is 3 then, after the answer was printed.
+    #[arg(long)]
+    lenient: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// The answer of the interface: {"list":{"items":[…],"pageInfo":{…}}}
+    Json,
+    /// The cases, one a line
+    Ndjson,
+    /// Their ids, one a line; an id with control characters as a JSON string
+    Ids,
+    /// A table for people
+    Table,
+}
+
+pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
+    check_usage(args)?;
+    let catalog = Catalog::cases();
+    let mode = if args.lenient { Mode::Lenient } else { Mode::Strict };
+    match &args.requests {
+        None => {
+            let request = args.selection.request(&catalog)?;
+            let loaded = args.cases.load(&catalog, mode)?;
+            let default = if io::stdout().is_terminal() { Format::Table } else { Format::Json };
+            print(&loaded, &request, args.format.unwrap_or(default))?;
+            Ok(tell_left_out(&loaded.report))
+        }
+        Some(path) => {
+            let mut lines = Lines::open(path)?;
+            let loaded = args.cases.load(&catalog, mode)?;
+            let answered = answer_all(&loaded.engine, &mut lines);
+            let status = tell_left_out(&loaded.report);
+            answered.map(|()| status)
+        }
+    }
+}
+
+fn check_usage(args: &Args) -> Result<(), Failure> {
+    args.cases.check()?;
+    if args.requests.is_some() && !args.selection.is_empty() {
+        let message = "--requests holds the filters: it cannot be used with --body, --where, --order, --offset, --limit or --count";
+        return Err(Failure::Usage(message.to_owned()));
+    }
+    let requests_from_stdin = args.requests.as_deref().is_some_and(is_stdin);
+    if args.cases.uses_stdin() && (args.selection.uses_stdin() || requests_from_stdin) {
+        let message = "standard input cannot be both the cases and the filter: give one of them as a file";
+        return Err(Failure::Usage(message.to_owned()));
+    }
+    Ok(())
+}
+
+/// Prints a line for each request: the answer or the error envelope.
+fn answer_all(engine: &Engine, lines: &mut Lines) -> Result<(), Failure> {
+    let mut out = Output::new();
+    let mut answer = Vec::new();
+    let mut number = 0_u64;
+    while let Some(line) = lines.next()? {
+        number = number.saturating_add(1);
+        let request = Line::read(line).and_then(|line| line.request(engine.catalog(), engine.limits()));
+        match request {
+            Ok(request) => {
+                answer.clear();
+                engine.search(&request).write_json(&mut answer);
+                one_line(&mut answer);
+                answer.push(b'\n');
+                out.write(&answer)?;
+            }
+            Err(errors) => out.json(&envelope(number, &errors))?,
+        }
+        if lines.may_wait() {
+            out.flush()?;
+        }
+    }
+    out.finish()
+}
+
+fn print(loaded: &Loaded, request: &Request, format: Format) -> Result<(), Failure> {
+    let mut out = Output::new();
+    let start = Instant::now();
+    let answer = loaded.engine.search(request);
+    let took = start.elapsed();
+    match format {
+        Format::Json => {
+            let mut json = Vec::new();
+            answer.write_json(&mut json);
+            json.push(b'\n');
+            out.write(&json)?;
+        }
+        Format::Ndjson => {
+            let mut line = Vec::new();
+            for document in answer.documents() {
+                line.clear();
+                line.extend_from_slice(document.as_bytes());
+                one_line(&mut line);
+                line.push(b'\n');
+                out.write(&line)?;
+            }
+        }
+        Format::Ids => {
+            for id in answer.ids() {
+                if id.contains(char::is_control) {
+                    out.json(&id)?;
+                } else {
+                    out.line(id)?;
+                }
+            }
+        }
+        Format::Table => {
+            if !answer.is_empty() {
+                out.line(&table_of(&answer))?;
+            }
+            let total = answer.total().unwrap_or_else(|| loaded.engine.count(&request.filter));
+            out.line(&format!(
+                "{} of {} selected, out of {} · searched in {} · loaded in {}",
+                thousands(u64::try_from(answer.len()).unwrap_or(u64::MAX)),
+                thousands(total),
+                counted(u64::try_from(loaded.engine.len()).unwrap_or(u64::MAX), "case"),
+                duration(took),
+                duration(loaded.took)
+            ))?;
+        }
+    }
+    out.finish()
+}
+
+/// The cases of an answer as a table.
+pub(crate) fn table_of(answer: &Answer) -> String {
+    let columns = [
+        Column::whole("id"),
+        Column::whole("status"),
+        Column::whole("priority"),
+        Column::whole("createdAt"),
+        Column::text("applicant"),
+        Column::number("amount"),
+        Column::text("tags"),
+        Column::text("name"),
+    ];
+    let rows: Vec<Vec<String>> =
+        answer.ids().zip(answer.documents()).map(|(id, document)| Shown::read(document).row(id)).collect();
+    table::render(&columns, &rows)
+}
+
+/// The members of a case that the table shows. A member of another type is shown as absent.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Shown<'a> {
+    #[serde(borrow)]
+    name: Option<&'a RawValue>,
+    #[serde(borrow)]
+    case_review: Option<&'a RawValue>,
+    #[serde(borrow)]
+    priority: Option<&'a RawValue>,
+    #[serde(borrow)]
+    created_at: Option<&'a RawValue>,
+    #[serde(borrow)]
+    applicant_reference: Option<&'a RawValue>,
+    #[serde(borrow)]
+    total_amount_in_default_currency: Option<&'a RawValue>,
+    #[serde(borrow)]
+    tags: Option<&'a RawValue>,
+}
+
+#[derive(Default, Deserialize)]
+struct Review<'a> {
+    #[serde(borrow)]
+    status: Option<&'a RawValue>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Applicant<'a> {
+    #[serde(borrow)]
+    full_name: Option<&'a RawValue>,
+}
+
+impl<'a> Shown<'a> {
+    fn read(document: &'a str) -> Self {
+        serde_json::from_str(document).unwrap_or_default()
+    }
+
+    fn row(&self, id: &str) -> Vec<String> {
+        let review: Review<'_> = parsed(self.case_review);
+        let applicant: Applicant<'_> = parsed(self.applicant_reference);
+        let tags: Vec<&RawValue> = parsed(self.tags);
+        let amount = self.total_amount_in_default_currency.map(RawValue::get);
+        vec![
+            id.to_owned(),
+            parsed(review.status),
+            parsed(self.priority),
+            parsed::<String>(self.created_at).trim_end_matches("+0000").to_owned(),
+            parsed(applicant.full_name),
+            amount
+                .filter(|text| text.starts_with(|c: char| c == '-' || c.is_ascii_digit()))
+                .unwrap_or_default()
+                .to_owned(),
+            tags.into_iter().map(|tag| parsed::<String>(Some(tag))).collect::<Vec<_>>().join(", "),
+            parsed(self.name),
+        ]
+    }
+}
+
+/// A member as a type, or the default when it is absent or something else.
+fn parsed<'a, T: Deserialize<'a> + Default>(raw: Option<&'a RawValue>) -> T {
+    raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default()
+}

@@ -1,0 +1,414 @@
+use super::*;
+use crate::catalog::Catalog;
+use crate::criteria;
+use crate::error::Errors;
+use crate::filter::Filter;
+
+/// A body as a tree to read, without offsets.
+fn show(body: &Body<'_>) -> String {
+    let texts = |range: &Range<usize>| {
+        body.texts(range).iter().map(|text| format!("{:?}", text.text)).collect::<Vec<_>>().join(" ")
+    };
+    let mut shown: Vec<String> = Vec::new();
+    for node in &body.nodes {
+        let list = |range: &Range<usize>| {
+            body.children(range).iter().map(|child| shown[*child].as_str()).collect::<Vec<_>>().join(" ")
+        };
+        shown.push(match node {
+            Criterion::Complex { connective, children } => {
+                format!("({} {})", connective.name(), list(children))
+            }
+            Criterion::Field { field, operator, values } => {
+                format!("({} {} {})", field.text, operator.unwrap().0, texts(values))
+            }
+            Criterion::Broken => "broken".to_owned(),
+        });
+    }
+    let mut out = String::new();
+    if let Some(ids) = &body.ids {
+        out.push_str(&format!("ids[{}]", texts(ids)));
+    }
+    if let Some(criteria) = &body.criteria {
+        let list: Vec<&str> = body.children(criteria).iter().map(|child| shown[*child].as_str()).collect();
+        out.push_str(&format!("criteria[{}]", list.join(" ")));
+    }
+    out
+}
+
+fn body(text: &str) -> Body<'_> {
+    match parse(text, &Limits::default()) {
+        (Parsed::Body(body), errors) => {
+            assert_eq!(errors, [], "{text}");
+            body
+        }
+        (Parsed::Constant(value), _) => panic!("{text} is {value}"),
+    }
+}
+
+#[track_caller]
+fn same(text: &str, json: &str) {
+    let (from_json, errors) = criteria::parse(json, &Limits::default());
+    assert_eq!(errors, [], "{json}");
+    assert_eq!(show(&body(text)), show(&from_json), "{text}");
+}
+
+fn errors_with(limits: &Limits, text: &str) -> Vec<String> {
+    let errors = match Filter::compile_text_with(&Catalog::cases(), limits, text) {
+        Ok(filter) => panic!("{text} compiles to {filter}"),
+        Err(errors) => errors,
+    };
+    assert!(errors.as_slice().iter().all(|error| error.path.is_empty()));
+    errors
+        .as_slice()
+        .iter()
+        .map(|error| format!("{} {}: {}", error.offset, error.kind.code(), error.message()))
+        .collect()
+}
+
+#[track_caller]
+fn fails(text: &str, expected: &[&str]) {
+    assert_eq!(errors_with(&Limits::default(), text), expected, "{text}");
+}
+
+#[test]
+fn the_tree_is_that_of_the_json_body() {
+    same("a = b", r#"{"criteria":[{"field":"a","op":"=","values":["b"]}]}"#);
+    same(
+        "a = 1 and b <> 2 AND c > -3 And d >= 4.5 and e < 5 and f <= 6",
+        r#"{"criteria":[{"field":"a","op":"=","values":["1"]},{"field":"b","op":"<>","values":["2"]},
+            {"field":"c","op":">","values":["-3"]},{"field":"d","op":">=","values":["4.5"]},
+            {"field":"e","op":"<","values":["5"]},{"field":"f","op":"<=","values":["6"]}]}"#,
+    );
+    same(
+        "a in (b, c) and d all(e) and f CONTAINS (g,h) and i $contains (j) and k $all (l)",
+        r#"{"criteria":[{"field":"a","op":"$contains","values":["b","c"]},{"field":"d","op":"$all","values":["e"]},
+            {"field":"f","op":"$contains","values":["g","h"]},{"field":"i","op":"$contains","values":["j"]},
+            {"field":"k","op":"$all","values":["l"]}]}"#,
+    );
+    same("ids ()", r#"{"ids":[]}"#);
+    same("IDS (a, \"b c\")", r#"{"ids":["a","b c"]}"#);
+    same(
+        "ids (a) or b = c and d = e",
+        r#"{"ids":["a"],"criteria":[{"field":"b","op":"=","values":["c"]},{"field":"d","op":"=","values":["e"]}]}"#,
+    );
+    same(
+        "ids (a) or b = c or d = e",
+        r#"{"ids":["a"],"criteria":[{"op":"$or","children":[{"field":"b","op":"=","values":["c"]},
+            {"field":"d","op":"=","values":["e"]}]}]}"#,
+    );
+}
+
+#[test]
+fn and_binds_tighter_than_or() {
+    for (text, shown) in [
+        ("a=1 or b=2 and c=3", r#"criteria[($or (a = "1") ($and (b = "2") (c = "3")))]"#),
+        ("a=1 and b=2 or c=3", r#"criteria[($or ($and (a = "1") (b = "2")) (c = "3"))]"#),
+        ("a=1 and (b=2 or c=3)", r#"criteria[(a = "1") ($or (b = "2") (c = "3"))]"#),
+        ("(a=1 or b=2) and c=3", r#"criteria[($or (a = "1") (b = "2")) (c = "3")]"#),
+        ("a=1 or b=2 or c=3", r#"criteria[($or (a = "1") (b = "2") (c = "3"))]"#),
+        ("((a=1))", r#"criteria[(a = "1")]"#),
+        ("(a=1 and b=2)", r#"criteria[($and (a = "1") (b = "2"))]"#),
+        ("(a=1 or b=2) or c=3", r#"criteria[($or ($or (a = "1") (b = "2")) (c = "3"))]"#),
+        (
+            "a=1 and (b=2 or c=3 and (d=4 or e=5)) or f=6",
+            r#"criteria[($or ($and (a = "1") ($or (b = "2") ($and (c = "3") ($or (d = "4") (e = "5"))))) (f = "6"))]"#,
+        ),
+        ("(a=1)or(b=2)and(c=3)", r#"criteria[($or (a = "1") ($and (b = "2") (c = "3")))]"#),
+    ] {
+        assert_eq!(show(&body(text)), shown, "{text}");
+    }
+}
+
+#[test]
+fn words_and_strings_are_values() {
+    for (text, value) in [
+        (r#"a = "x y""#, "x y"),
+        (r#"a = """#, ""),
+        (r#"a = "\"\\\u00e9\ud83d\ude00\n""#, "\"\\é😀\n"),
+        ("a = 'it''s'", "it's"),
+        ("a = ''", ""),
+        ("a = ''''", "'"),
+        ("a = '\"'", "\""),
+        ("a=café", "café"),
+        ("a = 王小明", "王小明"),
+        ("a = محمد", "محمد"),
+        ("a = user2@corp.example", "user2@corp.example"),
+        ("a = -1.5e+3", "-1.5e+3"),
+        ("a = $5/#1_a:b", "$5/#1_a:b"),
+        ("a = true", "true"),
+        ("a = FALSE", "FALSE"),
+        (r#"a = "and""#, "and"),
+        ("a\t=\r\n\"b\" ", "b"),
+    ] {
+        let body = body(text);
+        assert_eq!(body.texts[0].text, value, "{text}");
+    }
+    assert_eq!(
+        show(&body(r#""and" = x and 'my field' in (y)"#)),
+        r#"criteria[(and = "x") (my field $contains "y")]"#
+    );
+}
+
+#[test]
+fn constants_stand_alone() {
+    let catalog = Catalog::cases();
+    for text in ["true", " TRUE\n"] {
+        assert_eq!(Filter::compile_text(&catalog, text), Ok(Filter::all(&catalog)));
+    }
+    assert_eq!(Filter::compile_text(&catalog, "false"), Ok(Filter::none(&catalog)));
+    fails(
+        "true and name = x",
+        &["0 syntax: found `true`, expected a criterion; `true` and `false` stand alone"],
+    );
+    fails("(false)", &["1 syntax: found `false`, expected a criterion; `true` and `false` stand alone"]);
+}
+
+#[test]
+fn empty_texts_teach() {
+    for text in ["", " \n\t"] {
+        fails(
+            text,
+            &[
+                "0 empty_body: found an empty text, expected a criterion such as `status = open`, or `true` for every case",
+            ],
+        );
+    }
+}
+
+#[test]
+fn an_operator_of_another_language_is_recognised() {
+    const OPS: &str = "expected one of `=`, `<>`, `>`, `>=`, `<`, `<=`, `in`, `all`";
+    let error = |offset: usize, written: &str, meant: &str| {
+        format!("{offset} unknown_operator: found `{written}`, {OPS}; did you mean {meant}?")
+    };
+    for (text, offset, written, meant) in [
+        ("name != x", 5, "!=", "`<>`"),
+        ("name == x", 5, "==", "`=`"),
+        ("name=== x", 4, "===", "`=`"),
+        ("name≠x", 4, "≠", "`<>`"),
+        ("createdAt => \"2024-01-01 00:00:00\"", 10, "=>", "`>=`"),
+        ("name is x", 5, "is", "`=`"),
+        ("name EQ x", 5, "EQ", "`=`"),
+        ("name $ne x", 5, "$ne", "`<>`"),
+        ("tags has vip", 5, "has", "`in`"),
+        ("tags any (vip)", 5, "any", "`in`"),
+        ("tags containsAll (vip)", 5, "containsAll", "`all`"),
+        ("name not in (a, b)", 5, "not in", "one `<>` for each value, joined by `and`"),
+        ("name not x", 5, "not", "`<>`"),
+    ] {
+        assert_eq!(errors_with(&Limits::default(), text), [error(offset, written, meant)], "{text}");
+    }
+    fails("name like x", &[&format!("5 unknown_operator: found `like`, {OPS}")]);
+    fails("name = x and status", &[&format!("19 syntax: found the end of the text, {OPS}")]);
+    fails("status and name = x", &[&format!("7 syntax: found `and`, {OPS}")]);
+    fails("name \"x\"", &[&format!("5 syntax: found `\"x\"`, {OPS}")]);
+}
+
+#[test]
+fn what_is_not_the_syntax_is_named() {
+    const JOIN: &str = "expected `and`, `or` or the end of the text";
+    fails("name = x && tags in (a)", &[&format!("9 syntax: found `&&`, {JOIN}; did you mean `and`?")]);
+    fails("name = x || tags in (a)", &[&format!("9 syntax: found `||`, {JOIN}; did you mean `or`?")]);
+    fails("name = \"x\" tags in (a)", &[&format!("11 syntax: found `tags`, {JOIN}")]);
+    fails("name = x tags in (a)", &[&format!("9 syntax: found `tags`, {JOIN}")]);
+    fails("name = x, y", &[&format!("8 syntax: found `,`, {JOIN}")]);
+    fails("name = x)", &[&format!("8 syntax: found `)`, {JOIN}")]);
+    fails("name = x; drop", &[&format!("8 syntax: found `;`, {JOIN}")]);
+    fails("(name = x", &["9 syntax: found the end of the text, expected `and`, `or` or `)`"]);
+    fails(
+        "name = x and",
+        &["12 syntax: found the end of the text, expected a criterion such as `status = open`, or `(`"],
+    );
+    fails(
+        "name = x and or name = y",
+        &["13 syntax: found `or`, expected a criterion such as `status = open`, or `(`"],
+    );
+    fails("()", &["1 syntax: found `)`, expected a criterion such as `status = open`, or `(`"]);
+    fails(
+        "not name = x",
+        &["0 syntax: found `not`, expected a criterion; `<>` is the only negation; did you mean `<>`?"],
+    );
+    fails(
+        "!(name = x)",
+        &["0 syntax: found `!`, expected a criterion; `<>` is the only negation; did you mean `<>`?"],
+    );
+    fails(
+        "{\"criteria\":[]}",
+        &["0 syntax: found `{`, expected a criterion such as `status = open`, not a JSON body"],
+    );
+    fails(
+        "\u{feff}name = x",
+        &["0 syntax: found a byte-order mark, expected a criterion such as `status = open`, or `(`"],
+    );
+    fails(
+        "name = x or ids (a)",
+        &[
+            "12 syntax: found `ids`, expected a criterion; `ids (…)` stands at the start; did you mean `id in (…)`?",
+        ],
+    );
+    fails(
+        "ids (a) and name = x",
+        &["8 syntax: found `and`, expected `or` behind `ids (…)`; did you mean `id in (…) and`?"],
+    );
+    fails("ids a", &["4 syntax: found `a`, expected `(` behind `ids`; did you mean `ids (a)`?"]);
+    fails("ids (a) name = x", &["8 syntax: found `name`, expected `or` or the end of the text"]);
+}
+
+#[test]
+fn values_that_are_none_are_named() {
+    fails(
+        "createdAt >= 2024-01-01 00:00:00 and name = x",
+        &["13 syntax: found `2024-01-01 00:00:00`, expected a value with spaces in double quotes; \
+           did you mean `\"2024-01-01 00:00:00\"`?"],
+    );
+    fails(
+        "(name = Ann Lee Smith) or name = x",
+        &[
+            "8 syntax: found `Ann Lee Smith`, expected a value with spaces in double quotes; did you mean `\"Ann Lee Smith\"`?",
+        ],
+    );
+    fails("tags in vip", &["8 syntax: found `vip`, expected `(` behind `in`; did you mean `in (vip)`?"]);
+    fails(
+        "tags all \"a b\"",
+        &["9 syntax: found `\"a b\"`, expected `(` behind `all`; did you mean `all (\"a b\")`?"],
+    );
+    fails("tags in [vip]", &["8 syntax: found `[`, expected `(` behind `in`"]);
+    fails("tags in ()", &["8 empty_list: found an empty list, expected at least one value"]);
+    fails("tags in (a, )", &["12 syntax: found `)`, expected `)` or a value"]);
+    fails("tags in (a b)", &["11 syntax: found `b`, expected `,` or `)`"]);
+    fails("tags in (a", &["10 syntax: found the end of the text, expected `,` or `)`"]);
+    fails(
+        "status = (open, blocked)",
+        &[
+            "9 too_many_operands: found a list of values, expected exactly one value for `=`, without parentheses; \
+           did you mean `in`?",
+        ],
+    );
+    fails(
+        "name = all",
+        &[
+            "7 syntax: found `all`, expected a value; this word of the syntax needs quotes to be one; did you mean `\"all\"`?",
+        ],
+    );
+    fails(
+        "name = and tags in (a)",
+        &["7 syntax: found `and`, expected a value; this word of the syntax needs quotes to be one"],
+    );
+    fails("name =", &["6 syntax: found the end of the text, expected a value"]);
+    fails("name = = x", &["7 syntax: found `=`, expected a value"]);
+    fails("name = \"x", &["9 syntax: found the end of the text, expected `\"` at the end of the string"]);
+    fails("name = 'x", &["9 syntax: found the end of the text, expected `'` at the end of the string"]);
+    fails(
+        "name = \"\\ud800\"",
+        &["8 syntax: found the lone surrogate `\\ud800`, expected a pair of surrogates, high before low"],
+    );
+    fails(
+        "name = \"a\nb\"",
+        &["9 syntax: found `\\u{a}`, expected control characters of a string escaped, such as `\\n`"],
+    );
+}
+
+#[test]
+fn independent_errors_come_together_in_order() {
+    fails(
+        "nme != x && createdAt >= yesterday and tags in vip and totalAmountInDefaultCurrency > 1,5",
+        &[
+            "0 unknown_field: found `nme`, expected a field of the catalogue; did you mean `name`?",
+            "4 unknown_operator: found `!=`, expected one of `=`, `<>`, `>`, `>=`, `<`, `<=`, `in`, `all`; did you mean `<>`?",
+            "9 syntax: found `&&`, expected `and`, `or` or the end of the text; did you mean `and`?",
+            "25 bad_timestamp: found `yesterday`, expected `yyyy-MM-dd HH:mm:ss`, then nothing (UTC) or an offset such as \
+             `+0000` or `+00:00`, since `createdAt` is a timestamp field",
+            "47 syntax: found `vip`, expected `(` behind `in`; did you mean `in (vip)`?",
+            "87 syntax: found `,`, expected `and`, `or` or the end of the text",
+        ],
+    );
+    let many = vec!["name != x"; 200].join(" and ");
+    assert_eq!(errors_with(&Limits::default(), &many).len(), 10);
+    assert!(errors_with(&Limits::default(), &many)[9].starts_with("131 "));
+}
+
+#[test]
+fn limits_hold_at_one_more() {
+    let catalog = Catalog::cases();
+    let limits = Limits { depth: 3, criteria: 5, values: 4, ids: 2, string_bytes: 6, ..Limits::default() };
+    let sound = |text: &str| assert!(Filter::compile_text_with(&catalog, &limits, text).is_ok(), "{text}");
+    let fails = |text: &str, expected: &[&str]| assert_eq!(errors_with(&limits, text), expected, "{text}");
+    sound("(((name = a)))");
+    fails(
+        "((((name = a))))",
+        &["3 too_deep: found parentheses at depth 4, expected criteria nested at most 3 deep"],
+    );
+    sound("name = a or tags = b and (name = c)");
+    let deeper = Limits { criteria: 7, ..limits.clone() };
+    assert_eq!(
+        errors_with(&deeper, "id = a or (id = b and (id = c or id = d))"),
+        [
+            "23 too_deep: found a criterion at depth 4, expected criteria nested at most 3 deep",
+            "33 too_deep: found a criterion at depth 4, expected criteria nested at most 3 deep",
+        ]
+    );
+    sound("id = a or (id = b and name = c)");
+    sound("(id = a or id = b) and id = c and id = d");
+    fails(
+        "(id = a or id = b) and id = c and id = d and id = e",
+        &[
+            "45 too_many_criteria: found number 6 of the criteria, expected at most 5 criteria",
+            "50 too_many_values: found number 5 of the values, expected at most 4 values",
+        ],
+    );
+    fails(
+        "id = a and id = b and id = c and (id = d or id = e)",
+        &[
+            "34 too_many_criteria: found number 6 of the criteria, expected at most 5 criteria",
+            "49 too_many_values: found number 5 of the values, expected at most 4 values",
+        ],
+    );
+    sound("tags in (a, b, c, d)");
+    sound("tags in (a, b) and tags all (c) and name = d");
+    fails(
+        "tags in (a, b, c) and tags in (d, e)",
+        &["34 too_many_values: found number 5 of the values, expected at most 4 values"],
+    );
+    sound("ids (a, b)");
+    fails("ids (a, b, c)", &["11 too_many_ids: found number 3 of the ids, expected at most 2 ids"]);
+    sound("name = abcdef");
+    fails(
+        "name = abcdefg",
+        &["7 string_too_long: found a string of 7 bytes, expected at most 6 bytes in a string"],
+    );
+    fails(
+        "\"abcdefg\" = a",
+        &["0 string_too_long: found a string of 7 bytes, expected at most 6 bytes in a string"],
+    );
+    fails(
+        "tags in (a, ééé, \"éééé\")",
+        &["20 string_too_long: found a string of 8 bytes, expected at most 6 bytes in a string"],
+    );
+    fails(
+        "ids (abcdefg)",
+        &["5 string_too_long: found a string of 7 bytes, expected at most 6 bytes in a string"],
+    );
+}
+
+#[test]
+fn depth_costs_no_stack() {
+    let work = || {
+        let deep = 1_000_000;
+        let wide = Limits { depth: usize::MAX, ..Limits::default() };
+        let levels = "(".repeat(deep);
+        for (text, limits) in [
+            (levels.clone(), Limits::default()),
+            (levels.clone() + "name = x" + &")".repeat(deep), Limits::default()),
+            (levels.clone(), wide.clone()),
+            ("(name = x or ".repeat(100_000), wide.clone()),
+            ("name = x and (name = y or (".repeat(100_000), wide),
+        ] {
+            let errors = match Filter::compile_text_with(&Catalog::cases(), &limits, &text) {
+                Ok(_) => panic!("compiles"),
+                Err(errors) => errors,
+            };
+            assert!(!Errors::as_slice(&errors).is_empty());
+        }
+    };
+    std::thread::Builder::new().stack_size(256 << 10).spawn(work).unwrap().join().unwrap();
+}

@@ -1,0 +1,434 @@
+//! Laws of the normal form, on random trees over few values, so that rules meet often.
+
+use proptest::prelude::*;
+use proptest::sample::select;
+use serde_json::{Value as Json, json};
+
+use crate::catalog::{Catalog, Field, FieldType};
+use crate::filter::Filter;
+
+/// Name, path and type of the fields; `t` and `ts` are Unix milliseconds in documents.
+const FIELDS: [(&str, &str, FieldType); 8] = [
+    ("s", "s", FieldType::String),
+    ("o.n", "o.n", FieldType::Number),
+    ("t", "t", FieldType::Timestamp),
+    ("b", "b", FieldType::Boolean),
+    ("ss", "ss[]", FieldType::String),
+    ("a.n", "a[].n", FieldType::Number),
+    ("ts", "ts[]", FieldType::Timestamp),
+    ("bs", "bs[]", FieldType::Boolean),
+];
+
+const STRINGS: [&str; 6] = ["", "a", "b", "and", "it's \"q\", (x)", "é\u{301}\u{1f6a9}"];
+const NUMBERS: [&str; 11] = [
+    "-0",
+    "0",
+    "1",
+    "1.0000000000000002",
+    "1.0000000000000004",
+    "1e0",
+    "5e-324",
+    "-5e-324",
+    "1.7976931348623157e308",
+    "-1.7976931348623157e308",
+    "2.5",
+];
+/// Text and milliseconds.
+const TIMESTAMPS: [(&str, i64); 8] = [
+    ("0000-01-01 00:00:00+1800", -62_167_284_000_000),
+    ("0000-01-01 00:00:00", -62_167_219_200_000),
+    ("1969-12-31 23:59:59", -1000),
+    ("1970-01-01 02:00:00+02:00", 0),
+    ("1970-01-01 00:00:00", 0),
+    ("1970-01-01 00:00:01", 1000),
+    ("9999-12-31 23:59:59", 253_402_300_799_000),
+    ("9999-12-31 23:59:59-1800", 253_402_365_599_000),
+];
+/// What only documents can hold.
+const MILLIS: [i64; 5] = [i64::MIN, -1, 1, 999, i64::MAX];
+const OPERATORS: [&str; 8] = ["=", "<>", ">", ">=", "<", "<=", "$contains", "$all"];
+const IDS: [&str; 3] = ["x", "y", "z"];
+
+fn catalog(hide_id: bool) -> Catalog {
+    let fields = FIELDS.map(|(_, path, kind)| {
+        let field = Field::new(path, kind);
+        if kind == FieldType::Timestamp { field.unix_millis() } else { field }
+    });
+    let catalog = Catalog::new(fields).unwrap();
+    if hide_id { catalog.allow(FIELDS.map(|(name, _, _)| name)).unwrap() } else { catalog }
+}
+
+/// A value as this test understands it.
+#[derive(Clone, Debug, PartialEq)]
+enum Plain {
+    String(String),
+    Number(f64),
+    Millis(i64),
+    Boolean(bool),
+}
+
+impl Plain {
+    fn of(kind: FieldType, text: &str) -> Self {
+        match kind {
+            FieldType::String => Self::String(text.to_owned()),
+            FieldType::Number => Self::Number(text.parse().unwrap()),
+            FieldType::Timestamp => Self::Millis(TIMESTAMPS.iter().find(|(own, _)| *own == text).unwrap().1),
+            FieldType::Boolean => Self::Boolean(text == "true"),
+        }
+    }
+
+    fn compare(&self, other: &Self) -> std::cmp::Ordering {
+        match (self, other) {
+            (Self::Number(a), Self::Number(b)) => a.partial_cmp(b).unwrap(),
+            (Self::Millis(a), Self::Millis(b)) => a.cmp(b),
+            _ => panic!("no order"),
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Criterion {
+    /// Field `FIELDS.len()` is `id`.
+    Field(usize, &'static str, Vec<&'static str>),
+    Branch(bool, Vec<Criterion>),
+}
+
+#[derive(Clone, Debug)]
+struct Body {
+    ids: Option<Vec<&'static str>>,
+    criteria: Option<Vec<Criterion>>,
+}
+
+#[derive(Clone, Debug)]
+struct Document {
+    id: &'static str,
+    fields: Vec<Vec<Plain>>,
+}
+
+fn name_and_kind(field: usize) -> (&'static str, FieldType) {
+    FIELDS.get(field).map_or(("id", FieldType::String), |(name, _, kind)| (*name, *kind))
+}
+
+impl Criterion {
+    /// The operator table of the specification, word for word.
+    fn holds(&self, document: &Document) -> bool {
+        match self {
+            Self::Branch(true, children) => children.iter().all(|child| child.holds(document)),
+            Self::Branch(false, children) => children.iter().any(|child| child.holds(document)),
+            Self::Field(field, operator, values) => {
+                let kind = name_and_kind(*field).1;
+                let own = match document.fields.get(*field) {
+                    Some(values) => values.clone(),
+                    None => vec![Plain::String(document.id.to_owned())],
+                };
+                let values: Vec<Plain> = values.iter().map(|text| Plain::of(kind, text)).collect();
+                let some = |wanted: fn(std::cmp::Ordering) -> bool| {
+                    own.iter().any(|x| wanted(x.compare(&values[0])))
+                };
+                match *operator {
+                    "=" => own.contains(&values[0]),
+                    "<>" => !own.contains(&values[0]),
+                    ">" => some(std::cmp::Ordering::is_gt),
+                    ">=" => some(std::cmp::Ordering::is_ge),
+                    "<" => some(std::cmp::Ordering::is_lt),
+                    "<=" => some(std::cmp::Ordering::is_le),
+                    "$contains" => own.iter().any(|x| values.contains(x)),
+                    _ => values.iter().all(|value| own.contains(value)),
+                }
+            }
+        }
+    }
+
+    fn json(&self) -> Json {
+        match self {
+            Self::Branch(and, children) => {
+                let children: Vec<Json> = children.iter().map(Self::json).collect();
+                json!({"op": if *and { "$and" } else { "$or" }, "children": children})
+            }
+            Self::Field(field, operator, values) => {
+                json!({"field": name_and_kind(*field).0, "op": operator, "values": values})
+            }
+        }
+    }
+
+    fn text(&self) -> String {
+        match self {
+            Self::Branch(and, children) => {
+                let children: Vec<String> = children.iter().map(Self::text).collect();
+                format!("({})", children.join(if *and { " AND " } else { " or\n" }))
+            }
+            Self::Field(field, operator, values) => {
+                let name = name_and_kind(*field).0;
+                let values: Vec<String> =
+                    values.iter().map(|value| serde_json::to_string(value).unwrap()).collect();
+                match *operator {
+                    "$contains" | "$all" => format!("{name} {operator}({})", values.join(",")),
+                    _ => format!("{name}{operator}{}", values[0]),
+                }
+            }
+        }
+    }
+
+    fn shape(&self) -> Shape {
+        match self {
+            Self::Branch(_, children) => Shape::of(children).inside(),
+            Self::Field(_, _, values) => Shape { criteria: 1, values: values.len(), depth: 1 },
+        }
+    }
+
+    /// The same, children turned round and each twice.
+    fn doubled(&self) -> Self {
+        match self {
+            Self::Branch(and, children) => {
+                let twice = children.iter().rev().chain(children).map(Self::doubled).collect();
+                Self::Branch(*and, twice)
+            }
+            Self::Field(field, operator, values) => {
+                let mut values = values.clone();
+                values.reverse();
+                if matches!(*operator, "$contains" | "$all") {
+                    values.push(values[0]);
+                }
+                Self::Field(*field, operator, values)
+            }
+        }
+    }
+}
+
+/// What limits bound.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Shape {
+    criteria: usize,
+    values: usize,
+    depth: usize,
+}
+
+impl Shape {
+    fn of(criteria: &[Criterion]) -> Self {
+        criteria.iter().map(Criterion::shape).fold(Self::default(), Self::beside)
+    }
+
+    fn beside(self, other: Self) -> Self {
+        Self {
+            criteria: self.criteria + other.criteria,
+            values: self.values + other.values,
+            depth: self.depth.max(other.depth),
+        }
+    }
+
+    fn inside(self) -> Self {
+        Self { criteria: self.criteria + 1, depth: self.depth + 1, ..self }
+    }
+
+    /// Of a criterion in JSON.
+    fn of_json(criterion: &Json) -> Self {
+        match criterion.get("children") {
+            Some(children) => Self::of_json_list(children).inside(),
+            None => Self { criteria: 1, values: criterion["values"].as_array().unwrap().len(), depth: 1 },
+        }
+    }
+
+    fn of_json_list(criteria: &Json) -> Self {
+        criteria.as_array().unwrap().iter().map(Self::of_json).fold(Self::default(), Self::beside)
+    }
+}
+
+impl Body {
+    fn holds(&self, document: &Document) -> bool {
+        self.ids.as_ref().is_some_and(|ids| ids.contains(&document.id))
+            || self.criteria.as_ref().is_some_and(|criteria| {
+                !criteria.is_empty() && criteria.iter().all(|criterion| criterion.holds(document))
+            })
+    }
+
+    fn json(&self) -> String {
+        let mut body = json!({});
+        if let Some(ids) = &self.ids {
+            body["ids"] = json!(ids);
+        }
+        if let Some(criteria) = &self.criteria {
+            body["criteria"] = criteria.iter().map(Criterion::json).collect();
+        }
+        body.to_string()
+    }
+
+    /// `None` where the text syntax has no word for it: an empty list of criteria.
+    fn text(&self) -> Option<String> {
+        let ids = self.ids.as_ref().map(|ids| format!("ids ({})", ids.join(", ")));
+        let criteria = match &self.criteria {
+            Some(criteria) if criteria.is_empty() => return None,
+            Some(criteria) => Some(criteria.iter().map(Criterion::text).collect::<Vec<_>>().join(" and ")),
+            None => None,
+        };
+        Some([ids, criteria].into_iter().flatten().collect::<Vec<_>>().join(" or "))
+    }
+
+    fn doubled(&self) -> Self {
+        let twice = |ids: &Vec<&'static str>| ids.iter().rev().chain(ids).copied().collect();
+        Self {
+            ids: self.ids.as_ref().map(twice),
+            criteria: self
+                .criteria
+                .as_ref()
+                .map(|criteria| criteria.iter().rev().chain(criteria).map(Criterion::doubled).collect()),
+        }
+    }
+}
+
+impl Document {
+    fn json(&self) -> String {
+        let mut document = json!({"id": self.id});
+        for ((name, path, _), values) in FIELDS.iter().zip(&self.fields) {
+            let values: Vec<Json> = values
+                .iter()
+                .map(|value| match value {
+                    Plain::String(text) => json!(text),
+                    Plain::Number(number) => json!(number),
+                    Plain::Millis(millis) => json!(millis),
+                    Plain::Boolean(boolean) => json!(boolean),
+                })
+                .collect();
+            match (*name, path.contains("[]"), values.as_slice()) {
+                (_, _, []) => {}
+                ("o.n", ..) => document["o"] = json!({"n": values[0]}),
+                ("a.n", ..) => document["a"] = values.iter().map(|value| json!({"n": value})).collect(),
+                (_, true, _) => document[*name] = json!(values),
+                (_, false, _) => document[*name] = values[0].clone(),
+            }
+        }
+        document.to_string()
+    }
+}
+
+fn text_of(kind: FieldType) -> BoxedStrategy<&'static str> {
+    match kind {
+        FieldType::String => select(STRINGS.to_vec()).boxed(),
+        FieldType::Number => select(NUMBERS.to_vec()).boxed(),
+        FieldType::Timestamp => select(TIMESTAMPS.map(|(text, _)| text).to_vec()).boxed(),
+        FieldType::Boolean => select(vec!["true", "false"]).boxed(),
+    }
+}
+
+fn leaf(field: usize) -> BoxedStrategy<Criterion> {
+    let kind = name_and_kind(field).1;
+    let text = if field < FIELDS.len() { text_of(kind) } else { select(IDS.to_vec()).boxed() };
+    let ordered = matches!(kind, FieldType::Number | FieldType::Timestamp);
+    let operators: Vec<&str> = OPERATORS
+        .into_iter()
+        .filter(|operator| ordered || !operator.starts_with('>') && !matches!(*operator, "<" | "<="))
+        .collect();
+    (select(operators), proptest::collection::vec(text, 1..4))
+        .prop_map(move |(operator, mut values)| {
+            if !operator.starts_with('$') {
+                values.truncate(1);
+            }
+            Criterion::Field(field, operator, values)
+        })
+        .boxed()
+}
+
+/// Trees over two fields or all, so that the tests on one field meet.
+fn criterion(fields: usize) -> impl Strategy<Value = Criterion> {
+    proptest::collection::vec(0..fields, 1..4).prop_flat_map(|fields| {
+        let leaf = select(fields).prop_flat_map(leaf);
+        leaf.prop_recursive(4, 24, 4, |inner| {
+            (any::<bool>(), proptest::collection::vec(inner, 1..5))
+                .prop_map(|(and, children)| Criterion::Branch(and, children))
+        })
+    })
+}
+
+fn body(hide_id: bool) -> impl Strategy<Value = Body> {
+    let fields = FIELDS.len() + usize::from(!hide_id);
+    let ids = proptest::option::weighted(0.2, proptest::collection::vec(select(IDS.to_vec()), 0..3));
+    let criteria = proptest::option::weighted(0.95, proptest::collection::vec(criterion(fields), 0..4));
+    (ids, criteria).prop_filter_map("an empty body", |(ids, criteria)| {
+        (ids.is_some() || criteria.is_some()).then_some(Body { ids, criteria })
+    })
+}
+
+fn plain(kind: FieldType) -> BoxedStrategy<Plain> {
+    match kind {
+        FieldType::Timestamp => prop_oneof![
+            3 => select(TIMESTAMPS.to_vec()).prop_map(|(_, millis)| Plain::Millis(millis)),
+            1 => select(MILLIS.to_vec()).prop_map(Plain::Millis),
+        ]
+        .boxed(),
+        _ => text_of(kind).prop_map(move |text| Plain::of(kind, text)).boxed(),
+    }
+}
+
+fn document() -> impl Strategy<Value = Document> {
+    let fields: Vec<_> = FIELDS
+        .iter()
+        .map(|(_, path, kind)| {
+            proptest::collection::vec(plain(*kind), 0..if path.contains("[]") { 4 } else { 2 })
+        })
+        .collect();
+    (select(IDS.to_vec()), fields).prop_map(|(id, fields)| Document { id, fields })
+}
+
+fn case() -> impl Strategy<Value = (bool, Body)> {
+    any::<bool>().prop_flat_map(|hide_id| (Just(hide_id), body(hide_id)))
+}
+
+fn compile(catalog: &Catalog, body: &Body) -> Filter {
+    Filter::compile(catalog, body.json().as_bytes()).unwrap()
+}
+
+proptest! {
+    #[test]
+    fn the_normal_form_selects_what_the_criteria_say(
+        (hide_id, body) in case(),
+        documents in proptest::collection::vec(document(), 1..12),
+    ) {
+        let filter = compile(&catalog(hide_id), &body);
+        let unoptimized = filter.unoptimized();
+        for document in documents {
+            let expected = body.holds(&document);
+            let json = document.json();
+            prop_assert_eq!(unoptimized.matches(json.as_bytes()), Ok(expected), "as written: {}", &json);
+            prop_assert_eq!(filter.matches(json.as_bytes()), Ok(expected), "{} on {}", &filter, &json);
+        }
+    }
+
+    #[test]
+    fn text_and_json_say_the_same((hide_id, body) in case()) {
+        let catalog = catalog(hide_id);
+        let filter = compile(&catalog, &body);
+        prop_assert_eq!(filter.predicate().validate(), Ok(()));
+        prop_assert_eq!(filter.written().validate(), Ok(()));
+        if let Some(text) = body.text() {
+            prop_assert_eq!(&Filter::compile_text(&catalog, &text).unwrap(), &filter, "{}", text);
+        }
+        let json = filter.to_json();
+        let again = Filter::compile(&catalog, json.as_bytes()).unwrap();
+        prop_assert_eq!(&again, &filter, "{}", &json);
+        prop_assert_eq!(again.to_json(), json);
+        let text = filter.to_text();
+        let again = Filter::compile_text(&catalog, &text).unwrap();
+        prop_assert_eq!(&again, &filter, "{}", &text);
+        prop_assert_eq!(again.to_text(), text);
+    }
+
+    #[test]
+    fn the_normal_form_is_hardly_larger((hide_id, body) in case()) {
+        let filter = compile(&catalog(hide_id), &body);
+        let before = Shape::of(body.criteria.as_deref().unwrap_or_default());
+        let nodes = before.criteria + 2 + usize::from(body.ids.is_some());
+        prop_assert!(filter.size() <= nodes, "{} nodes from {nodes}: {}", filter.size(), filter);
+        let json: Json = serde_json::from_str(&filter.to_json()).unwrap();
+        let after = json.get("criteria").map(Shape::of_json_list).unwrap_or_default();
+        let ids = body.ids.as_ref().map_or(0, Vec::len);
+        prop_assert!(after.depth <= before.depth + 3, "depth {} from {}: {}", after.depth, before.depth, filter);
+        prop_assert!(after.values <= before.values + ids + 2, "{after:?} from {before:?}: {filter}");
+        prop_assert!(after.criteria <= 2 * before.criteria + 2, "{after:?} from {before:?}: {filter}");
+    }
+
+    #[test]
+    fn order_and_repetition_make_no_difference((hide_id, body) in case()) {
+        let catalog = catalog(hide_id);
+        let (filter, doubled) = (compile(&catalog, &body), compile(&catalog, &body.doubled()));
+        prop_assert_eq!(filter, doubled);
+    }
+}

@@ -1,0 +1,603 @@
+//! Sample cases: realistic, skewed, and the same bytes for the same arguments everywhere.
+//!
+//! ```
+//! use casefilter::sample;
+//!
+//! let mut ndjson = Vec::new();
+//! for case in sample::Cases::new(3, 42) {
+//!     ndjson.extend_from_slice(&case);
+//!     ndjson.push(b'\n');
+//! }
+//! assert_eq!(ndjson.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).count(), 3);
+//!
+//! // A case depends on its number and the seed alone.
+//! let mut again = Vec::new();
+//! sample::write_case(sample::Cases::new(3, 42).number(0), 42, &mut again);
+//! assert!(ndjson.starts_with(&again));
+//! ```
+//!
+//! All fields of the Case resource occur, most of them absent now and then. Cases are skewed as
+//! real ones are: old cases are mostly resolved, few tags and countries make most of the cases,
+//! amounts are heavy-tailed, some applicants come back again and again. Only integer arithmetic is
+//! used, so that the bytes differ neither between machines nor between versions of a library.
+
+#![expect(
+    clippy::arithmetic_side_effects,
+    reason = "every operand is a constant of this file or a draw below one; `number` is reduced first"
+)]
+
+mod words;
+
+use words::{
+    APPLICANT_TAGS, BLUEPRINTS, CHECKLIST, COUNTRIES, GROUPINGS, KINDS, NAMES, OFFICERS, REVIEW_STATES,
+    RULES, STAGES, TAG_BASES, TAG_SUFFIXES, WORKFLOWS,
+};
+
+/// How many case numbers three years hold: from 0, created on 2023-01-01, to the last second of 2025.
+///
+/// A case whose number is larger is created later, in the same rhythm of 9.47 seconds a case.
+pub const CASES_IN_THREE_YEARS: u64 = 10_000_000;
+
+/// 2023-01-01 00:00:00 UTC.
+const START_S: u64 = 1_672_531_200;
+/// From one case number to the next: three years, 1,096 days, over [`CASES_IN_THREE_YEARS`].
+const STEP_US: u64 = 9_469_440;
+/// 2026-01-01 00:00:00 UTC, the day on which the age of a case is told.
+const TODAY_S: u64 = START_S + 1_096 * DAY_S;
+const DAY_S: u64 = 86_400;
+/// Case numbers start anew here, before their dates leave four-digit years.
+const NUMBERS: u64 = 1_000 * CASES_IN_THREE_YEARS;
+
+/// A number of cases spread evenly over three years, oldest first.
+///
+/// Each is the case of some [`number`](Cases::number), so that any of them can be made without the
+/// others. Beyond [`CASES_IN_THREE_YEARS`] cases the numbers are simply 0, 1, 2, … and time goes on.
+#[derive(Clone, Debug)]
+pub struct Cases {
+    count: u64,
+    seed: u64,
+    next: u64,
+}
+
+impl Cases {
+    /// The first `count` cases of a seed.
+    #[must_use]
+    pub fn new(count: u64, seed: u64) -> Self {
+        Self { count, seed, next: 0 }
+    }
+
+    /// The case number of the case at `index`: strictly ascending with the index.
+    #[must_use]
+    pub fn number(&self, index: u64) -> u64 {
+        if self.count >= CASES_IN_THREE_YEARS || self.count == 0 || index >= self.count {
+            return index;
+        }
+        let start = |index: u64| index * CASES_IN_THREE_YEARS / self.count;
+        let (from, to) = (start(index), start(index + 1));
+        from + Draws::new(index, !self.seed).below(to.saturating_sub(from).max(1))
+    }
+
+    /// Appends the next case to `out`, without a newline; false when there are no more.
+    ///
+    /// Faster than the iterator, which allocates each case.
+    pub fn write_next(&mut self, out: &mut Vec<u8>) -> bool {
+        if self.next >= self.count {
+            return false;
+        }
+        write_case(self.number(self.next), self.seed, out);
+        self.next += 1;
+        true
+    }
+}
+
+/// Each case as JSON on one line, without a newline.
+impl Iterator for Cases {
+    type Item = Vec<u8>;
+
+    fn next(&mut self) -> Option<Vec<u8>> {
+        let mut case = Vec::with_capacity(1_500);
+        self.write_next(&mut case).then_some(case)
+    }
+}
+
+/// Appends the case of that number to `out`, as JSON on one line of about 900 bytes, without a newline.
+///
+/// Cases are created in the order of their numbers, about every nine seconds; no two numbers below
+/// ten thousand million have the same `id`. To spread a smaller number of cases over three years
+/// use [`Cases`].
+///
+/// ```
+/// let mut case = Vec::new();
+/// casefilter::sample::write_case(7, 42, &mut case);
+/// assert!(case.starts_with(br#"{"id":""#) && case.ends_with(b"}"));
+/// ```
+///
+/// Complexity: constant time.
+pub fn write_case(number: u64, seed: u64, out: &mut Vec<u8>) {
+    let number = number % NUMBERS;
+    let mut draws = Draws::new(number, seed);
+    let created_s = START_S + (number * STEP_US + draws.below(STEP_US)) / 1_000_000;
+    let facts = Facts::draw(created_s, &mut draws);
+    let applicant = Applicant::draw(seed, &mut draws);
+    let case = Case { number, seed, facts, applicant };
+    case.write(&mut draws, &mut Json { out });
+}
+
+/// The generator splitmix64: Steele, Lea and Flood, "Fast splittable pseudorandom number
+/// generators", OOPSLA 2014, with the constants of Vigna's public-domain `splitmix64.c`.
+struct Draws(u64);
+
+const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// The output function of splitmix64: a bijection.
+fn mix(state: u64) -> u64 {
+    let z = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+impl Draws {
+    /// The draws that belong to a thing of that number, far from those of its neighbours.
+    fn new(number: u64, seed: u64) -> Self {
+        Self(mix(mix(seed ^ GOLDEN).wrapping_add(number.wrapping_mul(GOLDEN))))
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(GOLDEN);
+        mix(self.0)
+    }
+
+    /// Evenly from 0 to below `bound`, which is at most 2³².
+    fn below(&mut self, bound: u64) -> u64 {
+        ((self.next() >> 32) * bound) >> 32
+    }
+
+    fn percent(&mut self, share: u64) -> bool {
+        self.below(100) < share
+    }
+
+    /// From 0 to below `bound`, small ones more often: about as 1/(1+k), the law of Zipf.
+    ///
+    /// Every octave 2ⁿ ≤ k+1 < 2ⁿ⁺¹ is as likely as the others.
+    fn skewed(&mut self, bound: u64) -> u64 {
+        let octaves = u64::from(u64::BITS - bound.leading_zeros());
+        let octave = 1 << self.below(octaves);
+        let drawn = octave - 1 + self.below(octave);
+        if drawn < bound { drawn } else { self.below(bound) }
+    }
+
+    /// From `2^least` to below `2^most`, each doubling as likely as the others.
+    fn log_uniform(&mut self, least: u64, most: u64) -> u64 {
+        let octave = 1 << (least + self.below(most - least));
+        octave + self.below(octave)
+    }
+
+    fn pick(&mut self, words: &[&'static str]) -> &'static str {
+        nth(words, self.below(words.len() as u64))
+    }
+
+    fn pick_skewed(&mut self, words: &[&'static str]) -> &'static str {
+        nth(words, self.skewed(words.len() as u64))
+    }
+}
+
+fn nth<T: Copy + Default>(list: &[T], place: u64) -> T {
+    usize::try_from(place).ok().and_then(|place| list.get(place)).copied().unwrap_or_default()
+}
+
+/// What the members of one case agree on.
+struct Facts {
+    created_s: u64,
+    updated_s: u64,
+    status: &'static str,
+    resolved: bool,
+    created_by: &'static str,
+}
+
+impl Facts {
+    fn draw(created_s: u64, draws: &mut Draws) -> Self {
+        let age_s = TODAY_S.saturating_sub(created_s);
+        let resolved = draws.percent(match age_s / DAY_S {
+            0..7 => 15,
+            7..30 => 45,
+            30..90 => 75,
+            _ => 93,
+        });
+        let status = match (resolved, draws.below(100)) {
+            (true, 0..84) => "resolvedFalsePositive",
+            (true, _) => "resolvedPotentialThreat",
+            (false, 0..60) => "open",
+            (false, 60..85) => "awaitingUser",
+            (false, _) => "blocked",
+        };
+        let created_by = match draws.below(100) {
+            0..46 => "byRule",
+            46..68 => "byOngoingAmlHit",
+            68..82 => "byWorkflow",
+            82..94 => "byApi",
+            _ => "byOfficer",
+        };
+        let worked_s = draws.log_uniform(5, if resolved { 21 } else { 24 });
+        let updated_s = if age_s == 0 { created_s + worked_s } else { created_s + worked_s.min(age_s) };
+        Self { created_s, updated_s, status, resolved, created_by }
+    }
+}
+
+/// A person. Depends on the applicant's number and the seed, not on the case.
+struct Applicant {
+    id: (u64, u64),
+    draws: Draws,
+}
+
+impl Applicant {
+    /// A quarter of the cases are about a few thousand applicants, the others about millions.
+    fn draw(seed: u64, draws: &mut Draws) -> Self {
+        let number = if draws.percent(25) {
+            let regulars = 40_000;
+            draws.below(regulars) * draws.below(regulars) / regulars
+        } else {
+            40_000 + draws.below(5_000_000)
+        };
+        let mut own = Draws::new(number, seed.rotate_left(32) ^ 0xA99);
+        Self { id: (own.next(), number), draws: own }
+    }
+}
+
+struct Case {
+    number: u64,
+    seed: u64,
+    facts: Facts,
+    applicant: Applicant,
+}
+
+impl Case {
+    fn write(mut self, draws: &mut Draws, json: &mut Json<'_>) {
+        json.raw("{\"id\":\"");
+        json.hex(mix(mix(self.seed).wrapping_add(self.number.wrapping_mul(GOLDEN))), 16);
+        json.hex(self.number, 8);
+        json.raw("\",\"name\":\"");
+        json.raw(draws.pick_skewed(KINDS));
+        json.raw(" #");
+        json.decimal(self.number);
+        json.raw("\"");
+        self.applicant(json);
+        self.creation(draws, json);
+        json.key("clientId");
+        json.numbered("client", draws.skewed(12), 2);
+        if draws.percent(30) {
+            self.review(draws, json);
+        }
+        if draws.percent(94) {
+            let blueprint = draws.skewed(BLUEPRINTS.len() as u64);
+            json.raw(",\"blueprintReference\":{\"name\":\"");
+            json.raw(nth(BLUEPRINTS, blueprint));
+            json.raw("\",\"blueprintId\":");
+            json.numbered("bp", blueprint, 3);
+            json.raw("}");
+        }
+        self.case_review(draws, json);
+        self.aml_cases(draws, json);
+        match draws.below(100) {
+            0..12 => {}
+            12..32 => json.text("priority", "low"),
+            32..87 => json.text("priority", "medium"),
+            _ => json.text("priority", "high"),
+        }
+        if draws.percent(70) {
+            json.list("sourceKeys", 1 + draws.below(4) / 3, |json| json.numbered("src", draws.skewed(25), 2));
+        }
+        self.tags(draws, json);
+        if draws.percent(70) {
+            json.key("totalAmountInDefaultCurrency");
+            let most = 20 + draws.skewed(12);
+            json.cents(draws.log_uniform(8, most));
+        }
+        json.raw("}");
+    }
+
+    fn applicant(&mut self, json: &mut Json<'_>) {
+        let draws = &mut self.applicant.draws;
+        let (country, names) = nth(COUNTRIES, draws.skewed(COUNTRIES.len() as u64));
+        let mut pick = |list: &[(&'static str, &'static str)]| nth(list, draws.below(list.len() as u64));
+        let ((first, first_en), (middle, middle_en), (last, last_en)) = match NAMES.get(names) {
+            Some(names) => (pick(names.first), pick(names.first), pick(names.last)),
+            None => Default::default(),
+        };
+        json.raw(",\"applicantReference\":{\"applicantId\":\"");
+        json.hex(self.applicant.id.0, 16);
+        json.hex(self.applicant.id.1, 8);
+        json.raw("\",\"fullName\":\"");
+        json.raw(first);
+        json.raw(" ");
+        json.raw(last);
+        json.raw("\"},\"applicantInfo\":{\"firstName\":\"");
+        json.raw(first);
+        json.raw("\"");
+        let has_middle = draws.percent(25);
+        if has_middle {
+            json.text("middleName", middle);
+        }
+        json.text("lastName", last);
+        json.text("firstNameEn", first_en);
+        if has_middle {
+            json.text("middleNameEn", middle_en);
+        }
+        json.text("lastNameEn", last_en);
+        if draws.percent(95) {
+            // From 1940 to 2005, in days before or after 1970.
+            let days = draws.below(24_000);
+            json.raw(if days < 10_957 { ",\"dob\":\"-" } else { ",\"dob\":\"" });
+            json.decimal(days.abs_diff(10_957) * DAY_S * 1_000);
+            json.raw("\"");
+        }
+        if draws.percent(97) {
+            json.text("country", country);
+        }
+        if draws.percent(25) {
+            json.distinct(
+                "applicantTags",
+                1 + draws.skewed(3),
+                APPLICANT_TAGS.len() as u64,
+                draws,
+                |json, tag| {
+                    json.quoted(nth(APPLICANT_TAGS, tag));
+                },
+            );
+        }
+        json.raw("}");
+    }
+
+    fn creation(&self, draws: &mut Draws, json: &mut Json<'_>) {
+        json.text("createdByType", self.facts.created_by);
+        if draws.percent(90) {
+            json.text("groupByType", draws.pick_skewed(GROUPINGS));
+        }
+        match self.facts.created_by {
+            "byRule" => {
+                let rule = draws.skewed(120);
+                json.raw(",\"createdByRule\":{\"id\":");
+                json.numbered("rule", rule, 3);
+                json.raw(",\"name\":");
+                json.numbered("RULE_", rule, 3);
+                json.text("title", nth(RULES, rule % RULES.len() as u64));
+                json.key("revision");
+                json.decimal(1 + draws.skewed(9));
+                json.raw("}");
+            }
+            "byOfficer" => json.text("createdByOfficer", draws.pick_skewed(OFFICERS)),
+            "byWorkflow" => {
+                let workflow = draws.skewed(WORKFLOWS.len() as u64);
+                json.raw(",\"createdByWorkflowRef\":{\"id\":");
+                json.numbered("wf", workflow, 2);
+                json.text("title", nth(WORKFLOWS, workflow));
+                json.raw("}");
+            }
+            _ => {}
+        }
+        json.key("createdAt");
+        json.timestamp(self.facts.created_s);
+        if draws.percent(95) {
+            json.key("updatedAt");
+            json.timestamp(self.facts.updated_s);
+        }
+    }
+
+    fn review(&self, draws: &mut Draws, json: &mut Json<'_>) {
+        json.raw(",\"review\":{\"reviewId\":\"");
+        json.hex(draws.next(), 12);
+        json.raw("\",\"attemptId\":\"");
+        json.hex(draws.next(), 5);
+        json.raw("\",\"attemptCnt\":");
+        json.decimal(draws.skewed(8));
+        json.key("createDate");
+        json.timestamp(self.facts.created_s);
+        let state = if self.facts.resolved { 0 } else { draws.below(REVIEW_STATES.len() as u64) };
+        json.text("reviewStatus", nth(REVIEW_STATES, state));
+        json.raw("}");
+    }
+
+    fn case_review(&self, draws: &mut Draws, json: &mut Json<'_>) {
+        let facts = &self.facts;
+        json.raw(",\"caseReview\":{\"status\":\"");
+        json.raw(facts.status);
+        json.raw("\"");
+        if draws.percent(92) {
+            json.text("stage", draws.pick_skewed(STAGES));
+        }
+        if facts.resolved || draws.percent(60) {
+            json.raw(",\"assignee\":\"");
+            json.raw(draws.pick(OFFICERS));
+            json.raw("@corp.example\"");
+            json.key("startDate");
+            json.timestamp(
+                facts.created_s + draws.below(facts.updated_s.saturating_sub(facts.created_s) + 1),
+            );
+        }
+        if draws.percent(55) {
+            let items = draws.skewed(CHECKLIST.len() as u64);
+            let done = if facts.resolved { 90 } else { 35 };
+            let mut item = 0;
+            json.raw(",\"checklistState\":{\"checklist\":[");
+            while item < items {
+                json.raw(if item == 0 { "{\"name\":\"" } else { ",{\"name\":\"" });
+                json.raw(nth(CHECKLIST, item));
+                json.raw(if draws.percent(done) { "\",\"checked\":true}" } else { "\",\"checked\":false}" });
+                item += 1;
+            }
+            json.raw("]}");
+        }
+        json.raw("}");
+    }
+
+    fn aml_cases(&self, draws: &mut Draws, json: &mut Json<'_>) {
+        let count = match self.facts.created_by {
+            "byOngoingAmlHit" => 1 + draws.skewed(3),
+            _ if draws.percent(88) => return,
+            _ => draws.below(2),
+        };
+        json.list("amlCases", count, |json| {
+            json.raw("{\"amlCaseId\":\"aml");
+            json.hex(draws.next(), 12);
+            json.raw("\"}");
+        });
+    }
+
+    fn tags(&self, draws: &mut Draws, json: &mut Json<'_>) {
+        let bases = TAG_BASES.len() as u64;
+        let count = match draws.below(100) {
+            0..12 => return,
+            12..25 => 0,
+            _ => 1 + draws.skewed(6),
+        };
+        json.distinct("tags", count, bases * TAG_SUFFIXES.len() as u64, draws, |json, tag| {
+            json.raw("\"");
+            json.raw(nth(TAG_BASES, tag % bases));
+            json.raw(nth(TAG_SUFFIXES, tag / bases));
+            json.raw("\"");
+        });
+    }
+}
+
+/// Writes JSON whose strings need no escaping.
+struct Json<'o> {
+    out: &'o mut Vec<u8>,
+}
+
+impl Json<'_> {
+    fn raw(&mut self, text: &str) {
+        self.out.extend_from_slice(text.as_bytes());
+    }
+
+    fn quoted(&mut self, text: &str) {
+        self.raw("\"");
+        self.raw(text);
+        self.raw("\"");
+    }
+
+    /// A key behind another member.
+    fn key(&mut self, key: &str) {
+        self.raw(",\"");
+        self.raw(key);
+        self.raw("\":");
+    }
+
+    fn text(&mut self, key: &str, value: &str) {
+        self.key(key);
+        self.quoted(value);
+    }
+
+    /// A string of `word` and a number of at least so many digits.
+    fn numbered(&mut self, word: &str, number: u64, digits: usize) {
+        self.raw("\"");
+        self.raw(word);
+        self.padded(number, digits);
+        self.raw("\"");
+    }
+
+    fn list(&mut self, key: &str, count: u64, mut element: impl FnMut(&mut Self)) {
+        self.key(key);
+        self.raw("[");
+        for i in 0..count {
+            if i > 0 {
+                self.raw(",");
+            }
+            element(self);
+        }
+        self.raw("]");
+    }
+
+    /// An array of at most `count` different skewed draws below `bound`.
+    fn distinct(
+        &mut self,
+        key: &str,
+        count: u64,
+        bound: u64,
+        draws: &mut Draws,
+        write: impl Fn(&mut Self, u64),
+    ) {
+        let mut before = [u64::MAX; 8];
+        self.key(key);
+        self.raw("[");
+        for (i, slot) in (0..count).zip(0..before.len()) {
+            let drawn = draws.skewed(bound);
+            if before.contains(&drawn) {
+                continue;
+            }
+            if let Some(slot) = before.get_mut(slot) {
+                *slot = drawn;
+            }
+            if i > 0 {
+                self.raw(",");
+            }
+            write(self, drawn);
+        }
+        self.raw("]");
+    }
+
+    fn decimal(&mut self, number: u64) {
+        self.padded(number, 1);
+    }
+
+    fn padded(&mut self, number: u64, digits: usize) {
+        // 20 digits hold every 64-bit number.
+        let mut text = [b'0'; 20];
+        let mut rest = number;
+        let mut length = 0;
+        for slot in text.iter_mut().rev() {
+            if rest == 0 && length >= digits {
+                break;
+            }
+            *slot = b'0' + (rest % 10) as u8;
+            rest /= 10;
+            length += 1;
+        }
+        self.out.extend(text.iter().skip(20 - length));
+    }
+
+    /// The lowest `digits` hexadecimal digits.
+    fn hex(&mut self, number: u64, digits: u32) {
+        for place in (0..digits).rev() {
+            let digit = (number >> (4 * place)) & 15;
+            self.out.push(if digit < 10 { b'0' + digit as u8 } else { b'a' - 10 + digit as u8 });
+        }
+    }
+
+    /// An amount with one or two decimals, as `12.5`.
+    fn cents(&mut self, cents: u64) {
+        self.decimal(cents / 100);
+        self.raw(".");
+        if cents.is_multiple_of(10) { self.decimal(cents % 100 / 10) } else { self.padded(cents % 100, 2) }
+    }
+
+    /// Seconds since 1970 as `"yyyy-MM-dd HH:mm:ss+0000"`.
+    ///
+    /// The calendar is Hinnant's `civil_from_days`,
+    /// <https://howardhinnant.github.io/date_algorithms.html>.
+    fn timestamp(&mut self, unix_s: u64) {
+        let days = unix_s / DAY_S + 719_468;
+        let (era, day_of_era) = (days / 146_097, days % 146_097);
+        let year_of_era =
+            (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+        let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+        let march_month = (5 * day_of_year + 2) / 153;
+        let day = day_of_year - (153 * march_month + 2) / 5 + 1;
+        let month = if march_month < 10 { march_month + 3 } else { march_month - 9 };
+        let year = year_of_era + 400 * era + u64::from(month <= 2);
+        self.raw("\"");
+        self.padded(year, 4);
+        for (mark, part) in [
+            ("-", month),
+            ("-", day),
+            (" ", unix_s / 3_600 % 24),
+            (":", unix_s / 60 % 60),
+            (":", unix_s % 60),
+        ] {
+            self.raw(mark);
+            self.padded(part, 2);
+        }
+        self.raw("+0000\"");
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,91 @@
+use std::collections::{HashMap, HashSet};
+
+use serde_json::Value;
+
+use super::*;
+use crate::catalog::Catalog;
+use crate::filter::Filter;
+
+fn case(number: u64, seed: u64) -> Vec<u8> {
+    let mut case = Vec::new();
+    write_case(number, seed, &mut case);
+    case
+}
+
+fn has_value(document: &Value, path: &str) -> bool {
+    let pointer = path.replace("[]", "/0").replace('.', "/");
+    document.pointer(&format!("/{pointer}")).is_some()
+}
+
+/// FNV-1a, 64 bits.
+fn hash(bytes: &[u8]) -> u64 {
+    bytes
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+#[test]
+fn the_bytes_never_change() {
+    let mut out = Vec::new();
+    let mut cases = Cases::new(2_000, 42);
+    while cases.write_next(&mut out) {}
+    assert_eq!(hash(&out), 0xeaac_47eb_5817_ff46, "{:#x}", hash(&out));
+}
+
+#[test]
+fn every_case_is_sound_and_every_field_occurs_and_is_sometimes_absent() {
+    let catalog = Catalog::cases();
+    let all = Filter::all(&catalog);
+    let mut present: HashMap<&str, usize> = HashMap::new();
+    let cases: Vec<Vec<u8>> = Cases::new(3_000, 1).collect();
+    for case in &cases {
+        assert!(all.matches(case).unwrap());
+        let text = std::str::from_utf8(case).unwrap();
+        assert!(!text.contains('\\') && !text.contains('\n'));
+        let document: Value = serde_json::from_str(text).unwrap();
+        for field in catalog.fields() {
+            *present.entry(field.name()).or_default() += usize::from(has_value(&document, field.path()));
+        }
+    }
+    for field in catalog.fields() {
+        assert!(present[field.name()] > 50, "{} is there {} times", field.name(), present[field.name()]);
+    }
+    let bytes: usize = cases.iter().map(Vec::len).sum();
+    assert!((850..960).contains(&(bytes / cases.len())), "{} bytes a case", bytes / cases.len());
+}
+
+#[test]
+fn time_goes_up_and_ids_do_not_repeat() {
+    let mut ids = HashSet::new();
+    let mut last = String::new();
+    for case in Cases::new(5_000, 9) {
+        let case: Value = serde_json::from_slice(&case).unwrap();
+        let created = case["createdAt"].as_str().unwrap().to_owned();
+        assert!(last <= created);
+        assert!(created.as_str() <= case["updatedAt"].as_str().unwrap_or("9"));
+        last = created;
+        assert!(ids.insert(case["id"].as_str().unwrap().to_owned()));
+    }
+    assert!(last.starts_with("2025-12"), "{last}");
+}
+
+#[test]
+fn any_number_and_seed_make_a_sound_case() {
+    let all = Filter::all(&Catalog::cases());
+    for number in [0, 1, CASES_IN_THREE_YEARS, NUMBERS - 1, NUMBERS, u64::MAX] {
+        for seed in [0, 1, u64::MAX] {
+            assert!(all.matches(&case(number, seed)).unwrap());
+        }
+    }
+    assert_ne!(case(5, 1), case(5, 2));
+    assert_ne!(case(5, 1), case(6, 1));
+}
+
+#[test]
+fn a_sample_of_any_size_has_ascending_numbers() {
+    for count in [0, 1, 2, 3, 1_000, CASES_IN_THREE_YEARS - 1, CASES_IN_THREE_YEARS, u64::MAX] {
+        let cases = Cases::new(count, 3);
+        let numbers: Vec<u64> = (0..count.min(1_000)).map(|index| cases.number(index)).collect();
+        assert!(numbers.is_sorted_by(|a, b| a < b), "{count}");
+    }
+}

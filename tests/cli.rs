@@ -1,0 +1,639 @@
+//! The command line, run as a user runs it.
+
+#![cfg(feature = "cli")]
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{self, Stdio};
+
+use assert_cmd::Command;
+use assert_cmd::cargo::cargo_bin;
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use tempfile::TempDir;
+
+fn casefilter(args: &[&str]) -> Command {
+    let mut command = Command::new(cargo_bin!("casefilter"));
+    command.args(args);
+    command
+}
+
+/// What a run printed, and its exit status.
+#[derive(Debug)]
+struct Run {
+    code: i32,
+    out: String,
+    err: String,
+}
+
+fn run(args: &[&str]) -> Run {
+    run_with(args, b"")
+}
+
+fn run_with(args: &[&str], stdin: &[u8]) -> Run {
+    let output = casefilter(args).write_stdin(stdin).output().unwrap();
+    Run {
+        code: output.status.code().unwrap(),
+        out: String::from_utf8(output.stdout).unwrap(),
+        err: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+impl Run {
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+
+    fn lines(&self) -> Vec<Value> {
+        self.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    #[track_caller]
+    fn code(self, code: i32) -> Self {
+        assert_eq!(self.code, code, "{self:?}");
+        self
+    }
+
+    #[track_caller]
+    fn err_has(self, part: &str) -> Self {
+        assert!(self.err.contains(part), "no {part:?} in {}", self.err);
+        self
+    }
+}
+
+/// A folder with files in it.
+struct Files(TempDir);
+
+impl Files {
+    fn new() -> Self {
+        Self(TempDir::new().unwrap())
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.path().join(name).to_str().unwrap().to_owned()
+    }
+
+    fn write(&self, name: &str, content: impl AsRef<[u8]>) -> String {
+        fs::write(self.0.path().join(name), content).unwrap();
+        self.path(name)
+    }
+
+    fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.0.path()).unwrap();
+        entries.map(|entry| entry.unwrap().file_name().to_str().unwrap().to_owned()).collect()
+    }
+}
+
+fn data(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
+}
+
+fn gzip(content: &[u8]) -> Vec<u8> {
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    packed.write_all(content).unwrap();
+    packed.finish().unwrap()
+}
+
+fn zst(content: &[u8]) -> Vec<u8> {
+    zstd::encode_all(content, 0).unwrap()
+}
+
+/// A body that selects the open cases.
+const OPEN: &str = r#"{"criteria":[{"field":"status","op":"=","values":["open"]}]}"#;
+
+/// Three cases, `a` and `c` open.
+const THREE: &str = concat!(
+    r#"{"id":"a","caseReview":{"status":"open"},"createdAt":"2024-01-03 00:00:00+0000","tags":["x","y"]}"#,
+    "\n",
+    r#"{"id":"b","caseReview":{"status":"blocked"},"createdAt":"2024-01-02 00:00:00+0000"}"#,
+    "\n",
+    r#"{"id":"c","caseReview":{"status":"open"},"createdAt":"2024-01-01 00:00:00+0000","extra":[1.50,{"k":1e2}]}"#,
+    "\n"
+);
+
+// The answers.
+
+#[derive(Deserialize)]
+struct Vector<'a> {
+    #[serde(borrow)]
+    request: &'a RawValue,
+    expect: Expect,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Expect {
+    ids: Option<Vec<String>>,
+    total_items: Option<u64>,
+    #[serde(default)]
+    error: bool,
+}
+
+fn every_vector_is_answered(name: &str) {
+    let vectors = fs::read_to_string(data(&format!("{name}.requests.ndjson"))).unwrap();
+    let vectors: Vec<Vector<'_>> = vectors.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let requests: Vec<&str> = vectors.iter().map(|vector| vector.request.get()).collect();
+    let files = Files::new();
+    let requests = files.write("requests.ndjson", requests.join("\n"));
+    let cases = data(&format!("{name}.cases.ndjson"));
+    let run = run(&["search", cases.to_str().unwrap(), "--requests", &requests]).code(0);
+    assert_eq!(run.err, "");
+    let answers = run.lines();
+    assert_eq!(answers.len(), vectors.len());
+    for (place, (answer, Vector { request, expect })) in answers.iter().zip(&vectors).enumerate() {
+        let about = || format!("request {} of {name}: {request}\nanswer {answer}", place + 1);
+        if expect.error {
+            assert_eq!(answer["code"], 400, "{}", about());
+            assert_eq!(answer["correlationId"], format!("request-{}", place + 1));
+            assert!(
+                answer["description"].as_str().unwrap().starts_with("Invalid parameters: "),
+                "{}",
+                about()
+            );
+            continue;
+        }
+        let items = answer["list"]["items"].as_array().unwrap_or_else(|| panic!("{}", about()));
+        let ids: Vec<String> = items.iter().map(|item| item["id"].as_str().unwrap().to_owned()).collect();
+        assert_eq!(Some(ids), expect.ids, "{}", about());
+        assert_eq!(
+            answer["list"].get("totalItems").and_then(Value::as_u64),
+            expect.total_items,
+            "{}",
+            about()
+        );
+    }
+}
+
+#[test]
+fn the_plain_vectors_are_answered() {
+    every_vector_is_answered("plain");
+}
+
+#[test]
+fn the_weird_vectors_are_answered() {
+    every_vector_is_answered("weird");
+}
+
+#[test]
+fn every_form_of_cases_gives_the_same_answer() {
+    let files = Files::new();
+    let array = format!("[\n{}]", THREE.trim_end().replace('\n', ",\n"));
+    let answer = format!(r#"{{"list":{{"items":{array},"pageInfo":{{"limit":100,"offset":0}}}}}}"#);
+    let parts: Vec<&str> = THREE.lines().collect();
+    let forms: Vec<Vec<String>> = vec![
+        vec![files.write("cases.ndjson", THREE)],
+        vec![files.write("array.json", &array)],
+        vec![files.write("answer.json", &answer)],
+        vec![files.write("cases.ndjson.gz", gzip(THREE.as_bytes()))],
+        vec![files.write("cases.ndjson.zst", zst(THREE.as_bytes()))],
+        vec![files.write("array.json.gz", gzip(array.as_bytes()))],
+        vec![files.write("answer.JSON.ZST", zst(answer.as_bytes()))],
+        vec![files.write(
+            "members.ndjson.gz",
+            [gzip(parts[0].as_bytes()), gzip(&THREE.as_bytes()[parts[0].len()..])].concat(),
+        )],
+        vec![
+            files.write("1.ndjson", parts[0]),
+            files.write("2.json", format!("[{}]", parts[1])),
+            files.write("3.ndjson.gz", gzip(parts[2].as_bytes())),
+        ],
+    ];
+    let expected = run_with(&["search", "-", "--count"], THREE.as_bytes()).code(0).json();
+    assert_eq!(expected["list"]["totalItems"], 3);
+    for form in forms {
+        let mut args = vec!["search", "--count"];
+        args.extend(form.iter().map(String::as_str));
+        assert_eq!(run(&args).code(0).json(), expected, "{form:?}");
+    }
+}
+
+#[test]
+fn documents_come_out_as_they_went_in() {
+    let run = run_with(&["search", "-"], THREE.as_bytes()).code(0);
+    for document in THREE.lines() {
+        assert!(run.out.contains(document));
+    }
+}
+
+#[test]
+fn the_selection_orders_pages_and_counts() {
+    let files = Files::new();
+    let cases = files.write("cases.ndjson", THREE);
+    let body = files.write("body.json", OPEN);
+    let args = ["search", &cases, "--body", &body, "--order", "createdAt", "--count"];
+    let answer = run(&args).code(0).json();
+    assert_eq!(answer["list"]["items"][0]["id"], "c");
+    assert_eq!(answer["list"]["totalItems"], 2);
+    let args = ["search", &cases, "--order", "-createdAt", "--offset", "1", "--limit", "1"];
+    let answer = run(&args).code(0).json();
+    assert_eq!(answer["list"]["items"][0]["id"], "b");
+    assert_eq!(answer["list"]["pageInfo"], serde_json::json!({"limit": 1, "offset": 1}));
+    assert_eq!(answer["list"].get("totalItems"), None);
+    let answer = run_with(&["search", &cases, "--body", "-"], OPEN.as_bytes()).code(0).json();
+    assert_eq!(answer["list"]["items"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn the_text_syntax_selects_as_the_body_does() {
+    let files = Files::new();
+    let cases = files.write("cases.ndjson", THREE);
+    let run =
+        run(&["search", &cases, "--where", "status = open and tags in (x, z)", "--format", "ids"]).code(0);
+    assert_eq!(run.out, "a\n");
+}
+
+#[test]
+fn the_formats_are_json_ndjson_ids_and_a_table() {
+    let files = Files::new();
+    let cases = files.write(
+        "cases.json",
+        "[{\r\n  \"id\": \"a\\n\",\n \"name\": \"x  y \u{1b}[31m\u{202e}\"}\n,{\"id\":\"b c\"}]"
+            .replace('\u{1b}', "\\u001b"),
+    );
+    let of = |format: &str| run(&["search", &cases, "--format", format]).code(0).out;
+    assert_eq!(of("ids"), "\"a\\n\"\nb c\n");
+    assert_eq!(
+        of("ndjson").lines().collect::<Vec<_>>(),
+        ["{\"id\":\"a\\n\",\"name\":\"x  y \\u001b[31m\u{202e}\"}", "{\"id\":\"b c\"}"]
+    );
+    let json: Value = serde_json::from_str(&of("json")).unwrap();
+    assert_eq!(json["list"]["items"][1]["id"], "b c");
+    let table = of("table");
+    assert!(table.contains("a\\u{a}") && table.contains("2 of 2 selected, out of 2 cases"), "{table}");
+    assert!(!table.contains('\u{1b}') && !table.contains('\u{202e}'));
+}
+
+#[test]
+fn answers_stand_on_one_line_even_when_the_documents_do_not() {
+    let files = Files::new();
+    let cases = files.write("cases.json", "[\n{\n\"id\" : \"a b\"\n}\n]");
+    let run = run_with(&["search", &cases, "--requests", "-"], br#"{"body":{"ids":["a b"]}}"#).code(0);
+    assert_eq!(run.out.lines().count(), 1);
+    assert_eq!(run.json()["list"]["items"][0]["id"], "a b");
+}
+
+// Requests, one a line.
+
+#[test]
+fn a_bad_request_spoils_only_its_own_line() {
+    let files = Files::new();
+    let cases = files.write("cases.ndjson", THREE);
+    let requests = [
+        br#"{"body":{"ids":["a"]}}"#.as_slice(),
+        b"",
+        b"{\"body\":{\"ids\":[\"\xff\"]}}",
+        b"   \r",
+        br#"{"body":{"ids":["a"],"ids":["b"]}}"#,
+        b"not json",
+        br#"{"body":"{\"ids\":[\"b\"]}","limit":"5","countTotalItems":true}"#,
+        br#"{"limit":1}"#,
+        br#"{"body":{"ids":[]},"page":1}"#,
+        br#"{"body":{"ids":[]},"limit":1.5,"offset":-1,"order":"tags"}"#,
+        br#"{"body":{"ids":["c"]},"limit":null}"#,
+    ]
+    .join(b"\n".as_slice());
+    let run = run_with(&["search", &cases, "--requests", "-"], &requests).code(0);
+    let answers = run.lines();
+    assert_eq!(answers.len(), 9);
+    let has = |place: usize, part: &str| {
+        assert_eq!(answers[place]["code"], 400, "{}", answers[place]);
+        assert_eq!(answers[place]["correlationId"], format!("request-{}", place + 1));
+        assert!(answers[place]["description"].as_str().unwrap().contains(part), "{}", answers[place]);
+    };
+    assert_eq!(answers[0]["list"]["items"][0]["id"], "a");
+    has(1, "0xFF");
+    has(2, "each key at most once");
+    has(3, "not JSON");
+    assert_eq!(answers[4]["list"]["items"][0]["id"], "b");
+    assert_eq!(answers[4]["list"]["totalItems"], 1);
+    has(5, "no `body`");
+    has(6, "`page`");
+    has(7, "`1.5`");
+    has(7, "`-1`");
+    has(7, "order (byte 0)");
+    assert_eq!(answers[8]["list"]["items"][0]["id"], "c");
+}
+
+#[test]
+fn requests_are_answered_as_they_come() {
+    let files = Files::new();
+    let cases = files.write("cases.ndjson", THREE);
+    let mut child = process::Command::new(cargo_bin!("casefilter"))
+        .args(["search", &cases, "--requests", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut requests = child.stdin.take().unwrap();
+    let mut answers = BufReader::new(child.stdout.take().unwrap());
+    for _ in 0..3 {
+        writeln!(requests, "{{\"body\":{OPEN}}}").unwrap();
+        let mut answer = String::new();
+        answers.read_line(&mut answer).unwrap();
+        assert!(answer.starts_with(r#"{"list":"#), "{answer}");
+    }
+    drop(requests);
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn a_closed_pipe_ends_quietly() {
+    let files = Files::new();
+    let requests = files.write("requests.ndjson", "{\"body\":{\"ids\":[]}}\n".repeat(100_000));
+    let cases = files.write("cases.ndjson", THREE);
+    for args in [vec!["search", &cases, "--requests", &requests], vec!["generate", "--cases", "100000"]] {
+        let mut child = process::Command::new(cargo_bin!("casefilter"))
+            .args(&args)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut first = [0];
+        child.stdout.take().unwrap().read_exact(&mut first).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{args:?}: {output:?}");
+        assert!(output.stderr.is_empty(), "{args:?}: {output:?}");
+    }
+}
+
+// What goes wrong, and the exit status.
+
+#[test]
+fn what_cannot_be_done_ends_with_1_and_names_the_file() {
+    let files = Files::new();
+    let cases = files.write("cases.ndjson", THREE);
+    let broken_gz = files.write("broken.ndjson.gz", b"this is no gzip");
+    let cut_gz = files.write("cut.ndjson.gz", {
+        let mut packed = gzip(THREE.as_bytes());
+        packed.truncate(40);
+        packed
+    });
+    let cut_zst = files.write("cut.ndjson.zst", {
+        let mut packed = zst(THREE.as_bytes());
+        packed.truncate(40);
+        packed
+    });
+    for name in [&broken_gz, &cut_gz, &cut_zst, "missing.ndjson"] {
+        run(&["search", name]).code(1).err_has(name);
+        run(&["search", &cases, name]).code(1).err_has(name);
+    }
+    run(&["search", "cases.parquet"]).code(1).err_has("Parquet").err_has("not in this release");
+    run(&["search", "cases.db"]).code(1).err_has("not in this release");
+    run(&["search", "cases.csv"]).code(1).err_has(".csv").err_has(".ndjson or .json");
+    run(&["search", "cases"]).code(1).err_has(".ndjson or .json");
+    run(&["search", &cases, "--body", "missing.json"]).code(1).err_has("missing.json");
+    run(&["search", &cases, "--requests", "missing.json"]).code(1).err_has("missing.json");
+    run(&["bench", &cases, "--requests", "missing.json"]).code(1).err_has("missing.json");
+    run(&["generate", "--cases", "1", "-o", &files.path("none/cases.ndjson")])
+        .code(1)
+        .err_has("none/cases.ndjson");
+    run(&["generate", "--cases", "1", "-o", &files.path("cases.parquet")]).code(1).err_has("Parquet");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_ends_with_1() {
+    let full = || fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    for args in [["generate", "--cases", "10"], ["fields", "--format", "json"]] {
+        let output =
+            process::Command::new(cargo_bin!("casefilter")).args(args).stdout(full()).output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        assert!(String::from_utf8(output.stderr).unwrap().contains("standard output"));
+    }
+}
+
+#[test]
+fn wrong_usage_ends_with_2() {
+    for args in [
+        vec!["search"],
+        vec!["search", "-", "--body", "-"],
+        vec!["search", "-", "--requests", "-"],
+        vec!["search", "-", "-"],
+        vec!["search", "a.ndjson", "--body", "b", "--where", "c"],
+        vec!["search", "a.ndjson", "--requests", "b", "--limit", "1"],
+        vec!["search", "a.ndjson", "--requests", "b", "--format", "ids"],
+        vec!["search", "a.ndjson", "--format", "xml"],
+        vec!["bench", "-", "--requests", "-"],
+        vec!["bench", "a.ndjson"],
+        vec!["bench", "a.ndjson", "--requests", "r", "--threads", "0"],
+        vec!["generate"],
+        vec!["generate", "--cases", "many"],
+        vec!["nonsense"],
+        vec![],
+    ] {
+        let run = run(&args).code(2);
+        assert!(run.err.contains("--help") || run.err.contains("First steps"), "{args:?}: {}", run.err);
+        assert_eq!(run.out, "", "{args:?}");
+    }
+}
+
+#[test]
+fn a_bad_filter_ends_with_2_and_a_caret_under_the_place() {
+    let files = Files::new();
+    let body = files.write(
+        "body.json",
+        "{\"criteria\":[\n  {\"field\":\"statuss\",\"op\":\"=\",\"values\":[\"open\"]}]}",
+    );
+    let run = run(&["search", "unread.ndjson", "--body", &body, "--limit", "ten"]).code(2);
+    assert_eq!(run.out, "");
+    let expected = format!(
+        "error[unknown_field]: found `statuss`
+ --> {body}:2:12
+  |
+2 |   {{\"field\":\"statuss\",\"op\":\"=\",\"values\":[\"open\"]}}]}}
+  |            ^^^^^^^^^ expected a field of the catalogue
+  |
+  = note: at criteria[0].field
+  = help: did you mean `status`?
+
+error[bad_integer]: found `ten`
+ --> --limit
+  |
+1 | ten
+  | ^^^ expected a non-negative decimal integer
+"
+    );
+    assert_eq!(run.err, expected);
+}
+
+#[test]
+fn hostile_text_reaches_no_terminal() {
+    let files = Files::new();
+    let hostile = "\u{1b}]0;owned\u{7}\u{1b}[2J\u{202e}\r\u{9b}31m";
+    let body =
+        files.write("body.json", format!("{{\"{hostile}\":1, \"ids\": [{}3]}}", "\"x\",".repeat(50_000)));
+    let named = files.write("x\u{1b}[31m.ndjson", format!("{{\"id\":3,\"{hostile}\":1}}"));
+    for args in [
+        vec!["check", "--format", "table", "--body", &body],
+        vec!["check", "--format", "table", "--where", hostile],
+        vec!["search", &named, "--order", hostile],
+        vec!["search", &named],
+        vec!["search", "--lenient", &named],
+        vec!["search", hostile],
+    ] {
+        let run = run(&args);
+        assert_ne!(run.code, 0);
+        let harmful = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
+        assert!(!run.err.contains(harmful) && !run.out.contains(harmful), "{args:?}: {run:?}");
+        assert!(run.err.lines().all(|line| line.chars().count() < 400), "{}", run.err);
+    }
+}
+
+#[test]
+fn refused_cases_end_with_3_and_name_line_and_path() {
+    let files = Files::new();
+    let good = files.write("good.ndjson", THREE);
+    let bad = files
+        .write("bad.ndjson", "{\"id\":\"d\"}\n\n{\"id\":\"e\",\"caseReview\":{\"startDate\":\"soon\"}}\n");
+    let run = run(&["search", &good, &bad]).code(3);
+    assert_eq!(run.out, "");
+    run.err_has(&format!("{bad}:3: caseReview.startDate: found `soon`")).err_has("--lenient");
+}
+
+#[test]
+fn lenient_keeps_what_is_sound_tells_what_is_not_and_ends_with_3() {
+    let cases = "{\"id\":\"a\",\"createdAt\":\"soon\"}\n{\"name\":\"no id\"}\nnot json\n{\"id\":\"b\"}\n";
+    let run = run_with(&["search", "-", "--lenient", "--count"], cases.as_bytes()).code(3);
+    assert_eq!(run.json()["list"]["totalItems"], 2);
+    let run = run.err_has("2 cases left out, 1 kept with a field counted as absent");
+    let run = run.err_has("kept: standard input:1: createdAt: found `soon`");
+    run.err_has("left out: standard input:2: ").err_has("left out: standard input:3: ");
+    let run = run_with(&["search", "-", "--lenient"], THREE.as_bytes()).code(0);
+    assert_eq!(run.err, "");
+}
+
+#[test]
+fn a_zip_bomb_is_refused() {
+    let files = Files::new();
+    let mut bomb = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    bomb.write_all(b"{\"id\":\"").unwrap();
+    let chunk = vec![b'a'; 1 << 20];
+    for _ in 0..64 {
+        bomb.write_all(&chunk).unwrap();
+    }
+    let bomb = files.write("bomb.ndjson.gz", bomb.finish().unwrap());
+    run(&["search", &bomb]).code(3).err_has("case_too_large");
+}
+
+// The other commands.
+
+#[test]
+fn check_prints_the_normal_form_or_the_errors() {
+    let body = r#"{"criteria":[{"field":"status","op":"$contains","values":["open","opne","open"]}]}"#;
+    let checked = run_with(&["check", "--body", "-"], body.as_bytes()).code(0).json();
+    assert_eq!(checked["ok"], true);
+    let values = serde_json::json!(["open", "opne"]);
+    assert_eq!(checked["criteria"]["criteria"][0]["field"], "caseReview.status");
+    assert_eq!(checked["criteria"]["criteria"][0]["values"], values);
+    assert_eq!(checked["text"], "caseReview.status in (open, opne)");
+    assert_eq!(checked["warnings"][0]["kind"], "unknown_value");
+
+    let checked = run_with(&["check", "--body", "-", "--limit", "x"], b"{}").code(2);
+    let errors = checked.json();
+    assert_eq!(errors["ok"], false);
+    assert_eq!(errors["errors"][0]["kind"], "empty_body");
+    assert_eq!(errors["errors"][1]["kind"], "bad_integer");
+
+    let read = run_with(&["check", "--body", "-", "--format", "table"], body.as_bytes()).code(0);
+    assert!(
+        read.out.contains("caseReview.status in (open, opne)") && read.out.contains("warning:"),
+        "{}",
+        read.out
+    );
+}
+
+#[test]
+fn fields_lists_the_catalogue() {
+    let fields = run(&["fields"]).code(0).json();
+    assert_eq!(fields.as_array().unwrap().len(), 43);
+    let status =
+        fields.as_array().unwrap().iter().find(|field| field["name"] == "caseReview.status").unwrap();
+    assert_eq!(status["type"], "string");
+    assert_eq!(status["many"], false);
+    assert_eq!(status["known"][0], "open");
+    assert_eq!(status["aliases"][0], "status");
+    let table = run(&["fields", "--format", "table"]).code(0).out;
+    assert!(table.contains("applicantInfo.dob") && table.contains("medium"), "{table}");
+}
+
+#[test]
+fn generate_gives_the_same_sound_cases_every_time_and_everywhere() {
+    let files = Files::new();
+    let plain = files.path("cases.ndjson");
+    run(&["generate", "--cases", "500", "--seed", "7", "-o", &plain]).code(0);
+    let bytes = fs::read(&plain).unwrap();
+    let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    assert_eq!(hash, 0x1a74_cfbd_cfe1_6fc9, "{hash:#x}");
+    assert_eq!(run(&["generate", "--cases", "500", "--seed", "7"]).code(0).out.as_bytes(), bytes);
+    assert_ne!(run(&["generate", "--cases", "500", "--seed", "8"]).code(0).out.as_bytes(), bytes);
+
+    let (gz, zst) = (files.path("cases.ndjson.gz"), files.path("cases.ndjson.zst"));
+    for path in [&gz, &zst] {
+        run(&["generate", "--cases", "500", "--seed", "7", "-o", path]).code(0);
+    }
+    let mut unpacked = Vec::new();
+    flate2::read::GzDecoder::new(fs::File::open(&gz).unwrap()).read_to_end(&mut unpacked).unwrap();
+    assert_eq!(unpacked, bytes);
+    assert_eq!(zstd::decode_all(fs::File::open(&zst).unwrap()).unwrap(), bytes);
+    assert_eq!(files.names().len(), 3, "no temporary file is left: {:?}", files.names());
+    for path in [&plain, &gz, &zst] {
+        let answer = run(&["search", path, "--count", "--limit", "0"]).code(0).json();
+        assert_eq!(answer["list"]["totalItems"], 500);
+    }
+}
+
+#[test]
+fn bench_prints_a_line_for_each_request_and_a_summary() {
+    let files = Files::new();
+    let cases = files.write("cases.ndjson", THREE);
+    let requests =
+        files.write("requests.ndjson", format!("{{\"body\":{OPEN},\"limit\":1}}\n{{\"body\":{{}}}}\n"));
+    for threads in ["1", "3"] {
+        let args = ["bench", &cases, "--requests", &requests, "--runs", "7", "--threads", threads];
+        let lines = run(&args).code(0).lines();
+        assert_eq!(lines.len(), 3);
+        assert_eq!(lines[0]["request"], 1);
+        assert_eq!(lines[0]["matched"], 2);
+        assert_eq!(lines[0]["runs"], 7);
+        let us = |key: &str| lines[0][key].as_f64().unwrap();
+        assert!(0.0 < us("min_us") && us("min_us") <= us("median_us") && us("median_us") <= us("p99_us"));
+        assert_eq!(lines[1]["request"], 2);
+        assert!(lines[1]["error"].is_string());
+        assert_eq!(lines[1].get("median_us"), None);
+        assert_eq!(lines[2]["cases"], 3);
+        assert_eq!(lines[2]["threads"], threads.parse::<u32>().unwrap());
+        assert!(lines[2]["load_s"].is_number() && lines[2]["bytes_per_case"].as_f64().unwrap() > 0.0);
+    }
+    let table =
+        run(&["bench", &cases, "--requests", &requests, "--runs", "1", "--format", "table"]).code(0).out;
+    assert!(table.contains("median") && table.contains("3 cases"), "{table}");
+}
+
+#[test]
+fn demo_shows_requests_and_their_answers() {
+    let run = run(&["demo", "--cases", "3000"]).code(0);
+    assert_eq!(run.err, "");
+    assert!(
+        run.out.contains("as text") && run.out.contains("as JSON") && run.out.contains("of 3,000 cases"),
+        "{}",
+        run.out
+    );
+}
+
+#[test]
+fn the_help_of_every_command_shows_an_example() {
+    let top = run(&["--help"]).code(0).out;
+    assert!(top.contains("First steps:") && top.contains("casefilter demo"));
+    for command in ["search", "check", "fields", "generate", "bench", "demo"] {
+        assert!(top.contains(command));
+        for flag in ["-h", "--help"] {
+            let help = run(&[command, flag]).code(0).out;
+            let (_, examples) = help.split_once("Examples:").unwrap_or_else(|| panic!("{help}"));
+            assert!(examples.contains(&format!("casefilter {command}")), "{help}");
+        }
+    }
+}

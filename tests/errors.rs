@@ -1,0 +1,172 @@
+//! Every kind of error, with its place and message: the cases are in `tests/data/errors.txt`.
+//!
+//! A case is a block of lines: one input (`body`, `text` or `case`), perhaps `limits` and `params`, then
+//! the errors, `> kind path @offset: message` each, `-` for the empty path. In an input `‹FF›` is that
+//! byte, `‹x*9›` nine of `x`, and `‹nl›` a new line. `BLESS=1` writes what was found into the file;
+//! read the difference before it is committed.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use casefilter::{Catalog, Error, Filter, Limits, Params, Request};
+
+const FILE: &str = "tests/data/errors.txt";
+
+/// The bytes that an input stands for.
+fn expand(input: &str) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut rest = input;
+    while let Some((before, behind)) = rest.split_once('‹') {
+        bytes.extend_from_slice(before.as_bytes());
+        let (code, behind) = behind.split_once('›').expect("a closing ›");
+        match code.split_once('*') {
+            Some((unit, count)) => bytes.extend_from_slice(unit.repeat(count.parse().unwrap()).as_bytes()),
+            None if code == "nl" => bytes.push(b'\n'),
+            None => bytes.push(u8::from_str_radix(code, 16).unwrap()),
+        }
+        rest = behind;
+    }
+    bytes.extend_from_slice(rest.as_bytes());
+    bytes
+}
+
+/// `name=value` for each word.
+fn settings(line: &str) -> impl Iterator<Item = (&str, &str)> {
+    line.split_whitespace().map(|word| word.split_once('=').expect("name=value"))
+}
+
+fn limits(line: &str) -> Limits {
+    let mut limits = Limits::default();
+    for (name, value) in settings(line) {
+        let value: usize = value.parse().unwrap();
+        match name {
+            "body_bytes" => limits.body_bytes = value,
+            "depth" => limits.depth = value,
+            "criteria" => limits.criteria = value,
+            "values" => limits.values = value,
+            "ids" => limits.ids = value,
+            "string_bytes" => limits.string_bytes = value,
+            "page" => limits.page = value as u64,
+            _ => panic!("no limit `{name}`"),
+        }
+    }
+    limits
+}
+
+fn params(line: &str) -> Params<'_> {
+    let mut params = Params::default();
+    for (name, value) in settings(line) {
+        match name {
+            "offset" => params.offset = Some(value),
+            "limit" => params.limit = Some(value),
+            "order" => params.order = Some(value),
+            "countTotalItems" => params.count = Some(value),
+            _ => panic!("no parameter `{name}`"),
+        }
+    }
+    params
+}
+
+fn show(error: &Error) -> String {
+    let path = if error.path.is_empty() { "-" } else { &error.path };
+    format!("> {} {path} @{}: {}", error.kind.code(), error.offset, error.message())
+}
+
+/// The errors that one case gives, as its lines should be.
+fn errors(block: &[&str]) -> Vec<String> {
+    let line = |name: &str| {
+        block.iter().find_map(|line| {
+            line.strip_prefix(name)?.strip_prefix(' ').or(Some("").filter(|_| *line == name))
+        })
+    };
+    let catalog = Catalog::cases();
+    let limits = limits(line("limits").unwrap_or_default());
+    let params = params(line("params").unwrap_or_default());
+    let filter = if let Some(case) = line("case") {
+        let error = Filter::all(&catalog).matches(&expand(case)).expect_err(case);
+        return vec![show(&error)];
+    } else if let Some(text) = line("text") {
+        Filter::compile_text_with(&catalog, &limits, std::str::from_utf8(&expand(text)).unwrap())
+    } else {
+        let body = expand(line("body").expect("an input"));
+        Filter::compile_with(&catalog, &limits, &body)
+    };
+    match Request::with_params(&catalog, &limits, filter, &params) {
+        Ok(_) => Vec::new(),
+        Err(errors) => errors.as_slice().iter().map(show).collect(),
+    }
+}
+
+#[test]
+fn every_case_gives_exactly_its_errors() {
+    let text = std::fs::read_to_string(FILE).unwrap();
+    let mut found = String::new();
+    let mut wrong = Vec::new();
+    for block in text.split("\n\n") {
+        let block: Vec<&str> = block.trim_matches('\n').lines().collect();
+        let (expected, given): (Vec<&str>, Vec<&str>) = block.iter().partition(|line| line.starts_with('>'));
+        if !found.is_empty() {
+            found.push('\n');
+        }
+        for line in &given {
+            writeln!(found, "{line}").unwrap();
+        }
+        if given.iter().all(|line| line.starts_with('#')) {
+            continue;
+        }
+        let errors = errors(&given);
+        for error in &errors {
+            writeln!(found, "{error}").unwrap();
+        }
+        if errors != expected {
+            wrong.push(format!(
+                "{}\nexpected\n{}\nfound\n{}",
+                given.join("\n"),
+                expected.join("\n"),
+                errors.join("\n")
+            ));
+        }
+    }
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(FILE, found).unwrap();
+        return;
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
+
+#[test]
+fn every_kind_has_a_case() {
+    // The kinds as `ErrorKind::code` has them, so that a new one cannot be forgotten.
+    let source = std::fs::read_to_string("src/error.rs").unwrap();
+    let codes = source.split_once("fn code(self)").unwrap().1.split_once("impl Serialize").unwrap().0;
+    let kinds: BTreeSet<&str> = codes
+        .lines()
+        .filter_map(|line| line.split_once("=> \"")?.1.split_once('"'))
+        .map(|(code, _)| code)
+        .collect();
+    assert!(kinds.len() >= 28, "{kinds:?}");
+    let text = std::fs::read_to_string(FILE).unwrap();
+    let covered: BTreeSet<&str> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("> ")?.split_once(' '))
+        .map(|(code, _)| code)
+        .collect();
+    let missing: Vec<_> = kinds.difference(&covered).collect();
+    assert!(missing.is_empty(), "no case for {missing:?}");
+    let unknown: Vec<_> = covered.difference(&kinds).collect();
+    assert!(unknown.is_empty(), "no such kinds: {unknown:?}");
+}
+
+#[test]
+fn errors_show_place_and_message_in_one_line() {
+    let errors =
+        Filter::compile(&Catalog::cases(), br#"{"criteria":[{"field":"nme","op":"!=","values":["a"]}]}"#)
+            .unwrap_err();
+    assert_eq!(
+        errors.to_string(),
+        "criteria[0].field (byte 22): found `nme`, expected a field of the catalogue; did you mean `name`?; \
+         criteria[0].op (byte 33): found `!=`, expected one of `=`, `<>`, `>`, `>=`, `<`, `<=`, `$contains`, `$all` \
+         beside `field`; did you mean `<>`?"
+    );
+    assert!(errors.description().starts_with("Invalid parameters: criteria[0].field"));
+}

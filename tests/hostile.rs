@@ -1,0 +1,305 @@
+//! Input made to hurt ends in an error with a place, soon, on a stack of 256 KiB.
+
+use std::time::{Duration, Instant};
+
+use casefilter::{Catalog, ErrorKind, Errors, Filter, Limits};
+
+/// Runs `work` on a stack that recursion into deep input would overflow.
+fn on_a_small_stack(work: impl FnOnce() + Send + 'static) {
+    std::thread::Builder::new().stack_size(256 << 10).spawn(work).unwrap().join().unwrap();
+}
+
+fn wide() -> Limits {
+    Limits { body_bytes: usize::MAX, depth: usize::MAX, ..Limits::default() }
+}
+
+/// The errors of a body that must have some, under the default limits but for its size.
+#[track_caller]
+fn errors_of(body: impl AsRef<[u8]>) -> Errors {
+    let limits = Limits { body_bytes: usize::MAX, ..Limits::default() };
+    Filter::compile_with(&Catalog::cases(), &limits, body.as_ref()).expect_err("an error")
+}
+
+#[track_caller]
+fn first(body: impl AsRef<[u8]>) -> (ErrorKind, String, usize) {
+    let errors = errors_of(body);
+    let error = &errors.as_slice()[0];
+    (error.kind, error.path.clone(), error.offset)
+}
+
+const DEEP: usize = 1_000_000;
+
+#[test]
+fn a_million_levels_anywhere_are_an_error() {
+    on_a_small_stack(|| {
+        let arrays = "[".repeat(DEEP);
+        let objects = "{\"a\":".repeat(DEEP);
+        let closed = format!("{arrays}{}", "]".repeat(DEEP));
+        let unit = r#"{"op":"$and","children":["#;
+        let criteria = unit.repeat(DEEP / 10);
+        for inner in [&arrays, &objects, &closed, &criteria] {
+            for (before, behind, kind) in [
+                ("", "", None),
+                ("{\"criteria\":", "}", None),
+                ("{\"criteria\":[", "]}", None),
+                ("{\"ids\":", "}", None),
+                ("{\"ids\":[", "]}", Some(ErrorKind::WrongType)),
+                ("{\"x\":", "}", Some(ErrorKind::UnknownKey)),
+                ("{\"criteria\":[{\"field\":", "}]}", Some(ErrorKind::WrongType)),
+                ("{\"criteria\":[{\"op\":", "}]}", Some(ErrorKind::WrongType)),
+                ("{\"criteria\":[{\"values\":", "}]}", None),
+                ("{\"criteria\":[{\"values\":[", "]}]}", None),
+                ("{\"criteria\":[{\"x\":", "}]}", Some(ErrorKind::UnknownKey)),
+                ("{\"criteria\":[{\"children\":", "}]}", None),
+            ] {
+                let found = first(format!("{before}{inner}{behind}"));
+                if let Some(kind) = kind {
+                    assert_eq!(found.0, kind, "{before}");
+                }
+                assert!(found.1.len() < 2100, "{before}");
+            }
+        }
+        // Well formed and deep: the first criterion over the limit is named.
+        let body = format!("{{\"criteria\":[{}{}]}}", unit.repeat(DEEP), "]}".repeat(DEEP));
+        let (kind, path, offset) = first(body);
+        assert_eq!((kind, offset), (ErrorKind::TooDeep, 13 + 32 * unit.len()));
+        assert_eq!(path, format!("criteria[0]{}", ".children[0]".repeat(32)));
+    });
+}
+
+#[test]
+fn depth_that_a_host_allows_costs_no_stack() {
+    on_a_small_stack(|| {
+        let levels = 2000;
+        let leaf = r#"{"field":"name","op":"=","values":["x"]}"#;
+        let mut body = String::from("{\"criteria\":[");
+        for level in 0..levels {
+            let op = if level % 2 == 0 { "$or" } else { "$and" };
+            body +=
+                &format!(r#"{{"op":"{op}","children":[{{"field":"tags","op":"=","values":["{level}"]}},"#);
+        }
+        body += leaf;
+        body += &"]}".repeat(levels);
+        body += "]}";
+        let filter = Filter::compile_with(&Catalog::cases(), &wide(), body.as_bytes()).unwrap();
+        assert_eq!(filter.size(), 2 * levels + 1);
+        let printed = (filter.to_json(), filter.to_text(), filter.plan(), filter.warnings().len());
+        assert!(printed.0.len() > levels);
+        assert_eq!(Filter::compile_with(&Catalog::cases(), &wide(), printed.0.as_bytes()).unwrap(), filter);
+        assert_eq!(Filter::compile_text_with(&Catalog::cases(), &wide(), &printed.1).unwrap(), filter);
+        assert_eq!(filter.unoptimized().matches(br#"{"id":"1","tags":["0"]}"#), Ok(true));
+        drop(filter.clone());
+    });
+}
+
+#[test]
+fn repeated_keys_are_an_error_at_every_level() {
+    for (body, path) in [
+        (r#"{"ids":[],"ids":[]}"#, "ids"),
+        (r#"{"ids":null,"ids":[]}"#, "ids"),
+        (r#"{"ids":[],"\u0069ds":[]}"#, "ids"),
+        (r#"{"criteria":[],"criteria":null}"#, "criteria"),
+        (r#"{"criteria":[{"op":"$and","op":"$or","children":[]}]}"#, "criteria[0].op"),
+        (r#"{"criteria":[{"op":"$and","children":[],"children":[]}]}"#, "criteria[0].children"),
+        (r#"{"criteria":[{"field":"a","field":"a"}]}"#, "criteria[0].field"),
+        (r#"{"criteria":[{"values":[],"values":[]}]}"#, "criteria[0].values"),
+        (r#"{"criteria":[{"op":"$or","children":[{"op":null,"op":"="}]}]}"#, "criteria[0].children[0].op"),
+    ] {
+        let errors = errors_of(body);
+        let repeated: Vec<&str> = errors
+            .as_slice()
+            .iter()
+            .filter(|error| error.kind == ErrorKind::DuplicateKey)
+            .map(|error| error.path.as_str())
+            .collect();
+        assert_eq!(repeated, [path], "{body}: {errors}");
+    }
+}
+
+#[test]
+fn every_key_refuses_every_other_type() {
+    let values = ["{}", "[]", "\"x\"", "1", "true", "null"];
+    for (template, path, fitting) in [
+        ("{\"ids\":@}", "ids", [1, 5]),
+        ("{\"criteria\":@}", "criteria", [1, 5]),
+        ("{\"ids\":[@]}", "ids[0]", [2, 2]),
+        ("{\"criteria\":[@]}", "criteria[0]", [0, 0]),
+        ("{\"criteria\":[{\"field\":@,\"op\":\"=\",\"values\":[\"a\"]}]}", "criteria[0].field", [2, 5]),
+        ("{\"criteria\":[{\"field\":\"name\",\"op\":@,\"values\":[\"a\"]}]}", "criteria[0].op", [2, 5]),
+        ("{\"criteria\":[{\"field\":\"name\",\"op\":\"=\",\"values\":@}]}", "criteria[0].values", [1, 5]),
+        (
+            "{\"criteria\":[{\"field\":\"name\",\"op\":\"=\",\"values\":[@]}]}",
+            "criteria[0].values[0]",
+            [2, 2],
+        ),
+        ("{\"criteria\":[{\"op\":\"$or\",\"children\":@}]}", "criteria[0].children", [1, 5]),
+        ("{\"criteria\":[{\"op\":\"$or\",\"children\":[@]}]}", "criteria[0].children[0]", [0, 0]),
+    ] {
+        for (number, value) in values.iter().enumerate() {
+            if fitting.contains(&number) {
+                continue;
+            }
+            let body = template.replace('@', value);
+            let errors = errors_of(&body);
+            let [error] = errors.as_slice() else { panic!("{body}: {errors}") };
+            assert_eq!((error.kind, error.path.as_str()), (ErrorKind::WrongType, path), "{body}");
+            assert_eq!(error.offset, template.find('@').unwrap(), "{body}");
+        }
+    }
+}
+
+#[test]
+fn huge_numbers_are_read_over() {
+    on_a_small_stack(|| {
+        let digits = "9".repeat(1 << 20);
+        for number in [digits.clone(), format!("-0.{digits}"), format!("1e{digits}"), format!("1e-{digits}")]
+        {
+            assert_eq!(first(format!("{{\"ids\":[{number}]}}")), (ErrorKind::WrongType, "ids[0]".into(), 8));
+            let body =
+                format!(r#"{{"criteria":[{{"field":"review.attemptCnt","op":"=","values":[{number}]}}]}}"#);
+            let errors = errors_of(body);
+            assert!(errors.to_string().len() < 2_000_000, "{}", errors.to_string().len());
+            let text = format!("review.attemptCnt > {number}");
+            assert!(Filter::compile_text(&Catalog::cases(), &text).is_err());
+        }
+        for number in ["9".repeat(4000), format!("1e{}", "9".repeat(4000))] {
+            let body =
+                format!(r#"{{"criteria":[{{"field":"review.attemptCnt","op":"=","values":["{number}"]}}]}}"#);
+            assert_eq!(first(body).0, ErrorKind::BadNumber);
+        }
+        let tiny = format!(
+            r#"{{"criteria":[{{"field":"review.attemptCnt","op":"=","values":["1e-{}"]}}]}}"#,
+            "9".repeat(4000)
+        );
+        let filter = Filter::compile(&Catalog::cases(), tiny.as_bytes()).unwrap();
+        assert_eq!(filter.to_text(), "review.attemptCnt = 0");
+    });
+}
+
+#[test]
+fn text_that_is_not_unicode_is_an_error_with_a_place() {
+    for surrogate in
+        ["\\ud800", "\\udfff", "\\ud800\\ud800", "\\udc00\\ud800", "\\ud800\\u0041", "\\ud83dx\\ude00"]
+    {
+        for (template, path) in [
+            ("{\"ids\":[\"a\",\"@\"]}", "ids[1]"),
+            ("{\"criteria\":[{\"field\":\"@\"}]}", "criteria[0].field"),
+            ("{\"criteria\":[{\"values\":[\"@\"]}]}", "criteria[0].values[0]"),
+            ("{\"criteria\":[{\"@\":1}]}", "criteria[0]"),
+            ("{\"@\":1}", ""),
+        ] {
+            let errors = errors_of(template.replace('@', surrogate));
+            let error = errors.as_slice().iter().find(|error| error.kind == ErrorKind::Syntax).unwrap();
+            assert_eq!(error.path, path, "{template} {surrogate}");
+        }
+        assert!(Filter::compile_text(&Catalog::cases(), &format!("name = \"{surrogate}\"")).is_err());
+    }
+    for bytes in [&b"\xff"[..], b"\xc3", b"\xc0\xaf", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe2\x82"] {
+        let body = [b"{\"ids\":[\"a\",\"b", bytes, b"\"]}"].concat();
+        assert_eq!(first(&body), (ErrorKind::NotUtf8, "ids[1]".into(), 14));
+        let body = [b"{\"criteria\":[{\"field\":\"name\"}, {\"op", bytes, b"\":1}]}"].concat();
+        assert_eq!(first(&body), (ErrorKind::NotUtf8, "criteria[1]".into(), 35));
+        assert_eq!(first(bytes), (ErrorKind::NotUtf8, String::new(), 0));
+    }
+}
+
+#[test]
+fn what_stands_around_the_body_is_an_error() {
+    let body = r#"{"ids":["a"]}"#;
+    assert_eq!(first(format!("\u{feff}{body}")), (ErrorKind::Syntax, String::new(), 0));
+    for (behind, offset) in [
+        ("{}", 13),
+        (" null", 14),
+        (",", 13),
+        ("}", 13),
+        ("\0", 13),
+        ("\u{a0}", 13),
+        ("\u{feff}", 13),
+        ("//", 13),
+    ] {
+        assert_eq!(
+            first(format!("{body}{behind}")),
+            (ErrorKind::Syntax, String::new(), offset),
+            "{behind:?}"
+        );
+    }
+    assert!(Filter::compile(&Catalog::cases(), format!("\t\r\n {body} \t\r\n").as_bytes()).is_ok());
+    for end in 0..body.len() {
+        assert_eq!(first(&body[..end]).0, ErrorKind::Syntax, "{}", &body[..end]);
+    }
+}
+
+/// How long a body of about that size takes to be refused.
+fn time(bytes: usize, make: &dyn Fn(usize) -> String) -> Duration {
+    let body = make(bytes);
+    let start = Instant::now();
+    let errors = errors_of(body);
+    let took = start.elapsed();
+    assert!(errors.as_slice().len() <= 10);
+    took
+}
+
+#[test]
+fn time_is_linear_in_the_body() {
+    let repeat = |bytes: usize, unit: &dyn Fn(usize) -> String| {
+        let mut body = String::with_capacity(bytes + 100);
+        let mut i = 0;
+        while body.len() < bytes {
+            body.push_str(&unit(i));
+            i += 1;
+        }
+        body.pop();
+        body
+    };
+    let makers: [(&str, &dyn Fn(usize) -> String); 7] = [
+        ("unknown keys of the body", &|bytes| format!("{{{}}}", repeat(bytes, &|i| format!("\"k{i}\":1,")))),
+        ("unknown keys of a criterion", &|bytes| {
+            format!("{{\"criteria\":[{{{}}}]}}", repeat(bytes, &|i| format!("\"k{i}\":1,")))
+        }),
+        ("unknown keys of a value", &|bytes| {
+            format!("{{\"x\":{{{}}}}}", repeat(bytes, &|i| format!("\"k{i}\":1,")))
+        }),
+        ("criteria of other types", &|bytes| {
+            format!("{{\"criteria\":[{}]}}", repeat(bytes, &|i| format!("{i},")))
+        }),
+        ("criteria with an unknown key", &|bytes| {
+            format!("{{\"criteria\":[{}]}}", repeat(bytes, &|i| format!("{{\"k{i}\":1}},")))
+        }),
+        ("unknown fields", &|bytes| {
+            format!(
+                "{{\"criteria\":[{}]}}",
+                repeat(bytes, &|i| format!(r#"{{"field":"createdBy{i}","op":"=","values":["x"]}},"#))
+            )
+        }),
+        ("ids that are numbers", &|bytes| format!("{{\"ids\":[{}]}}", repeat(bytes, &|i| format!("{i},")))),
+    ];
+    for (name, make) in makers {
+        let (small, large) = (time(1 << 18, make), time(1 << 22, make));
+        // Sixteen times the bytes; the bound leaves room for a busy machine.
+        let bound = small * 16 * 6 + Duration::from_millis(500);
+        assert!(large < bound, "{name}: {small:?} for 256 KiB, {large:?} for 4 MiB");
+    }
+}
+
+#[test]
+fn time_is_linear_in_the_text() {
+    for (name, unit) in [
+        ("unknown operators", "name != x and "),
+        ("words in a row", "name = x y z and "),
+        ("criteria side by side", "name = \"x\" "),
+        ("open parentheses", "("),
+        ("quotes", "''"),
+        ("escapes", "\"\\u0041\""),
+        ("symbols", "<"),
+    ] {
+        let time = |bytes: usize| {
+            let text = unit.repeat(bytes / unit.len());
+            let start = Instant::now();
+            assert!(Filter::compile_text(&Catalog::cases(), &text).is_err(), "{name}");
+            start.elapsed()
+        };
+        let (small, large) = (time(1 << 18), time(1 << 22));
+        let bound = small * 16 * 6 + Duration::from_millis(500);
+        assert!(large < bound, "{name}: {small:?} for 256 KiB, {large:?} for 4 MiB");
+    }
+}

@@ -1,0 +1,200 @@
+//! Each limit holds at its value and is an error at one more, for JSON bodies and for text.
+
+use casefilter::{Catalog, Error, ErrorKind, Filter, Limits, Params, Request};
+
+/// Holds that the limit lets `n` pass and reports the one behind it.
+#[track_caller]
+fn check(
+    kind: ErrorKind,
+    n: usize,
+    expected: &str,
+    compile: impl Fn(usize) -> Result<Filter, casefilter::Errors>,
+) {
+    for fine in [1, n - 1, n] {
+        if let Err(errors) = compile(fine) {
+            panic!("{fine} of {n}: {errors}");
+        }
+    }
+    for over in [n + 1, 2 * n] {
+        let errors = compile(over).unwrap_err();
+        let kinds: Vec<ErrorKind> = errors.as_slice().iter().map(|error| error.kind).collect();
+        assert_eq!(kinds, [kind], "{over} of {n}: {errors}");
+        let error: &Error = &errors.as_slice()[0];
+        assert_eq!(error.expected, expected, "{over} of {n}");
+    }
+}
+
+fn json(limits: &Limits, body: &str) -> Result<Filter, casefilter::Errors> {
+    Filter::compile_with(&Catalog::cases(), limits, body.as_bytes())
+}
+
+fn text(limits: &Limits, text: &str) -> Result<Filter, casefilter::Errors> {
+    Filter::compile_text_with(&Catalog::cases(), limits, text)
+}
+
+const LEAF: &str = r#"{"field":"name","op":"=","values":["x"]}"#;
+
+/// A criterion of that depth.
+fn nested(depth: usize) -> String {
+    let open = r#"{"op":"$or","children":["#.repeat(depth - 1);
+    format!("{open}{LEAF}{}", "]}".repeat(depth - 1))
+}
+
+fn list(n: usize, item: &str) -> String {
+    vec![item; n].join(",")
+}
+
+#[test]
+fn the_defaults_are_those_of_the_specification() {
+    let limits = Limits::default();
+    assert_eq!(limits.body_bytes, 4 << 20);
+    assert_eq!((limits.depth, limits.criteria, limits.values), (32, 4096, 65_536));
+    assert_eq!((limits.ids, limits.string_bytes, limits.page), (65_536, 4096, 10_000));
+}
+
+#[test]
+fn body_bytes() {
+    for n in [100, Limits::default().body_bytes] {
+        let limits = Limits { body_bytes: n, ..Limits::default() };
+        let expected = format!("at most {n} bytes");
+        let padded =
+            |text: &str, size: usize| format!("{text}{}", " ".repeat(size.saturating_sub(text.len())));
+        check(ErrorKind::BodyTooLarge, n, &expected, |size| json(&limits, &padded(r#"{"ids":[]}"#, size)));
+        check(ErrorKind::BodyTooLarge, n, &expected, |size| text(&limits, &padded("true", size)));
+    }
+}
+
+#[test]
+fn depth() {
+    for n in [2, Limits::default().depth] {
+        let limits = Limits { depth: n, ..Limits::default() };
+        let expected = format!("criteria nested at most {n} deep");
+        check(ErrorKind::TooDeep, n, &expected, |depth| {
+            json(&limits, &format!(r#"{{"criteria":[{LEAF},{}]}}"#, nested(depth)))
+        });
+        // Needless parentheses count.
+        check(ErrorKind::TooDeep, n, &expected, |depth| {
+            text(&limits, &format!("{}name = x{}", "(".repeat(depth), ")".repeat(depth)))
+        });
+    }
+    // Branches count where no parentheses are: three levels here.
+    let three = "name = x or name = y and tags = z";
+    assert!(text(&Limits { depth: 3, ..Limits::default() }, three).is_ok());
+    let errors = text(&Limits { depth: 2, ..Limits::default() }, three).unwrap_err();
+    let offsets: Vec<_> = errors.as_slice().iter().map(|error| (error.kind, error.offset)).collect();
+    assert_eq!(offsets, [(ErrorKind::TooDeep, 12), (ErrorKind::TooDeep, 25)]);
+}
+
+#[test]
+fn criteria() {
+    for n in [3, Limits::default().criteria] {
+        let limits = Limits { criteria: n, ..Limits::default() };
+        let expected = format!("at most {n} criteria");
+        check(ErrorKind::TooManyCriteria, n, &expected, |count| {
+            json(&limits, &format!(r#"{{"criteria":[{}]}}"#, list(count, LEAF)))
+        });
+        check(ErrorKind::TooManyCriteria, n, &expected, |count| {
+            text(&limits, &vec!["name = x"; count].join(" and "))
+        });
+        // Complex criteria count too.
+        check(ErrorKind::TooManyCriteria, n, &expected, |count| match count {
+            1 => json(&limits, &format!(r#"{{"criteria":[{LEAF}]}}"#)),
+            _ => json(
+                &limits,
+                &format!(r#"{{"criteria":[{{"op":"$or","children":[{}]}}]}}"#, list(count - 1, LEAF)),
+            ),
+        });
+        check(ErrorKind::TooManyCriteria, n, &expected, |count| match count {
+            1 => text(&limits, "name = x"),
+            _ => text(&limits, &format!("(name = y{})", " and name = x".repeat(count - 2))),
+        });
+    }
+}
+
+#[test]
+fn values() {
+    for n in [4, Limits::default().values] {
+        let limits = Limits { values: n, ..Limits::default() };
+        let expected = format!("at most {n} values");
+        check(ErrorKind::TooManyValues, n, &expected, |count| {
+            // In two criteria, since the limit is for all of them together.
+            let rest = match count {
+                1 => String::new(),
+                _ => {
+                    format!(r#",{{"field":"tags","op":"$contains","values":[{}]}}"#, list(count - 1, "\"y\""))
+                }
+            };
+            json(&limits, &format!(r#"{{"criteria":[{LEAF}{rest}]}}"#))
+        });
+        check(ErrorKind::TooManyValues, n, &expected, |count| match count {
+            1 => text(&limits, "name = x"),
+            _ => text(&limits, &format!("name = x and tags all ({})", list(count - 1, "y"))),
+        });
+    }
+}
+
+#[test]
+fn ids() {
+    for n in [2, Limits::default().ids] {
+        let limits = Limits { ids: n, ..Limits::default() };
+        let expected = format!("at most {n} ids");
+        check(ErrorKind::TooManyIds, n, &expected, |count| {
+            json(&limits, &format!(r#"{{"ids":[{}]}}"#, list(count, "\"x\"")))
+        });
+        check(ErrorKind::TooManyIds, n, &expected, |count| {
+            text(&limits, &format!("ids ({})", list(count, "x")))
+        });
+    }
+}
+
+#[test]
+fn string_bytes() {
+    for n in [16, Limits::default().string_bytes] {
+        let limits = Limits { string_bytes: n, ..Limits::default() };
+        let expected = format!("at most {n} bytes in a string");
+        let check = |compile: &dyn Fn(&str) -> Result<Filter, casefilter::Errors>| {
+            check(ErrorKind::StringTooLong, n, &expected, |size| compile(&"x".repeat(size)));
+        };
+        check(&|word| json(&limits, &format!(r#"{{"ids":["{word}"]}}"#)));
+        check(&|word| {
+            json(&limits, &format!(r#"{{"criteria":[{{"field":"name","op":"=","values":["{word}"]}}]}}"#))
+        });
+        check(&|word| text(&limits, &format!("name = {word}")));
+        check(&|word| text(&limits, &format!("tags in ('{word}')")));
+        check(&|word| text(&limits, &format!("ids (\"{word}\")")));
+        // A name that long is unknown, whatever the limit.
+        for (size, kind) in [(n, ErrorKind::UnknownField), (n + 1, ErrorKind::StringTooLong)] {
+            let name = "x".repeat(size);
+            let body = format!(r#"{{"criteria":[{{"field":"{name}","op":"=","values":["x"]}}]}}"#);
+            assert_eq!(json(&limits, &body).unwrap_err().as_slice()[0].kind, kind);
+            assert_eq!(text(&limits, &format!("{name} = x")).unwrap_err().as_slice()[0].kind, kind);
+            let body = format!(r#"{{"criteria":[{{"field":"name","op":"{name}","values":["x"]}}]}}"#);
+            let kind = if size > n { kind } else { ErrorKind::UnknownOperator };
+            assert_eq!(json(&limits, &body).unwrap_err().as_slice()[0].kind, kind);
+        }
+        // Bytes of UTF-8, behind the escapes.
+        let escaped = format!(r#"{{"ids":["{}"]}}"#, "\\ud83d\\ude00".repeat(n / 4));
+        assert!(json(&limits, &escaped).is_ok());
+        let escaped = format!(r#"{{"ids":["{}x"]}}"#, "\\ud83d\\ude00".repeat(n / 4));
+        assert!(json(&limits, &escaped).is_err());
+    }
+}
+
+#[test]
+fn page() {
+    let catalog = Catalog::cases();
+    let limits = Limits { page: 7, ..Limits::default() };
+    for (limit, fine) in [("0", true), ("7", true), ("8", false), ("99999999999999999999", false)] {
+        let params = Params { limit: Some(limit), ..Params::default() };
+        let request = Request::parse(&catalog, &limits, br#"{"ids":["x"]}"#, &params);
+        match request {
+            Ok(request) => assert!(fine && request.limit.to_string() == limit, "{limit}"),
+            Err(errors) => {
+                assert!(!fine, "{limit}: {errors}");
+                assert_eq!(errors.as_slice()[0].kind, ErrorKind::PageTooLarge);
+            }
+        }
+    }
+    // The default page is cut to the largest one.
+    assert_eq!(Request::parse(&catalog, &limits, br#"{"ids":["x"]}"#, &Params::default()).unwrap().limit, 7);
+}
