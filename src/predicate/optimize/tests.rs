@@ -227,7 +227,8 @@ fn depth_costs_little_stack() {
 fn the_largest_filters_compile_soon() {
     let catalog = catalog();
     let list = |from: usize, to: usize| (from..to).map(|i| i.to_string()).collect::<Vec<_>>().join(", ");
-    let join = |between: &str, part: &dyn Fn(usize) -> String| (0..1300).map(part).collect::<Vec<_>>().join(between);
+    let join =
+        |between: &str, part: &dyn Fn(usize) -> String| (0..1300).map(part).collect::<Vec<_>>().join(between);
     let long = list(0, 60_000);
     for text in [
         format!("n in ({long}) and {}", join(" and ", &|i| format!("n > {i}"))),
