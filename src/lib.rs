@@ -41,3 +41,8 @@ pub use order::Order;
 pub use predicate::{Warning, WarningKind};
 pub use request::{DEFAULT_PAGE, Params, Request};
 pub use value::{Number, Timestamp, TimestampFault, Value};
+
+/// Runs the examples of the README as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

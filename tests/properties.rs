@@ -16,7 +16,7 @@ fn small(mut choices: Choices<'_>) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, max_shrink_iters: 4000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { max_shrink_iters: 4000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn everyone_agrees_in_small_worlds(bytes in prop::collection::vec(any::<u8>(), 0..2000)) {

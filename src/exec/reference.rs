@@ -4,6 +4,7 @@
 //! documents. Tests and fuzzers hold everything fast equal to it.
 
 use std::cmp::Ordering;
+use std::collections::HashMap;
 
 use crate::batch::Row;
 use crate::catalog::{Catalog, FieldId};
@@ -50,9 +51,11 @@ pub fn matches(filter: &Filter, document: &str) -> Result<bool, Error> {
 pub fn search(documents: &[&str], request: &Request) -> Result<(Vec<usize>, u64), Error> {
     let catalog = request.filter.catalog();
     let mut stored: Vec<(usize, Row<'_>)> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
     for (at, document) in documents.iter().enumerate() {
         let row = read(catalog, document)?;
-        match stored.iter_mut().find(|(_, other)| other.id() == row.id()) {
+        let place = *places.entry(row.id().to_owned()).or_insert(stored.len());
+        match stored.get_mut(place) {
             Some(slot) => *slot = (at, row),
             None => stored.push((at, row)),
         }

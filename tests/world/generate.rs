@@ -207,7 +207,12 @@ impl World {
                 _ if choices.chance(1, 16) => format!("{}{row}", choices.pick(STRINGS)),
                 _ => format!("{:x}", row.wrapping_mul(40_503) & 0xf_ffff),
             };
-            documents.push(document(choices, &id, &active, is_faulty));
+            // The first document decides which layout the file has.
+            if row > 0 && is_faulty && choices.chance(1, 12) {
+                documents.push(choices.pick(UNUSABLE).to_owned());
+            } else {
+                documents.push(document(choices, &id, &active, is_faulty));
+            }
             ids.push(id);
         }
         let requests = (0..size.requests).map(|_| asked(choices, &catalog, &fields, &active, &ids)).collect();
@@ -335,9 +340,6 @@ fn string(text: &str, escaped: bool) -> String {
 }
 
 fn document(choices: &mut Choices<'_>, id: &str, active: &[(&Field, Spread)], is_faulty: bool) -> String {
-    if is_faulty && choices.chance(1, 12) {
-        return choices.pick(UNUSABLE).to_owned();
-    }
     let mut json = Json::Object(vec![("id".to_owned(), Json::Raw(string(id, false)))]);
     for (field, spread) in active {
         if !choices.chance(spread.absent, 8) {
@@ -409,7 +411,7 @@ fn asked(
 ) -> Asked {
     let (mut catalog, mut fields) = (catalog.clone(), fields.to_vec());
     if choices.chance(1, 6) {
-        fields.retain(|_| !choices.chance(1, 4));
+        fields.retain(|_| !choices.chance(1, 12));
         let names: Vec<String> = fields.iter().map(Field::name).collect();
         catalog = catalog.allow(names.iter().map(String::as_str)).unwrap();
     }
@@ -437,6 +439,7 @@ fn asked(
             len if len > 0 && choices.chance(3, 4) => active[choices.below(len)].0,
             _ => &fields_or_id(&fields)[choices.below(fields.len().max(1))],
         };
+        let field = if field.is_many() && !choices.chance(1, 16) { &OWN_FIELDS[0] } else { field };
         let sign = choices.pick(&["", "-"]);
         format!("{sign}{}", if choices.chance(1, 32) { String::new() } else { field.name() })
     });

@@ -1,0 +1,44 @@
+//! Bytes a second from NDJSON into an engine; `serde_json::Value` for the same lines is the yardstick.
+
+use std::hint::black_box;
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+
+#[expect(dead_code, reason = "this bench fills its engines itself")]
+mod shared;
+
+use casefilter::{Catalog, Engine, Mode};
+use shared::{is_test, ndjson};
+
+fn ingest(criterion: &mut Criterion) {
+    let count = if is_test() { 2_000 } else { 100_000 };
+    let text = ndjson(count);
+    let import = |keep_documents: bool| {
+        let engine = Engine::builder(Catalog::cases()).documents(keep_documents).build();
+        let mut import = engine.import(Mode::Strict);
+        import.source("sample").unwrap();
+        for piece in text.chunks(1 << 16) {
+            import.push(piece).unwrap();
+        }
+        let report = import.commit().unwrap();
+        assert_eq!((report.stored, report.replaced, report.skipped), (count, 0, 0));
+        engine
+    };
+    import(true).validate().unwrap();
+
+    let mut group = criterion.benchmark_group("ingest");
+    group.throughput(Throughput::Bytes(text.len() as u64)).sample_size(10);
+    group.bench_function("engine", |bencher| bencher.iter(|| import(true).len()));
+    group.bench_function("engine without documents", |bencher| bencher.iter(|| import(false).len()));
+    group.bench_function("yardstick: serde_json::Value", |bencher| {
+        bencher.iter(|| {
+            let lines = text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+            let parsed =
+                lines.map(|line| serde_json::from_slice::<serde_json::Value>(black_box(line)).unwrap());
+            assert_eq!(parsed.map(|value| u64::from(value.is_object())).sum::<u64>(), count);
+        });
+    });
+}
+
+criterion_group!(benches, ingest);
+criterion_main!(benches);

@@ -1,0 +1,58 @@
+//! A whole search: filter, order, page, and the answer's bytes.
+
+use std::hint::black_box;
+use std::time::Duration;
+
+use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+
+mod shared;
+
+use casefilter::{Order, Request};
+use shared::{Oracle, case_count, engine, filter};
+
+const FILTERS: &[(&str, &str)] = &[
+    ("all", "true"),
+    ("half", "createdAt >= \"2024-07-01 00:00:00\""),
+    ("few", "status = open and priority = high and createdAt >= \"2025-06-01 00:00:00\""),
+];
+const ORDERS: &[&str] =
+    &["", "createdAt", "-createdAt", "-totalAmountInDefaultCurrency", "priority", "applicantInfo.lastName"];
+const OFFSETS: &[u64] = &[0, 10_000];
+
+fn page(criterion: &mut Criterion) {
+    let oracle = Oracle::new();
+    let engine = engine(case_count());
+    let mut group = criterion.benchmark_group("page");
+    group.warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(2)).sample_size(30);
+    for (share, text) in FILTERS {
+        for order in ORDERS {
+            for offset in OFFSETS {
+                let parsed = Order::parse(engine.catalog(), order).unwrap();
+                let request = Request::new(filter(text)).order(parsed).offset(*offset);
+                // The sample is smaller than the larger offset.
+                oracle.check(&request.clone().offset(offset / 100));
+                let total = engine.count(&request.filter);
+                let length = total.saturating_sub(*offset).min(request.limit) as usize;
+                let counted = engine.search(&request.clone().count(true));
+                assert_eq!(counted.total(), Some(total), "{text}");
+                let ids: Vec<String> = counted.ids().map(str::to_owned).collect();
+                assert!(engine.search(&request).ids().eq(&ids), "{text}: counting changes the page");
+                assert_eq!(ids.len(), length, "{text}");
+
+                let order = if order.is_empty() { "stored" } else { order };
+                let name = BenchmarkId::new(format!("{share} by {order}"), format!("from {offset}"));
+                let mut out = Vec::new();
+                group.bench_with_input(name, &request, |bencher, request| {
+                    bencher.iter(|| {
+                        out.clear();
+                        engine.search(black_box(request)).write_json(&mut out);
+                        out.len()
+                    });
+                });
+            }
+        }
+    }
+}
+
+criterion_group!(benches, page);
+criterion_main!(benches);

@@ -1,0 +1,76 @@
+//! What all benches share: how many cases, the cases, and the check of an answer before it is timed.
+
+use casefilter::{Catalog, Engine, Filter, Mode, Request, reference, sample};
+
+/// Cases of every bench, the same for the same seed.
+pub(crate) const SEED: u64 = 42;
+
+/// How many cases answers are checked on against the reference evaluator.
+const CHECKED_CASES: u64 = 5_000;
+
+/// True when every bench is only to be run once: `cargo bench -- --test`.
+pub(crate) fn is_test() -> bool {
+    std::env::args().any(|argument| argument == "--test")
+}
+
+/// A million cases, 20,000 in test mode, or `CASEFILTER_BENCH_CASES`.
+pub(crate) fn case_count() -> u64 {
+    let asked = std::env::var("CASEFILTER_BENCH_CASES").ok().and_then(|text| text.parse().ok());
+    asked.unwrap_or(if is_test() { 20_000 } else { 1_000_000 })
+}
+
+/// Sample cases, one a line.
+pub(crate) fn ndjson(count: u64) -> Vec<u8> {
+    let mut text = Vec::new();
+    for case in sample::Cases::new(count, SEED) {
+        text.extend_from_slice(&case);
+        text.push(b'\n');
+    }
+    text
+}
+
+/// An engine that holds so many sample cases.
+pub(crate) fn engine(count: u64) -> Engine {
+    let engine = Engine::new(Catalog::cases());
+    let mut import = engine.import(Mode::Strict);
+    import.source("sample").unwrap();
+    let mut cases = sample::Cases::new(count, SEED);
+    let mut line = Vec::new();
+    while cases.write_next(&mut line) {
+        line.push(b'\n');
+        import.push(&line).unwrap();
+        line.clear();
+    }
+    let report = import.commit().unwrap();
+    assert_eq!(report.stored, count);
+    engine
+}
+
+/// Holds the engine's answers equal to the reference evaluator's, on fewer cases.
+pub(crate) struct Oracle {
+    engine: Engine,
+    documents: Vec<String>,
+}
+
+impl Oracle {
+    pub(crate) fn new() -> Self {
+        let text = String::from_utf8(ndjson(CHECKED_CASES)).unwrap();
+        Self { engine: engine(CHECKED_CASES), documents: text.lines().map(str::to_owned).collect() }
+    }
+
+    /// Checks a request; gives the share of cases that it selects.
+    pub(crate) fn check(&self, request: &Request) -> f64 {
+        let documents: Vec<&str> = self.documents.iter().map(String::as_str).collect();
+        let (page, total) = reference::search(&documents, request).unwrap();
+        let answer = self.engine.search(request);
+        let wanted: Vec<&str> = page.iter().map(|at| documents[*at]).collect();
+        assert_eq!(answer.documents().collect::<Vec<_>>(), wanted, "{}", request.filter);
+        assert_eq!(self.engine.count(&request.filter), total, "{}", request.filter);
+        total as f64 / CHECKED_CASES as f64
+    }
+}
+
+/// Compiles the text syntax.
+pub(crate) fn filter(text: &str) -> Filter {
+    Filter::compile_text(&Catalog::cases(), text).unwrap_or_else(|errors| panic!("{text}: {errors}"))
+}

@@ -1,0 +1,63 @@
+//! Any bytes as a request body and as a text filter: what compiles prints and compiles again to
+//! the same filter, and what does not compile says where.
+
+#![no_main]
+
+use casefilter::{Catalog, Errors, Filter};
+use libfuzzer_sys::fuzz_target;
+
+const DOCUMENTS: [&str; 5] = [
+    r#"{"id":"a"}"#,
+    r#"{"id":"b","tags":["vip","cash",""],"priority":"high","totalAmountInDefaultCurrency":12.5,"createdAt":"2024-01-01 00:00:00"}"#,
+    r#"{"id":"c","caseReview":{"status":"open","checklistState":{"checklist":[{"name":"EDD done","checked":true},{"checked":false}]}}}"#,
+    r#"{"id":"d","applicantInfo":{"dob":"-1","country":"DEU","applicantTags":["a","b"]},"createdAt":"9999-12-31 23:59:59-1800"}"#,
+    r#"{"id":"e","createdByType":"byRule","createdByRule":{"revision":-0.0,"id":"x"},"amlCases":[{"amlCaseId":"1"},{"amlCaseId":"2"}]}"#,
+];
+
+fuzz_target!(|bytes: &[u8]| {
+    let catalog = Catalog::cases();
+    check(&catalog, bytes, Filter::compile(&catalog, bytes));
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        check(&catalog, bytes, Filter::compile_text(&catalog, text));
+    }
+});
+
+fn check(catalog: &Catalog, input: &[u8], compiled: Result<Filter, Errors>) {
+    match compiled {
+        Ok(filter) => sound(catalog, &filter),
+        Err(errors) => refused(input, &errors),
+    }
+}
+
+fn sound(catalog: &Catalog, filter: &Filter) {
+    let json = filter.to_json();
+    let text = filter.to_text();
+    let from_json =
+        Filter::compile(catalog, json.as_bytes()).unwrap_or_else(|fault| panic!("{json}\n{fault}"));
+    let from_text = Filter::compile_text(catalog, &text).unwrap_or_else(|fault| panic!("{text}\n{fault}"));
+    for again in [&from_json, &from_text] {
+        assert!(again == filter, "{json}\n{again:?}");
+        assert_eq!(again.to_json(), json);
+        assert_eq!(again.to_text(), text);
+    }
+    assert!(!filter.plan().is_empty());
+    assert!(filter.warnings().len() <= 100);
+    let plain = filter.unoptimized();
+    for document in DOCUMENTS {
+        let matches = filter.matches(document.as_bytes());
+        assert!(matches.is_ok());
+        assert_eq!(matches, plain.matches(document.as_bytes()), "{document}\n{text}");
+        assert_eq!(matches, casefilter::reference::matches(filter, document), "{document}\n{text}");
+    }
+}
+
+fn refused(input: &[u8], errors: &Errors) {
+    let errors_in_order = errors.as_slice();
+    assert!((1..=10).contains(&errors_in_order.len()));
+    assert!(errors_in_order.iter().all(|error| error.offset <= input.len()), "{errors:?}");
+    assert!(errors_in_order.is_sorted_by_key(|error| error.offset), "{errors:?}");
+    assert!(errors.description().starts_with("Invalid parameters: "));
+    // What is echoed is clipped: an error never costs much more than the input.
+    assert!(errors.description().len() < 20_000 + 4 * input.len());
+    assert!(serde_json::to_string(errors).is_ok());
+}

@@ -1,0 +1,55 @@
+//! Any bytes as a file of cases: the outcome does not depend on how the bytes come in, and what
+//! was stored keeps every invariant.
+//!
+//! The first byte chooses: its lowest bit strict or lenient, the others how large the pieces are.
+
+#![no_main]
+
+use casefilter::{Catalog, Engine, Filter, Mode, Request};
+use libfuzzer_sys::fuzz_target;
+use serde::Deserialize;
+
+fuzz_target!(|bytes: &[u8]| {
+    let Some((choice, file)) = bytes.split_first() else { return };
+    let mode = if choice & 1 == 0 { Mode::Strict } else { Mode::Lenient };
+    let size = usize::from(choice >> 1) % 64 + 1;
+    let whole = import(mode, [file].into_iter());
+    assert_eq!(whole, import(mode, file.chunks(size)), "pieces of {size}");
+    if file.len() <= 2048 {
+        assert_eq!(whole, import(mode, file.chunks(1)), "pieces of one byte");
+    }
+});
+
+/// A stored document, everything but its `id` passed over: in a lenient import a number may be too
+/// large for any `serde_json::Value`.
+#[derive(Deserialize)]
+struct Case {
+    id: String,
+}
+
+/// The report or refusal, and the documents as stored.
+fn import<'f>(mode: Mode, pieces: impl Iterator<Item = &'f [u8]>) -> (Result<String, String>, Vec<String>) {
+    let engine = Engine::new(Catalog::cases());
+    let mut import = engine.import(mode);
+    let outcome = import
+        .source("fuzz")
+        .and_then(|()| pieces.into_iter().try_for_each(|piece| import.push(piece)))
+        .and_then(|()| import.commit());
+    engine.validate().expect("the engine keeps its invariants");
+    let answer = engine.search(&Request::new(Filter::all(engine.catalog())).limit(u64::MAX).count(true));
+    assert_eq!(answer.total(), Some(engine.len() as u64));
+    for (id, document) in answer.ids().zip(answer.documents()) {
+        let case: Case = serde_json::from_str(document).expect("a stored document is JSON");
+        assert_eq!(case.id, id);
+    }
+    assert!(outcome.is_ok() || answer.is_empty(), "a refused import leaves no trace");
+    let documents = answer.documents().map(str::to_owned).collect();
+    let outcome = match outcome {
+        Ok(report) => {
+            assert_eq!(report.stored, engine.len() as u64);
+            Ok(serde_json::to_string(&report).expect("a report is JSON"))
+        }
+        Err(refusal) => Err(serde_json::to_string(&refusal).expect("a refusal is JSON")),
+    };
+    (outcome, documents)
+}

@@ -1,0 +1,20 @@
+//! Bytes as choices that build a catalogue, documents and requests: engine, reference evaluator
+//! and the plain evaluator of the property tests give the same answers.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+#[expect(dead_code, reason = "the property tests also need seeded worlds")]
+#[path = "../../tests/world/mod.rs"]
+mod world;
+
+use world::check::check;
+use world::choices::Choices;
+use world::generate::World;
+
+fuzz_target!(|bytes: &[u8]| {
+    let mut choices = Choices::new(bytes);
+    let world = World::small(&mut choices);
+    check(&world, &mut choices);
+});
