@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use crate::batch::Batch;
 use crate::catalog::{Field, FieldId};
 use crate::column::{Column, Data, Layout, Selection};
+use crate::exec::Rows;
 use crate::order::Order;
 use crate::value::{Number, Timestamp};
 
@@ -98,7 +99,7 @@ impl<'b> Keys<'b> {
             _ => return Key::Absent,
         }
         match &column.data {
-            Data::Strings { dictionary, codes } => {
+            Data::Strings { dictionary, codes, .. } => {
                 let code = codes.get(row);
                 Key::String(self.ranks.get(code).copied().unwrap_or(usize::MAX), dictionary.get(code))
             }
@@ -113,41 +114,41 @@ impl<'b> Keys<'b> {
     }
 }
 
-/// The first of a batch's keys that zone map or dictionary allow, whichever rows are selected.
-fn best_key<'b>(batch: &'b Batch, by: SortBy<'_>) -> Key<'b> {
+/// The first and the last key that zone map or dictionary allow a batch, whichever rows are selected.
+fn key_range<'b>(batch: &'b Batch, by: SortBy<'_>) -> (Key<'b>, Key<'b>) {
     let (id, descending) = match by {
         SortBy::Place => {
-            let first = (0..batch.rows()).map(|row| batch.place(row)).min();
-            return first.map_or(Key::Absent, Key::Place);
+            let places = (0..batch.rows()).map(|row| batch.place(row));
+            let (first, last) = match batch.ordered_places() {
+                Some(ends) => (Some(ends.0), Some(ends.1)),
+                None => (places.clone().min(), places.max()),
+            };
+            return (first.map_or(Key::Absent, Key::Place), last.map_or(Key::Absent, Key::Place));
         }
         SortBy::Field { id, descending, .. } => (id, descending),
     };
-    fn end<T>(descending: bool, low: T, high: T) -> T {
-        if descending { high } else { low }
-    }
-    match batch.column(id).map(|column| &column.data) {
-        Some(Data::Strings { dictionary, .. }) => {
+    let Some(column) = batch.column(id) else { return (Key::Absent, Key::Absent) };
+    let ends = match &column.data {
+        Data::Strings { dictionary, .. } => {
             let keys = Keys::new(batch, by);
-            let all = (0..dictionary.len()).map(|code| {
-                Key::String(keys.ranks.get(code).copied().unwrap_or(usize::MAX), dictionary.get(code))
-            });
+            let key =
+                |code| Key::String(keys.ranks.get(code).copied().unwrap_or(usize::MAX), dictionary.get(code));
+            let compare = |a: &Key<'_>, b: &Key<'_>| a.compare(b, false);
             if keys.ranks.is_empty() {
-                let code = end(descending, 0, dictionary.len().saturating_sub(1));
-                return if dictionary.len() == 0 {
-                    Key::Absent
-                } else {
-                    Key::String(usize::MAX, dictionary.get(code))
-                };
+                dictionary.len().checked_sub(1).map(|last| (key(0), key(last)))
+            } else {
+                let all = (0..dictionary.len()).map(key);
+                all.clone().min_by(compare).zip(all.max_by(compare))
             }
-            all.min_by(|a, b| a.compare(b, descending)).unwrap_or(Key::Absent)
         }
-        Some(Data::Numbers { zone: Some((low, high)), .. }) => Key::Number(end(descending, *low, *high)),
-        Some(Data::Timestamps { zone: Some((low, high)), .. }) => {
-            Key::Timestamp(end(descending, *low, *high))
-        }
-        Some(Data::Booleans { .. }) => Key::Boolean(descending),
-        _ => Key::Absent,
-    }
+        Data::Numbers { zone, .. } => zone.map(|(low, high)| (Key::Number(low), Key::Number(high))),
+        Data::Timestamps { zone, .. } => zone.map(|(low, high)| (Key::Timestamp(low), Key::Timestamp(high))),
+        Data::Booleans { .. } => Some((Key::Boolean(false), Key::Boolean(true))),
+    };
+    let Some((low, high)) = ends else { return (Key::Absent, Key::Absent) };
+    let (first, last) = if descending { (high, low) } else { (low, high) };
+    let all_present = matches!(&column.layout, Layout::Single(Selection::All));
+    (first, if all_present { last } else { Key::Absent })
 }
 
 /// A selected row and its key.
@@ -157,63 +158,198 @@ struct Candidate<'b> {
     at: At,
 }
 
+/// A batch that may have rows on the page.
+pub(crate) struct Visit<'b> {
+    /// Its number in the snapshot.
+    pub(crate) number: usize,
+    pub(crate) batch: &'b Batch,
+}
+
+/// The selected rows of batches that lie in order, from `offset`, at most `limit`.
+///
+/// `select` gives the live selected rows of a batch, and is asked of each when `visit_all` says so.
+pub(crate) fn first_page<'b, 'r>(
+    batches: impl Iterator<Item = Visit<'b>>,
+    (offset, limit): (usize, usize),
+    visit_all: bool,
+    mut select: impl FnMut(&Visit<'_>) -> Rows<'r>,
+) -> Vec<At> {
+    let mut page: Vec<At> = Vec::new();
+    let mut skip = offset;
+    for visit in batches {
+        if page.len() >= limit && !visit_all {
+            break;
+        }
+        let rows = select(&visit);
+        if page.len() >= limit {
+            continue;
+        }
+        let count = if skip == 0 { 0 } else { rows.count(visit.batch.rows()) };
+        if skip > 0 && count <= skip {
+            skip = skip.saturating_sub(count);
+            continue;
+        }
+        let room = limit.saturating_sub(page.len());
+        let Ok(batch) = u32::try_from(visit.number) else { continue };
+        let wanted = rows.iter(visit.batch.rows()).skip(std::mem::take(&mut skip)).take(room);
+        page.extend(wanted.filter_map(|row| Some(At { batch, row: u16::try_from(row).ok()? })));
+    }
+    page
+}
+
 /// Sorts the selected rows of some batches and gives those from `offset`, at most `limit`.
 ///
 /// `select` gives the live selected rows of a batch. Batches are visited in the order of their
-/// best keys, so that, once the page is full, those that cannot improve it are left alone, unless
-/// `visit_all` asks for each of them to be selected once.
-pub(crate) fn sorted_page(
-    batches: &[&Batch],
+/// first keys. Once the page is full, those that cannot improve it are left alone, unless
+/// `visit_all` asks for each of them to be selected once; and as long as the offset is not used
+/// up, a batch that lies apart from all later ones is counted, not sorted.
+pub(crate) fn sorted_page<'r>(
+    batches: Vec<Visit<'_>>,
     by: SortBy<'_>,
-    (offset, limit): (usize, usize),
+    (mut offset, limit): (usize, usize),
     visit_all: bool,
-    mut select: impl FnMut(usize) -> Selection,
+    mut select: impl FnMut(&Visit<'_>) -> Rows<'r>,
 ) -> Vec<At> {
-    let wanted = offset.saturating_add(limit);
     let descending = matches!(by, SortBy::Field { descending: true, .. });
-    let id = |at: At| batches.get(at.batch as usize).map_or("", |batch| batch.id(usize::from(at.row)));
-    let compare = |a: &Candidate<'_>, b: &Candidate<'_>| {
-        a.key.compare(&b.key, descending).then_with(|| match by {
-            SortBy::Place => Ordering::Equal,
-            SortBy::Field { .. } => id(a.at).cmp(id(b.at)),
+    let mut ordered: Vec<(Visit<'_>, Key<'_>, Key<'_>)> = batches
+        .into_iter()
+        .map(|visit| {
+            let (first, last) = key_range(visit.batch, by);
+            (visit, first, last)
         })
-    };
-    let mut order: Vec<(usize, &Batch, Key<'_>)> =
-        batches.iter().enumerate().map(|(at, batch)| (at, *batch, best_key(batch, by))).collect();
-    order.sort_by(|(_, _, a), (_, _, b)| a.compare(b, descending));
+        .collect();
+    ordered.sort_by(|(_, a, _), (_, b, _)| a.compare(b, descending));
 
-    let mut best: Vec<Candidate<'_>> = Vec::new();
-    for (number, batch, first) in order {
-        // `best` holds no more than what is wanted here, so its greatest decides.
-        let full = limit == 0 || best.len() >= wanted;
-        let worst =
-            if best.len() >= wanted { best.iter().max_by(|a, b| compare(a, b)).copied() } else { None };
-        let hopeless =
-            full && worst.is_none_or(|worst| first.compare(&worst.key, descending) == Ordering::Greater);
+    let mut best = Best::new(&ordered, by, descending);
+    for (at, (visit, first, last)) in ordered.iter().enumerate() {
+        let wanted = offset.saturating_add(limit);
+        let hopeless = limit == 0 || best.excludes(first, wanted);
         if hopeless && !visit_all {
             break;
         }
-        let selection = select(number);
-        if hopeless || limit == 0 {
+        let rows = select(visit);
+        if hopeless {
             continue;
         }
-        let keys = Keys::new(batch, by);
-        let Ok(number) = u32::try_from(number) else { continue };
-        best.extend(selection.iter(batch.rows()).filter_map(|row| {
-            let candidate =
-                Candidate { key: keys.key(row, by), at: At { batch: number, row: u16::try_from(row).ok()? } };
-            match &worst {
-                Some(worst) if compare(&candidate, worst) == Ordering::Greater => None,
-                _ => Some(candidate),
+        let apart = best.candidates.is_empty()
+            && ordered
+                .get(at.saturating_add(1))
+                .is_none_or(|(_, next, _)| last.compare(next, descending).is_lt());
+        if apart && offset > 0 {
+            let count = rows.count(visit.batch.rows());
+            if count <= offset {
+                offset = offset.saturating_sub(count);
+                continue;
             }
-        }));
+        }
+        best.take_in(at, visit.batch, &rows, wanted);
+    }
+    best.page(offset, limit)
+}
+
+/// The best rows so far.
+struct Best<'o, 'b, 's> {
+    ordered: &'o [(Visit<'b>, Key<'b>, Key<'b>)],
+    by: SortBy<'s>,
+    descending: bool,
+    /// `At::batch` is a place in `ordered` until the end.
+    candidates: Vec<Candidate<'b>>,
+}
+
+impl<'o, 'b, 's> Best<'o, 'b, 's> {
+    fn new(ordered: &'o [(Visit<'b>, Key<'b>, Key<'b>)], by: SortBy<'s>, descending: bool) -> Self {
+        Self { ordered, by, descending, candidates: Vec::new() }
+    }
+
+    fn id(&self, at: At) -> &'b str {
+        self.ordered.get(at.batch as usize).map_or("", |(visit, _, _)| visit.batch.id(usize::from(at.row)))
+    }
+
+    fn compare(&self, a: &Candidate<'_>, b: &Candidate<'_>) -> Ordering {
+        a.key.compare(&b.key, self.descending).then_with(|| match self.by {
+            SortBy::Place => Ordering::Equal,
+            SortBy::Field { .. } => self.id(a.at).cmp(self.id(b.at)),
+        })
+    }
+
+    /// The last of the candidates, once there are as many as are wanted.
+    fn worst(&self, wanted: usize) -> Option<Candidate<'b>> {
+        if self.candidates.len() < wanted {
+            return None;
+        }
+        self.candidates.iter().max_by(|a, b| self.compare(a, b)).copied()
+    }
+
+    /// True when no row of a key from `first` on can be among the wanted.
+    fn excludes(&self, first: &Key<'_>, wanted: usize) -> bool {
+        self.worst(wanted).is_some_and(|worst| first.compare(&worst.key, self.descending).is_gt())
+    }
+
+    /// Takes in the selected rows of a batch, and keeps the best `wanted` of all.
+    fn take_in(&mut self, at: usize, batch: &'b Batch, rows: &Rows<'_>, wanted: usize) {
+        let Ok(number) = u32::try_from(at) else { return };
+        let worst = self.worst(wanted);
+        let keys = Keys::new(batch, self.by);
+        let candidate =
+            |row: u16| Candidate { key: keys.key(usize::from(row), self.by), at: At { batch: number, row } };
+        let better = |candidate: &Candidate<'_>| match &worst {
+            Some(worst) => self.compare(candidate, worst).is_lt(),
+            None => true,
+        };
+        let sorted = match (rows, keys.column.map(|column| &column.data)) {
+            // Few rows are sooner sorted than found among all.
+            (Rows::List(_), _) => None,
+            (_, Some(Data::Numbers { sorted, .. } | Data::Timestamps { sorted, .. })) => sorted.as_deref(),
+            _ => None,
+        };
+        let mut found: Vec<Candidate<'b>> = Vec::new();
+        match sorted {
+            None => {
+                let all = rows.iter(batch.rows()).filter_map(|row| u16::try_from(row).ok());
+                found.extend(all.map(candidate).filter(better));
+            }
+            Some(sorted) => {
+                let len = sorted.len();
+                let walk = (0..len).filter_map(|step| {
+                    let place = if self.descending { len.checked_sub(step)?.checked_sub(1)? } else { step };
+                    sorted.get(place).copied()
+                });
+                for candidate in walk.filter(|row| rows.contains(usize::from(*row))).map(candidate) {
+                    // Rows of one key may still change places by id.
+                    let full = found.len() >= wanted;
+                    if full && found.last().is_some_and(|last| last.key != candidate.key) {
+                        break;
+                    }
+                    if worst.is_some_and(|worst| candidate.key.compare(&worst.key, self.descending).is_gt()) {
+                        break;
+                    }
+                    found.push(candidate);
+                }
+                if found.len() < wanted && len < batch.rows() {
+                    let all = rows.iter(batch.rows()).filter_map(|row| u16::try_from(row).ok());
+                    found.extend(all.map(candidate).filter(|candidate| candidate.key == Key::Absent));
+                }
+            }
+        }
+        self.candidates.extend(found);
         if let Some(last) = wanted.checked_sub(1)
-            && best.len() > wanted
+            && self.candidates.len() > wanted
         {
-            best.select_nth_unstable_by(last, compare);
-            best.truncate(wanted);
+            let mut candidates = std::mem::take(&mut self.candidates);
+            candidates.select_nth_unstable_by(last, |a, b| self.compare(a, b));
+            candidates.truncate(wanted);
+            self.candidates = candidates;
         }
     }
-    best.sort_unstable_by(compare);
-    best.into_iter().skip(offset).take(limit).map(|candidate| candidate.at).collect()
+
+    fn page(mut self, offset: usize, limit: usize) -> Vec<At> {
+        let mut candidates = std::mem::take(&mut self.candidates);
+        candidates.sort_unstable_by(|a, b| self.compare(a, b));
+        let page = candidates.into_iter().skip(offset).take(limit);
+        page.filter_map(|candidate| {
+            let (visit, _, _) = self.ordered.get(candidate.at.batch as usize)?;
+            Some(At { batch: u32::try_from(visit.number).ok()?, row: candidate.at.row })
+        })
+        .collect()
+    }
 }

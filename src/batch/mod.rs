@@ -1,9 +1,13 @@
 //! Sealed rows: columns, ids and documents.
 
 mod builder;
+mod directory;
+mod keys;
 mod row;
 
 pub(crate) use builder::BatchBuilder;
+pub(crate) use directory::{Directory, FieldDirectory, Occurrences};
+pub(crate) use keys::{GlobalRow, join, split};
 pub(crate) use row::Row;
 
 use crate::catalog::{Catalog, FieldId};

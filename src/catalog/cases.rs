@@ -59,6 +59,7 @@ pub(super) fn fields() -> impl Iterator<Item = Field> {
     TABLE.iter().map(|(path, kind)| {
         let field = Field::new(path, *kind);
         match *path {
+            "applicantReference.applicantId" => field.key(),
             "createdByType" => field.known(CREATED_BY_TYPES),
             "caseReview.status" => field.known(STATUSES).alias("status"),
             "priority" => field.known(PRIORITIES).default_value("medium"),

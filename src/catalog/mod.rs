@@ -139,12 +139,12 @@ impl Catalog {
         match fields.iter().position(|field| field.name() == "id") {
             Some(at) => {
                 let id = fields.remove(at);
-                if id != Field::new("id", FieldType::String) {
+                if id.key() != Self::id_field() {
                     return Err(CatalogError::BadIdentity);
                 }
-                fields.insert(0, id);
+                fields.insert(0, Self::id_field());
             }
-            None => fields.insert(0, Field::new("id", FieldType::String)),
+            None => fields.insert(0, Self::id_field()),
         }
         if fields.len() > usize::from(u16::MAX) {
             return Err(CatalogError::TooManyFields);
@@ -156,10 +156,14 @@ impl Catalog {
         Self::assemble(fields.into(), visible.into())
     }
 
+    fn id_field() -> Field {
+        Field::new("id", FieldType::String).key()
+    }
+
     /// A catalogue of `id` alone.
     fn identity() -> Self {
         Self {
-            fields: Arc::new([Field::new("id", FieldType::String)]),
+            fields: Arc::new([Self::id_field()]),
             names: Arc::new(HashMap::from([("id".into(), FieldId::ID)])),
             paths: Arc::new(Paths::identity()),
             visible: Arc::new([true]),
@@ -243,7 +247,10 @@ impl Catalog {
     /// The field of that name, or the error that a request gets for naming another.
     pub(crate) fn resolve(&self, name: &str, offset: usize) -> Result<FieldId, Error> {
         self.find(name).ok_or_else(|| {
-            let near: Vec<String> = nearest_two(name, self.names()).into_iter().map(quote).collect();
+            let mut near = nearest_two(name, self.names()).to_vec();
+            // A field and its alias are one suggestion.
+            near.dedup_by_key(|name| self.find(name));
+            let near: Vec<String> = near.into_iter().map(quote).collect();
             Error::new(ErrorKind::UnknownField, offset, quote(name), "a field of the catalogue")
                 .suggest((!near.is_empty()).then(|| near.join(" or ")))
         })

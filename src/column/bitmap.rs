@@ -44,21 +44,16 @@ impl Bitmap {
         self.rows
     }
 
+    pub(crate) fn into_words(self) -> Vec<u64> {
+        self.words.into_vec()
+    }
+
     pub(crate) fn words(&self) -> &[u64] {
         &self.words
     }
 
     pub(crate) fn get(&self, row: usize) -> bool {
         self.words.get(row / LANES).is_some_and(|word| word >> (row % LANES) & 1 == 1)
-    }
-
-    /// Sets a row's bit; rows behind the last are ignored.
-    pub(crate) fn set(&mut self, row: usize) {
-        if row < self.rows
-            && let Some(word) = self.words.get_mut(row / LANES)
-        {
-            *word |= 1 << (row % LANES);
-        }
     }
 
     pub(crate) fn clear(&mut self, row: usize) {
@@ -70,18 +65,6 @@ impl Bitmap {
     /// How many bits are set.
     pub(crate) fn count(&self) -> usize {
         self.words.iter().map(|word| word.count_ones() as usize).sum()
-    }
-
-    pub(crate) fn and(&mut self, other: &Self) {
-        for (word, other) in self.words.iter_mut().zip(&other.words) {
-            *word &= other;
-        }
-    }
-
-    pub(crate) fn or(&mut self, other: &Self) {
-        for (word, other) in self.words.iter_mut().zip(&other.words) {
-            *word |= other;
-        }
     }
 
     pub(crate) fn invert(&mut self) {
@@ -146,10 +129,6 @@ impl Selection {
         }
     }
 
-    pub(crate) fn of(all: bool) -> Self {
-        if all { Self::All } else { Self::None }
-    }
-
     /// How many of `rows` rows are selected.
     pub(crate) fn count(&self, rows: usize) -> usize {
         match self {
@@ -164,41 +143,6 @@ impl Selection {
             Self::None => false,
             Self::All => true,
             Self::Bitmap(bitmap) => bitmap.get(row),
-        }
-    }
-
-    pub(crate) fn and(self, other: &Self) -> Self {
-        match (self, other) {
-            (Self::None, _) | (_, Self::None) => Self::None,
-            (own, Self::All) => own,
-            (Self::All, other) => other.clone(),
-            (Self::Bitmap(mut own), Self::Bitmap(other)) => {
-                own.and(other);
-                Self::Bitmap(own)
-            }
-        }
-    }
-
-    pub(crate) fn or(self, other: &Self) -> Self {
-        match (self, other) {
-            (Self::All, _) | (_, Self::All) => Self::All,
-            (own, Self::None) => own,
-            (Self::None, other) => other.clone(),
-            (Self::Bitmap(mut own), Self::Bitmap(other)) => {
-                own.or(other);
-                Self::Bitmap(own)
-            }
-        }
-    }
-
-    pub(crate) fn invert(self) -> Self {
-        match self {
-            Self::None => Self::All,
-            Self::All => Self::None,
-            Self::Bitmap(mut bitmap) => {
-                bitmap.invert();
-                Self::Bitmap(bitmap)
-            }
         }
     }
 
@@ -243,35 +187,12 @@ mod tests {
             assert_eq!(bitmap.ones_iter().count(), rows);
             bitmap.invert();
             assert_eq!(bitmap, Bitmap::zeros(rows));
-            bitmap.set(rows);
-            assert_eq!(bitmap.count(), 0);
             let bitmap = Bitmap::filled_by(rows, |words| words.fill(u64::MAX));
             assert_eq!(bitmap.validate(), Ok(()));
             assert_eq!(
                 Selection::from_bitmap(bitmap),
                 if rows == 0 { Selection::None } else { Selection::All }
             );
-        }
-    }
-
-    #[test]
-    fn selections_combine_as_sets() {
-        let rows = 70;
-        let mut third = Bitmap::zeros(rows);
-        (0..rows).step_by(3).for_each(|row| third.set(row));
-        let sets = [Selection::None, Selection::All, Selection::Bitmap(third)];
-        for a in &sets {
-            for b in &sets {
-                let (and, or) = (a.clone().and(b), a.clone().or(b));
-                for row in 0..rows {
-                    assert_eq!(and.contains(row), a.contains(row) && b.contains(row));
-                    assert_eq!(or.contains(row), a.contains(row) || b.contains(row));
-                }
-            }
-            let not = a.clone().invert();
-            assert_eq!(not.count(rows) + a.count(rows), rows);
-            assert!(a.iter(rows).all(|row| a.contains(row) && !not.contains(row)));
-            assert_eq!(a.iter(rows).count(), a.count(rows));
         }
     }
 }

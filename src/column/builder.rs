@@ -1,7 +1,7 @@
 //! Columns being filled, a row at a time.
 
 use super::dictionary::DictionaryBuilder;
-use super::{Bitmap, Column, Data, Layout, Selection};
+use super::{Bitmap, Codes, Column, Data, Dictionary, Layout, Postings, Selection};
 use crate::catalog::{Field, FieldType};
 use crate::value::{Number, Timestamp, Value};
 
@@ -119,21 +119,65 @@ impl ColumnBuilder {
         let has_value = |at: usize| self.many || present.get(at) == Some(&true);
         let data = match values {
             Values::Strings { dictionary, codes } => {
-                let (dictionary, codes) = dictionary.seal(&codes, has_value);
-                Data::Strings { dictionary, codes }
+                let (dictionary, codes) = dictionary.seal(&codes);
+                let wanted = dictionary.len().saturating_mul(ROWS_PER_STRING) <= rows.max(FEW_STRINGS);
+                let postings = wanted.then(|| postings(rows, &layout, &dictionary, &codes));
+                Data::Strings { dictionary, codes, postings }
             }
             Values::Numbers(values) => {
                 let zone = zone(&values, has_value, |value| Number::new(*value));
-                Data::Numbers { values: values.into(), zone }
+                let sorted = (!self.many).then(|| sorted(&values, has_value, |value| Number::new(*value)));
+                Data::Numbers { values: values.into(), zone, sorted }
             }
             Values::Timestamps(values) => {
                 let zone = zone(&values, has_value, |millis| Some(Timestamp::from_millis(*millis)));
-                Data::Timestamps { values: values.into(), zone }
+                let sorted = (!self.many).then(|| sorted(&values, has_value, |millis| *millis));
+                Data::Timestamps { values: values.into(), zone, sorted }
             }
             Values::Booleans(values) => Data::Booleans { values: pack(&values) },
         };
         Column { rows, layout, data }
     }
+}
+
+/// A column with fewer rows than this for each of its strings gets no postings; a scan of its codes
+/// costs little more than finding the few rows of one, and the postings would cost more than the codes.
+const ROWS_PER_STRING: usize = 16;
+/// A column with so few strings gets postings however few its rows are.
+const FEW_STRINGS: usize = 1024;
+
+/// The postings of a column.
+pub(super) fn postings(rows: usize, layout: &Layout, dictionary: &Dictionary, codes: &Codes) -> Postings {
+    #[expect(clippy::cast_possible_truncation, reason = "rows and codes of a batch fit 32 bits")]
+    Postings::new(rows, dictionary.len(), || {
+        let single = match layout {
+            Layout::Single(present) => Some((0..codes.len()).filter(|row| present.contains(*row))),
+            Layout::Many(_) => None,
+        };
+        let ends: &[u32] = match layout {
+            Layout::Many(ends) => ends,
+            Layout::Single(_) => &[],
+        };
+        let mut start = 0;
+        let many = ends.iter().enumerate().flat_map(move |(row, end)| {
+            let values = start..*end as usize;
+            start = *end as usize;
+            values.map(move |at| (row, at))
+        });
+        let pairs = single.into_iter().flatten().map(|row| (row, row)).chain(many);
+        pairs.map(|(row, at)| (row as u32, codes.get(at) as u32))
+    })
+}
+
+/// The rows that count, ascending by value, then by row.
+fn sorted<S, K: Ord>(values: &[S], counts: impl Fn(usize) -> bool, key: impl Fn(&S) -> K) -> Box<[u16]> {
+    let mut rows: Vec<u16> =
+        (0..=u16::MAX).take(values.len()).filter(|row| counts(usize::from(*row))).collect();
+    let keyed = |row: &u16| values.get(usize::from(*row)).map(&key);
+    if !rows.is_sorted_by_key(keyed) {
+        rows.sort_by_key(keyed);
+    }
+    rows.into()
 }
 
 fn pack(bits: &[bool]) -> Bitmap {

@@ -8,12 +8,7 @@ pub(crate) struct Dictionary {
     text: Box<str>,
     /// Where each string ends in `text`.
     ends: Box<[u32]>,
-    /// How often each code occurs; kept for dictionaries of up to [`COUNTED`] strings.
-    counts: Box<[u32]>,
 }
-
-/// Up to this many strings, occurrences are kept by code: 4 bytes each, next to nothing in a batch.
-const COUNTED: usize = 4096;
 
 impl Dictionary {
     pub(crate) fn len(&self) -> usize {
@@ -67,18 +62,8 @@ impl Dictionary {
         found
     }
 
-    /// How often the codes occur together, where that is known.
-    pub(crate) fn count(&self, codes: &[u32]) -> Option<usize> {
-        (!self.counts.is_empty()).then(|| {
-            codes.iter().filter_map(|code| self.counts.get(*code as usize)).map(|count| *count as usize).sum()
-        })
-    }
-
     pub(crate) fn size_bytes(&self) -> usize {
-        self.text
-            .len()
-            .saturating_add(size_of_val::<[u32]>(&self.ends))
-            .saturating_add(size_of_val::<[u32]>(&self.counts))
+        self.text.len().saturating_add(size_of_val::<[u32]>(&self.ends))
     }
 
     pub(crate) fn validate(&self) -> Result<(), String> {
@@ -178,9 +163,7 @@ impl DictionaryBuilder {
     }
 
     /// The dictionary, and the codes with those of first sight replaced by ranks.
-    ///
-    /// `counted` says which of the codes stand for a value, rather than fill the place of an absent one.
-    pub(crate) fn seal(&self, codes: &[u32], counted: impl Fn(usize) -> bool) -> (Dictionary, Codes) {
+    pub(crate) fn seal(&self, codes: &[u32]) -> (Dictionary, Codes) {
         let mut order: Vec<u32> = (0..u32::try_from(self.ends.len()).unwrap_or(u32::MAX)).collect();
         order.sort_unstable_by(|a, b| self.get(*a).cmp(self.get(*b)));
         let mut ranks = vec![0_u32; order.len()];
@@ -194,13 +177,7 @@ impl DictionaryBuilder {
             ends.push(u32::try_from(text.len()).unwrap_or(u32::MAX));
         }
         let rank = |code: &u32| ranks.get(*code as usize).copied().unwrap_or(0);
-        let mut counts = vec![0_u32; if order.len() <= COUNTED { order.len() } else { 0 }];
-        for (_, code) in codes.iter().enumerate().filter(|(at, _)| counted(*at)) {
-            if let Some(count) = counts.get_mut(rank(code) as usize) {
-                *count = count.saturating_add(1);
-            }
-        }
-        let dictionary = Dictionary { text: text.into(), ends: ends.into(), counts: counts.into() };
+        let dictionary = Dictionary { text: text.into(), ends: ends.into() };
         (dictionary, Codes::new(codes.iter().map(rank), order.len()))
     }
 }
@@ -221,7 +198,7 @@ mod tests {
         let mut builder = DictionaryBuilder::default();
         let codes: Vec<u32> =
             ["b", "a", "", "é", "a", "z", "😀", "\u{ffff}"].iter().map(|text| builder.code(text)).collect();
-        let (dictionary, codes) = builder.seal(&codes, |_| true);
+        let (dictionary, codes) = builder.seal(&codes);
         assert_eq!(dictionary.validate(), Ok(()));
         let texts: Vec<&str> = (0..dictionary.len()).map(|code| dictionary.get(code)).collect();
         assert_eq!(texts, ["", "a", "b", "z", "é", "\u{ffff}", "😀"]);
@@ -229,14 +206,13 @@ mod tests {
             (0..8).map(|at| dictionary.get(codes.get(at))).collect::<Vec<_>>(),
             ["b", "a", "", "é", "a", "z", "😀", "\u{ffff}"]
         );
-        assert_eq!(dictionary.count(&[1, 2]), Some(3));
     }
 
     #[test]
     fn few_and_many_texts_are_found_alike() {
         let mut builder = DictionaryBuilder::default();
         let codes: Vec<u32> = (0..1000).map(|n| builder.code(&format!("{:04}", n * 2))).collect();
-        let (dictionary, codes) = builder.seal(&codes, |_| true);
+        let (dictionary, codes) = builder.seal(&codes);
         assert!(matches!(codes, Codes::U16(_)));
         let all: Vec<Box<str>> = (0..2000).map(|n| format!("{n:04}").into()).collect();
         assert_eq!(dictionary.find_all(&all), (0..1000).collect::<Vec<u32>>());

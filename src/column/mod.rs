@@ -3,10 +3,12 @@
 mod bitmap;
 mod builder;
 mod dictionary;
+mod postings;
 
 pub(crate) use bitmap::{Bitmap, LANES, Selection};
 pub(crate) use builder::ColumnBuilder;
 pub(crate) use dictionary::{Codes, Dictionary};
+pub(crate) use postings::{Posting, Postings};
 
 use crate::value::{Number, Timestamp, Value};
 
@@ -34,18 +36,23 @@ pub(crate) enum Layout {
 /// The values, one behind the other.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Data {
+    /// `postings` lead from codes to rows; a column of nearly as many strings as rows has none.
     Strings {
         dictionary: Dictionary,
         codes: Codes,
+        postings: Option<Postings>,
     },
+    /// `sorted`: the rows that have a value, ascending by it, then by row; a many-valued column has none.
     Numbers {
         values: Box<[f64]>,
         zone: Option<(Number, Number)>,
+        sorted: Option<Box<[u16]>>,
     },
-    /// Milliseconds since the Unix epoch.
+    /// Milliseconds since the Unix epoch; `sorted` as for numbers.
     Timestamps {
         values: Box<[i64]>,
         zone: Option<(Timestamp, Timestamp)>,
+        sorted: Option<Box<[u16]>>,
     },
     Booleans {
         values: Bitmap,
@@ -64,7 +71,9 @@ impl Data {
 
     fn get(&self, at: usize) -> Option<Value<'_>> {
         match self {
-            Self::Strings { dictionary, codes } => Some(Value::String(dictionary.get(codes.get(at)).into())),
+            Self::Strings { dictionary, codes, .. } => {
+                Some(Value::String(dictionary.get(codes.get(at)).into()))
+            }
             Self::Numbers { values, .. } => {
                 values.get(at).and_then(|value| Number::new(*value)).map(Value::Number)
             }
@@ -102,26 +111,39 @@ impl Column {
     /// The string of a row of a single-valued string column.
     pub(crate) fn string(&self, row: usize) -> Option<&str> {
         match (&self.layout, &self.data) {
-            (Layout::Single(present), Data::Strings { dictionary, codes }) if present.contains(row) => {
+            (Layout::Single(present), Data::Strings { dictionary, codes, .. }) if present.contains(row) => {
                 Some(dictionary.get(codes.get(row)))
             }
             _ => None,
         }
     }
 
-    /// Heap memory in bytes.
-    pub(crate) fn size_bytes(&self) -> usize {
+    /// Heap memory of the values, in bytes.
+    pub(crate) fn data_bytes(&self) -> usize {
         let layout = match &self.layout {
             Layout::Single(present) => present.size_bytes(),
             Layout::Many(ends) => size_of_val::<[u32]>(ends),
         };
         let data = match &self.data {
-            Data::Strings { dictionary, codes } => dictionary.size_bytes().saturating_add(codes.size_bytes()),
+            Data::Strings { dictionary, codes, .. } => {
+                dictionary.size_bytes().saturating_add(codes.size_bytes())
+            }
             Data::Numbers { values, .. } => size_of_val::<[f64]>(values),
             Data::Timestamps { values, .. } => size_of_val::<[i64]>(values),
             Data::Booleans { values } => values.size_bytes(),
         };
         layout.saturating_add(data)
+    }
+
+    /// Heap memory of what leads from values to rows, in bytes.
+    pub(crate) fn index_bytes(&self) -> usize {
+        match &self.data {
+            Data::Strings { postings, .. } => postings.as_ref().map_or(0, Postings::size_bytes),
+            Data::Numbers { sorted, .. } | Data::Timestamps { sorted, .. } => {
+                sorted.as_ref().map_or(0, |rows| size_of_val::<[u16]>(rows))
+            }
+            Data::Booleans { .. } => 0,
+        }
     }
 
     /// Says which invariant does not hold.
@@ -148,7 +170,7 @@ impl Column {
             Layout::Many(_) => true,
         };
         match &self.data {
-            Data::Strings { dictionary, codes } => {
+            Data::Strings { dictionary, codes, postings } => {
                 dictionary.validate()?;
                 let mut used = vec![false; dictionary.len()];
                 for at in (0..codes.len()).filter(|at| present(*at)) {
@@ -160,17 +182,30 @@ impl Column {
                 if used.contains(&false) {
                     return Err("a string in the dictionary that no row has".into());
                 }
-                Ok(())
+                match postings {
+                    Some(postings)
+                        if *postings != builder::postings(self.rows, &self.layout, dictionary, codes) =>
+                    {
+                        Err("postings that are not those of the codes".into())
+                    }
+                    _ => Ok(()),
+                }
             }
-            Data::Numbers { values, zone } => {
+            Data::Numbers { values, zone, sorted } => {
                 let all: Option<Vec<Number>> = (0..values.len())
                     .filter(|at| present(*at))
                     .map(|at| Number::new(*values.get(at)?))
                     .collect();
                 let all = all.ok_or("a number that is not finite")?;
+                sorted_is_exact(sorted.as_deref(), (0..values.len()).filter(|at| present(*at)), |row| {
+                    values.get(row).and_then(|value| Number::new(*value))
+                })?;
                 zone_is_exact(*zone, all.iter().min().copied().zip(all.iter().max().copied()))
             }
-            Data::Timestamps { values, zone } => {
+            Data::Timestamps { values, zone, sorted } => {
+                sorted_is_exact(sorted.as_deref(), (0..values.len()).filter(|at| present(*at)), |row| {
+                    values.get(row)
+                })?;
                 let all: Vec<Timestamp> = (0..values.len())
                     .filter(|at| present(*at))
                     .filter_map(|at| values.get(at).map(|millis| Timestamp::from_millis(*millis)))
@@ -184,4 +219,21 @@ impl Column {
 
 fn zone_is_exact<T: PartialEq>(zone: Option<(T, T)>, exact: Option<(T, T)>) -> Result<(), String> {
     if zone == exact { Ok(()) } else { Err("a zone map that is not the range of the values".into()) }
+}
+
+/// Sorted rows are the present ones, ascending by value, then by row.
+fn sorted_is_exact<K: Ord>(
+    sorted: Option<&[u16]>,
+    present: impl Iterator<Item = usize>,
+    key: impl Fn(usize) -> K,
+) -> Result<(), String> {
+    let Some(sorted) = sorted else { return Ok(()) };
+    let keyed = |row: &u16| (key(usize::from(*row)), *row);
+    let mut rows: Vec<usize> = sorted.iter().map(|row| usize::from(*row)).collect();
+    rows.sort_unstable();
+    if sorted.is_sorted_by(|a, b| keyed(a) < keyed(b)) && rows.into_iter().eq(present) {
+        Ok(())
+    } else {
+        Err("sorted rows that are not the rows in order".into())
+    }
 }

@@ -89,29 +89,10 @@ pub struct Import<'e> {
     failed: Option<Refusal>,
 }
 
-/// What is known of all cases stored so far.
+/// What the next import needs to know beyond the snapshot.
 #[derive(Default)]
 pub(super) struct Writer {
-    /// Where the case of each id is.
-    ids: HashTable<At>,
-    hasher: ahash::RandomState,
     next_place: u64,
-}
-
-impl Writer {
-    pub(super) fn size_bytes(&self) -> usize {
-        self.ids.allocation_size()
-    }
-
-    pub(super) fn validate(&self, snapshot: &Snapshot) -> Result<(), String> {
-        if self.ids.len() != snapshot.cases() {
-            return Err(format!("{} ids for {} cases", self.ids.len(), snapshot.cases()));
-        }
-        match self.ids.iter().find(|at| !snapshot.is_live(**at)) {
-            Some(at) => Err(format!("an id that leads to the dead row {at:?}")),
-            None => Ok(()),
-        }
-    }
 }
 
 /// The cases of an import, which nobody sees yet.
@@ -291,7 +272,7 @@ impl Pending<'_> {
     }
 
     fn add(&mut self, row: &Row<'_>, document: &str) {
-        if self.builder.is_full() {
+        if self.builder.is_full() || self.builder.rows() >= self.engine.batch_rows {
             self.sealed.push(self.builder.seal());
         }
         let (Ok(batch), Ok(number)) = (u32::try_from(self.filling()), u16::try_from(self.builder.rows()))
@@ -300,7 +281,8 @@ impl Pending<'_> {
         };
         let at = At { batch, row: number };
         let id = row.id();
-        let hash = self.writer.hasher.hash_one(id);
+        let hasher = self.snapshot.directory().hasher();
+        let hash = hasher.hash_one(id);
         let resolve = Resolve { snapshot: &self.snapshot, sealed: &self.sealed, builder: &self.builder };
         let place = if let Some(found) = self.ids.find_mut(hash, |at| resolve.id(*at) == id) {
             let before = std::mem::replace(found, at);
@@ -308,8 +290,7 @@ impl Pending<'_> {
             self.dead.push(before);
             Some(place)
         } else {
-            let before = self.writer.ids.find(hash, |at| resolve.id(*at) == id).copied();
-            let hasher = &self.writer.hasher;
+            let before = self.snapshot.find(id);
             self.ids.insert_unique(hash, at, |at| hasher.hash_one(resolve.id(*at)));
             self.dead.extend(before);
             before.map(|before| resolve.place(before))
@@ -343,24 +324,8 @@ impl Pending<'_> {
         let old = self.snapshot.slots().iter().zip(dead.by_ref()).map(|(slot, dead)| slot.without(&dead));
         let mut slots: Vec<Slot> = old.collect();
         slots.extend(self.sealed.into_iter().zip(dead).map(|(batch, dead)| Slot::new(batch, &dead)));
-        let snapshot = Snapshot::new(slots);
-        let writer = &mut *self.writer;
-        if writer.ids.is_empty() {
-            writer.ids = self.ids;
-        } else {
-            let hasher = &writer.hasher;
-            let hash = |at: &At| hasher.hash_one(snapshot.id(*at));
-            for at in self.ids {
-                let id = snapshot.id(at);
-                match writer.ids.find_mut(hash(&at), |other| snapshot.id(*other) == id) {
-                    Some(slot) => *slot = at,
-                    None => {
-                        writer.ids.insert_unique(hash(&at), at, hash);
-                    }
-                }
-            }
-        }
-        writer.next_place = self.next_place;
+        let snapshot = self.snapshot.with(&self.engine.catalog, slots);
+        self.writer.next_place = self.next_place;
         self.engine.publish(snapshot);
         self.report
     }

@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-use super::import::Writer;
 use super::snapshot::Snapshot;
 use crate::catalog::Catalog;
+use crate::column::Column;
 
 /// What the cases of an engine take in memory, in bytes of heap.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -13,7 +13,7 @@ pub struct Memory {
     pub cases: u64,
     /// All columns together, identifiers included.
     pub columns_bytes: u64,
-    /// The index from ids to rows, places and live rows.
+    /// All indexes together, the places of cases and the live rows.
     pub index_bytes: u64,
     /// The documents as given, and where each ends.
     pub documents_bytes: u64,
@@ -27,11 +27,13 @@ pub struct FieldMemory {
     /// The field's name.
     pub name: String,
     /// Its column in all batches together, in bytes of heap.
-    pub bytes: u64,
+    pub column_bytes: u64,
+    /// Its indexes, in all batches and over them, in bytes of heap.
+    pub index_bytes: u64,
 }
 
 impl Memory {
-    pub(super) fn new(snapshot: &Snapshot, catalog: &Catalog, writer: &Writer) -> Self {
+    pub(super) fn new(snapshot: &Snapshot, catalog: &Catalog) -> Self {
         let sum = |size: &dyn Fn(&super::snapshot::Slot) -> usize| -> u64 {
             snapshot.slots().iter().map(|slot| size(slot) as u64).sum()
         };
@@ -39,16 +41,21 @@ impl Memory {
             .visible_fields()
             .map(|(id, field)| FieldMemory {
                 name: field.name().to_owned(),
-                bytes: sum(&|slot| slot.batch.column(id).map_or(0, crate::column::Column::size_bytes)),
+                column_bytes: sum(&|slot| slot.batch.column(id).map_or(0, Column::data_bytes)),
+                index_bytes: sum(&|slot| slot.batch.column(id).map_or(0, Column::index_bytes))
+                    .saturating_add(snapshot.directory().size_bytes(id) as u64),
             })
             .collect();
         Self {
             cases: snapshot.cases() as u64,
-            columns_bytes: sum(&|slot| {
-                slot.batch.columns().iter().flatten().map(crate::column::Column::size_bytes).sum()
-            }),
-            index_bytes: sum(&|slot| slot.batch.places_bytes().saturating_add(slot.live_bytes()))
-                .saturating_add(writer.size_bytes() as u64),
+            columns_bytes: sum(&|slot| slot.batch.columns().iter().flatten().map(Column::data_bytes).sum()),
+            index_bytes: sum(&|slot| {
+                let columns = slot.batch.columns().iter().flatten().map(Column::index_bytes).sum::<usize>();
+                columns.saturating_add(slot.batch.places_bytes()).saturating_add(slot.live_bytes())
+            })
+            .saturating_add(
+                catalog.field_ids().map(|field| snapshot.directory().size_bytes(field) as u64).sum(),
+            ),
             documents_bytes: sum(&|slot| slot.batch.documents_bytes()),
             fields,
         }

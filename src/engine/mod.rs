@@ -17,11 +17,12 @@ pub use memory::{FieldMemory, Memory};
 
 use self::import::Writer;
 use self::snapshot::Snapshot;
+use crate::batch::MAX_ROWS;
 use crate::catalog::Catalog;
-use crate::exec;
+use crate::exec::{self, Query, Rows};
 use crate::filter::Filter;
 use crate::limits::Limits;
-use crate::page::{At, SortBy, sorted_page};
+use crate::page::{SortBy, Visit, first_page, sorted_page};
 use crate::request::Request;
 
 /// Cases in memory, and the answers to searches over them.
@@ -46,6 +47,7 @@ pub struct Engine {
     catalog: Catalog,
     limits: Limits,
     keep_documents: bool,
+    batch_rows: usize,
     current: ArcSwap<Snapshot>,
     writer: Mutex<Writer>,
 }
@@ -56,6 +58,7 @@ pub struct EngineBuilder {
     catalog: Catalog,
     limits: Limits,
     keep_documents: bool,
+    batch_rows: usize,
 }
 
 impl EngineBuilder {
@@ -71,6 +74,12 @@ impl EngineBuilder {
         Self { keep_documents, ..self }
     }
 
+    /// How many cases a batch holds: 65,536, or fewer, which only tests have a use for.
+    #[must_use]
+    pub fn batch_rows(self, rows: usize) -> Self {
+        Self { batch_rows: rows.clamp(1, MAX_ROWS), ..self }
+    }
+
     /// An engine without cases.
     #[must_use]
     pub fn build(self) -> Engine {
@@ -78,6 +87,7 @@ impl EngineBuilder {
             catalog: self.catalog,
             limits: self.limits,
             keep_documents: self.keep_documents,
+            batch_rows: self.batch_rows,
             current: ArcSwap::from_pointee(Snapshot::default()),
             writer: Mutex::default(),
         }
@@ -94,7 +104,7 @@ impl Engine {
     /// Settings for an engine.
     #[must_use]
     pub fn builder(catalog: Catalog) -> EngineBuilder {
-        EngineBuilder { catalog, limits: Limits::default(), keep_documents: true }
+        EngineBuilder { catalog, limits: Limits::default(), keep_documents: true, batch_rows: MAX_ROWS }
     }
 
     /// The fields that are stored and can be filtered.
@@ -137,43 +147,33 @@ impl Engine {
         let snapshot = self.current.load_full();
         let offset = usize::try_from(request.offset).unwrap_or(usize::MAX);
         let limit = usize::try_from(request.limit).unwrap_or(usize::MAX);
-        let predicate = request.filter.predicate();
+        let query = self.query(&request.filter, &snapshot);
+        let known = if request.count { self.known_count(&query, &snapshot) } else { None };
+        let count = request.count && known.is_none();
         let mut total: u64 = 0;
         let mut select = |number: usize| match snapshot.slots().get(number) {
             Some(slot) => {
-                let selection = slot.live(exec::select(predicate, &slot.batch));
-                if request.count {
-                    total = total.saturating_add(selection.count(slot.batch.rows()) as u64);
+                let rows = slot.live(exec::select(&query, number, &slot.batch));
+                if count {
+                    total = total.saturating_add(rows.count(slot.batch.rows()) as u64);
                 }
-                selection
+                rows
             }
-            None => crate::column::Selection::None,
+            None => Rows::None,
         };
+        let batches = if limit == 0 && !count { Vec::new() } else { query.batches(snapshot.slots().len()) };
+        let visits = batches.iter().filter_map(|number| {
+            snapshot.slots().get(*number).map(|slot| Visit { number: *number, batch: &slot.batch })
+        });
         let rows = if request.order.is_none() && snapshot.is_ordered() {
-            let mut rows = Vec::new();
-            let mut passed: usize = 0;
-            for (number, slot) in snapshot.slots().iter().enumerate() {
-                if rows.len() >= limit && !request.count {
-                    break;
-                }
-                let selection = select(number);
-                let skip = offset.saturating_sub(passed);
-                let selected = selection.count(slot.batch.rows());
-                passed = passed.saturating_add(selected);
-                if skip < selected && rows.len() < limit {
-                    let room = limit.saturating_sub(rows.len());
-                    rows.extend(selection.iter(slot.batch.rows()).skip(skip).take(room).filter_map(|row| {
-                        Some(At { batch: u32::try_from(number).ok()?, row: u16::try_from(row).ok()? })
-                    }));
-                }
-            }
-            rows
+            first_page(visits, (offset, limit), count, |visit| select(visit.number))
         } else {
-            let batches: Vec<_> = snapshot.slots().iter().map(|slot| &*slot.batch).collect();
             let by = SortBy::new(request.order, self.catalog.fields());
-            sorted_page(&batches, by, (offset, limit), request.count, &mut select)
+            sorted_page(visits.collect(), by, (offset, limit), count, |visit| select(visit.number))
         };
-        Answer::new(snapshot, rows, request.count.then_some(total), request.offset, request.limit)
+        let total = request.count.then_some(known.unwrap_or(total));
+        drop(query);
+        Answer::new(snapshot, rows, total, request.offset, request.limit)
     }
 
     /// How many cases the filter selects.
@@ -182,12 +182,21 @@ impl Engine {
     /// As [`search`](Self::search).
     #[must_use]
     pub fn count(&self, filter: &Filter) -> u64 {
-        self.check(filter);
-        let snapshot = self.current.load();
-        let counts = snapshot.slots().iter().map(|slot| {
-            slot.live(exec::select(filter.predicate(), &slot.batch)).count(slot.batch.rows()) as u64
-        });
-        counts.sum()
+        self.search(&Request::new(filter.clone()).limit(0).count(true)).total().unwrap_or(0)
+    }
+
+    fn query<'q>(&self, filter: &'q Filter, snapshot: &'q Snapshot) -> Query<'q> {
+        Query::new(filter.predicate(), snapshot.directory(), |number| {
+            snapshot.slots().get(number).map(|slot| &*slot.batch)
+        })
+    }
+
+    /// How many cases are selected, where the values' counts tell.
+    fn known_count(&self, query: &Query<'_>, snapshot: &Snapshot) -> Option<u64> {
+        if !snapshot.is_all_live() {
+            return None;
+        }
+        query.known_count(|field| !self.catalog.field(field).is_many())
     }
 
     fn check(&self, filter: &Filter) {
@@ -200,7 +209,7 @@ impl Engine {
     /// What the cases take in memory.
     #[must_use]
     pub fn memory(&self) -> Memory {
-        Memory::new(&self.current.load(), &self.catalog, &self.lock_writer())
+        Memory::new(&self.current.load(), &self.catalog)
     }
 
     fn lock_writer(&self) -> std::sync::MutexGuard<'_, Writer> {
@@ -217,10 +226,7 @@ impl Engine {
     /// # Errors
     /// A sentence about the first invariant that does not hold.
     pub fn validate(&self) -> Result<(), String> {
-        let writer = self.lock_writer();
-        let snapshot = self.current.load();
-        snapshot.validate(&self.catalog)?;
-        writer.validate(&snapshot)
+        self.current.load().validate(&self.catalog)
     }
 }
 

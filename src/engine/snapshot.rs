@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::batch::Batch;
+use crate::batch::{Batch, Directory, split};
 use crate::catalog::Catalog;
 use crate::column::{Bitmap, Selection};
+use crate::exec::Rows;
 use crate::page::At;
 
 /// A batch and those of its rows that were not replaced.
@@ -38,8 +39,11 @@ impl Slot {
     }
 
     /// Those of the selected rows that are live.
-    pub(super) fn live(&self, selection: Selection) -> Selection {
-        selection.and(&self.live)
+    pub(super) fn live<'s>(&'s self, rows: Rows<'s>) -> Rows<'s> {
+        match &*self.live {
+            Selection::All => rows,
+            live => rows.and(live.into()),
+        }
     }
 
     fn live_rows(&self) -> usize {
@@ -56,20 +60,45 @@ impl Slot {
 pub(super) struct Snapshot {
     slots: Vec<Slot>,
     cases: usize,
+    /// No row is dead.
+    all_live: bool,
+    directory: Directory,
     /// Walking the batches in turn meets the cases in the order of their places.
     ordered: bool,
 }
 
 impl Snapshot {
-    pub(super) fn new(slots: Vec<Slot>) -> Self {
+    /// The cases of this snapshot with changes: `slots` are its batches, perhaps with fewer live rows, and new ones.
+    pub(super) fn with(&self, catalog: &Catalog, slots: Vec<Slot>) -> Self {
+        let mut directory = self.directory.clone();
+        directory.add(catalog, slots.iter().skip(self.slots.len()).map(|slot| &*slot.batch));
         let cases = slots.iter().map(Slot::live_rows).sum();
+        let rows: usize = slots.iter().map(|slot| slot.batch.rows()).sum();
         let mut last = None;
         let ordered =
             slots.iter().filter(|slot| slot.batch.rows() > 0).all(|slot| match slot.batch.ordered_places() {
                 Some((from, to)) => last.replace(to).is_none_or(|last| last < from),
                 None => false,
             });
-        Self { slots, cases, ordered }
+        Self { slots, cases, all_live: cases == rows, directory, ordered }
+    }
+
+    /// Where the case of this id is.
+    pub(super) fn find(&self, id: &str) -> Option<At> {
+        let rows = self.directory.probe_id(id).map(|row| {
+            let (batch, row) = split(row);
+            At { batch: u32::try_from(batch).unwrap_or(u32::MAX), row }
+        });
+        rows.into_iter().find(|at| self.is_live(*at) && self.id(*at) == id)
+    }
+
+    /// True when every row of every batch is live.
+    pub(super) fn is_all_live(&self) -> bool {
+        self.all_live
+    }
+
+    pub(super) fn directory(&self) -> &Directory {
+        &self.directory
     }
 
     pub(super) fn slots(&self) -> &[Slot] {
@@ -105,6 +134,11 @@ impl Snapshot {
             for row in slot.live.iter(slot.batch.rows()) {
                 if !ids.insert(slot.batch.id(row)) || !places.insert(slot.batch.place(row)) {
                     return Err(format!("batch {number}: the id or place of row {row} is not its own"));
+                }
+                if self.find(slot.batch.id(row)).map(|at| (at.batch as usize, usize::from(at.row)))
+                    != Some((number, row))
+                {
+                    return Err(format!("batch {number}: the id of row {row} does not lead to it"));
                 }
             }
         }

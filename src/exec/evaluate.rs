@@ -1,31 +1,35 @@
 //! Running the steps of a plan.
 
+use std::borrow::Cow;
+use std::ops::Range;
+
 use super::kernels;
-use super::plan::{Plan, Scan, Step, ValueTest};
+use super::plan::{Plan, Source, Step, ValueTest};
+use super::query::Query;
+use super::rows::{Rows, Union};
 use crate::batch::Batch;
-use crate::column::{Bitmap, Codes, Column, Data, Layout, Selection};
+use crate::column::{Bitmap, Codes, Column, Data, LANES, Layout};
 use crate::operator::Connective;
-use crate::predicate::{Leaf, Tree};
 use crate::value::{Number, Timestamp};
 
-/// The rows of a batch that a predicate selects, live or not.
-pub(crate) fn select(predicate: &Tree<Leaf>, batch: &Batch) -> Selection {
-    let plan = Plan::new(predicate, batch);
-    run(&plan, predicate.root())
+/// The rows of a batch that a query selects, live or not.
+pub(crate) fn select<'b>(query: &'b Query<'b>, number: usize, batch: &'b Batch) -> Rows<'b> {
+    let plan = Plan::new(query, number, batch);
+    run(plan, query.predicate.root(), batch.rows())
 }
 
 /// A branch that is being evaluated.
-struct Open {
+struct Open<'b> {
     step: usize,
     /// How many of its children are done.
     done: usize,
     /// What they combine to.
-    selection: Selection,
+    rows: Rows<'b>,
 }
 
 /// Evaluates a step, its branches on a stack of their own.
-fn run(plan: &Plan<'_>, root: usize) -> Selection {
-    let mut open: Vec<Open> = Vec::new();
+fn run<'b>(plan: Plan<'b>, root: usize, rows: usize) -> Rows<'b> {
+    let mut open: Vec<Open<'b>> = Vec::new();
     let mut next = root;
     loop {
         // Go down to a step that has a result at once.
@@ -35,28 +39,30 @@ fn run(plan: &Plan<'_>, root: usize) -> Selection {
                 continue;
             }
             Some(Step::Branch(connective, children, _)) => {
-                let neutral = Selection::of(*connective == Connective::And);
-                open.push(Open { step: next, done: 0, selection: neutral });
+                open.push(Open { step: next, done: 0, rows: Rows::of(*connective == Connective::And) });
                 next = children.first().copied().unwrap_or(next);
                 continue;
             }
-            Some(Step::Scan(scan)) => run_scan(scan),
-            Some(Step::Settled(value)) => Selection::of(*value),
-            None => Selection::None,
+            Some(Step::Leaf { source, negated, .. }) => {
+                let selected = source_rows(source, rows);
+                if *negated { selected.invert(rows) } else { selected }
+            }
+            Some(Step::Settled(value)) => Rows::of(*value),
+            None => Rows::None,
         };
         // Hand results up as long as branches finish with them.
         loop {
             let Some(top) = open.last_mut() else { return result };
             let Some(Step::Branch(connective, children, _)) = plan.steps.get(top.step) else { return result };
-            let so_far = std::mem::replace(&mut top.selection, Selection::None);
-            top.selection = match connective {
-                Connective::And => so_far.and(&result),
-                Connective::Or => so_far.or(&result),
+            let so_far = std::mem::replace(&mut top.rows, Rows::None);
+            top.rows = match connective {
+                Connective::And => so_far.and(result),
+                Connective::Or => so_far.or(result, rows),
             };
             top.done = top.done.saturating_add(1);
             let settled = match connective {
-                Connective::And => top.selection == Selection::None,
-                Connective::Or => top.selection == Selection::All,
+                Connective::And => matches!(top.rows, Rows::None),
+                Connective::Or => matches!(top.rows, Rows::All),
             };
             match children.get(top.done) {
                 Some(child) if !settled => {
@@ -66,33 +72,87 @@ fn run(plan: &Plan<'_>, root: usize) -> Selection {
                 _ => {}
             }
             match open.pop() {
-                Some(done) => result = done.selection,
-                None => return result,
+                Some(done) => result = done.rows,
+                None => return Rows::None,
             }
         }
     }
 }
 
-fn run_scan(scan: &Scan<'_>) -> Selection {
-    let mut selection = Selection::All;
-    for test in &scan.tests {
-        selection = selection.and(&rows_passing(scan.column, test));
-        if selection == Selection::None {
-            break;
+fn source_rows<'b>(source: &Source<'b>, rows: usize) -> Rows<'b> {
+    match source {
+        Source::Present(column) => rows_passing(column, &ValueTest::Present),
+        Source::AnyPosting(postings, codes) => match codes.as_slice() {
+            [code] => postings.get(*code).into(),
+            codes => {
+                let mut union = Union::new(rows);
+                for code in codes {
+                    union.add(&postings.get(*code).into());
+                }
+                union.finish()
+            }
+        },
+        Source::EachPosting(postings, codes) => {
+            let mut all = Rows::All;
+            for code in codes {
+                all = all.and(postings.get(*code).into());
+                if matches!(all, Rows::None) {
+                    break;
+                }
+            }
+            all
+        }
+        Source::Sorted { sorted, ranges } => sorted_rows(sorted, ranges, rows),
+        Source::Listed(list) => Rows::List(Cow::Owned(list.clone())),
+        Source::Scan(column, tests) => {
+            let mut selected = Rows::All;
+            for test in tests {
+                selected = selected.and(rows_passing(column, test));
+                if matches!(selected, Rows::None) {
+                    break;
+                }
+            }
+            selected
         }
     }
-    if scan.negated { selection.invert() } else { selection }
 }
 
-/// The rows that have a value which passes the test.
-fn rows_passing(column: &Column, test: &ValueTest<'_>) -> Selection {
+/// The rows in some parts of the sorted rows.
+fn sorted_rows<'b>(sorted: &'b [u16], parts: &[Range<usize>], rows: usize) -> Rows<'b> {
+    let slices = parts.iter().filter_map(|part| sorted.get(part.clone()));
+    let matched: usize = slices.clone().map(<[u16]>::len).sum();
+    if matched.saturating_mul(LANES) <= rows {
+        let mut list: Vec<u16> = slices.flatten().copied().collect();
+        list.sort_unstable();
+        return if list.is_empty() { Rows::None } else { Rows::List(Cow::Owned(list)) };
+    }
+    if sorted.len() == rows && matched.saturating_mul(2) > rows {
+        // Fewer rows lie outside of the parts.
+        let mut gaps: Vec<&[u16]> = Vec::with_capacity(parts.len().saturating_add(1));
+        let mut from = 0;
+        for part in parts {
+            gaps.extend(sorted.get(from..part.start));
+            from = part.end;
+        }
+        gaps.extend(sorted.get(from..));
+        let mut words = vec![0; rows.div_ceil(LANES)];
+        gaps.iter().for_each(|gap| kernels::set_bits(gap, &mut words));
+        return Rows::Words(Cow::Owned(words)).invert(rows);
+    }
+    let mut words = vec![0; rows.div_ceil(LANES)];
+    slices.for_each(|slice| kernels::set_bits(slice, &mut words));
+    Rows::Words(Cow::Owned(words))
+}
+
+/// The rows that have a value which passes the test, by reading the column.
+fn rows_passing<'b>(column: &'b Column, test: &ValueTest<'_>) -> Rows<'b> {
     let rows = column.rows();
     match &column.layout {
         Layout::Single(present) => match test {
-            ValueTest::Present => present.clone(),
-            _ => Selection::from_bitmap(values_passing(&column.data, rows, test)).and(present),
+            ValueTest::Present => present.into(),
+            _ => Rows::from(values_passing(&column.data, rows, test)).and(present.into()),
         },
-        Layout::Many(ends) => Selection::from_bitmap(Bitmap::filled_by(rows, |words| match test {
+        Layout::Many(ends) => Rows::from(Bitmap::filled_by(rows, |words| match test {
             ValueTest::Present => kernels::non_empty(ends, words),
             _ => {
                 let values = values_passing(&column.data, column.values_len(), test);
@@ -129,7 +189,7 @@ fn values_passing(data: &Data, values: usize, test: &ValueTest<'_>) -> Bitmap {
                 Codes::U32(codes) => kernels::in_set(codes, set, words),
             },
             (Data::Numbers { values, .. }, ValueTest::Numbers(ranges)) => {
-                in_ranges(values, ranges, |number: Number| number.get(), words);
+                in_ranges(values, ranges, Number::get, words);
             }
             (Data::Timestamps { values, .. }, ValueTest::Timestamps(ranges)) => {
                 in_ranges(values, ranges, Timestamp::as_millis, words);

@@ -75,6 +75,14 @@ fn any_bit(bits: &[u64], start: usize, end: usize) -> bool {
     bits[first] & head != 0 || bits[first + 1..last].iter().any(|word| *word != 0) || bits[last] & tail != 0
 }
 
+/// Sets the bits of these rows, all of which lie within the words.
+pub(super) fn set_bits(rows: &[u16], words: &mut [u64]) {
+    for row in rows {
+        let row = usize::from(*row);
+        words[row / LANES] |= 1 << (row % LANES);
+    }
+}
+
 /// Rows that have a value at all.
 pub(super) fn non_empty(ends: &[u32], words: &mut [u64]) {
     let mut start = 0;

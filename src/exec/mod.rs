@@ -3,6 +3,10 @@
 mod evaluate;
 mod kernels;
 mod plan;
+mod query;
 pub mod reference;
+mod rows;
 
 pub(crate) use evaluate::select;
+pub(crate) use query::Query;
+pub(crate) use rows::Rows;

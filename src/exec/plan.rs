@@ -1,13 +1,15 @@
-//! How a predicate is answered on one batch: what its dictionaries and zone maps settle, and what is left to read.
+//! How a predicate is answered on one batch: what indexes settle, what they hold ready, and what must be read.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use crate::batch::Batch;
-use crate::column::{Column, Data, LANES, Layout, Selection};
+use super::query::{Access, Query};
+use crate::batch::{Batch, join, split};
+use crate::column::{Column, Data, LANES, Layout, Postings, Selection};
 use crate::operator::Connective;
-use crate::predicate::{Leaf, Node, Set, Test, Tree};
+use crate::predicate::{Leaf, Node, Set, Test};
 use crate::value::{Number, Timestamp};
 
 /// The steps for one batch, by node of the predicate.
@@ -19,7 +21,8 @@ pub(super) struct Plan<'p> {
 pub(super) enum Step<'p> {
     /// Settled without reading a row: no row, or all.
     Settled(bool),
-    Scan(Scan<'p>),
+    /// The rows of a leaf, or with `negated` all others.
+    Leaf { source: Source<'p>, negated: bool, estimate: Estimate },
     /// The children that are not settled, the one to evaluate first in front; at least two.
     Branch(Connective, SmallVec<[usize; 4]>, Estimate),
     /// Stands for its only child that is not settled.
@@ -31,18 +34,24 @@ pub(super) enum Step<'p> {
 pub(super) struct Estimate {
     /// Rows it will select.
     rows: usize,
-    /// Work, in units of reading one narrow code.
+    /// Work, in words of 64 rows read or written.
     cost: usize,
 }
 
-/// A leaf that must read a column.
-pub(super) struct Scan<'p> {
-    pub(super) column: &'p Column,
-    /// All of these must hold for a row.
-    pub(super) tests: SmallVec<[ValueTest<'p>; 1]>,
-    /// Selects the rows that the tests do not.
-    pub(super) negated: bool,
-    estimate: Estimate,
+/// Where the rows of a leaf come from.
+pub(super) enum Source<'p> {
+    /// The rows that have a value.
+    Present(&'p Column),
+    /// The rows of any of these codes.
+    AnyPosting(&'p Postings, SmallVec<[u32; 4]>),
+    /// The rows that have each of these codes.
+    EachPosting(&'p Postings, SmallVec<[u32; 4]>),
+    /// These ranges of the rows sorted by value.
+    Sorted { sorted: &'p [u16], ranges: SmallVec<[Range<usize>; 2]> },
+    /// These rows.
+    Listed(Vec<u16>),
+    /// The rows with a value that passes each of these tests, by reading the column.
+    Scan(&'p Column, SmallVec<[ValueTest<'p>; 1]>),
 }
 
 /// A test on the values of a row: some value passes it.
@@ -60,23 +69,16 @@ pub(super) enum ValueTest<'p> {
     Boolean(bool),
 }
 
-/// What a set means on a column.
-enum Matched<'p> {
-    /// No row has such a value.
-    Nothing,
-    /// Every value is such a value.
-    EveryValue,
-    Some(ValueTest<'p>, usize),
-}
-
 impl<'p> Plan<'p> {
-    pub(super) fn new(predicate: &'p Tree<Leaf>, batch: &'p Batch) -> Self {
-        let mut steps: Vec<Step<'p>> = Vec::with_capacity(predicate.nodes().len());
-        for node in predicate.nodes() {
+    /// The steps on the batch of this number.
+    pub(super) fn new(query: &'p Query<'p>, number: usize, batch: &'p Batch) -> Self {
+        let nodes = query.predicate.nodes();
+        let mut steps: Vec<Step<'p>> = Vec::with_capacity(nodes.len());
+        for (node, access) in nodes.iter().zip(&query.accesses) {
             let step = match node {
                 Node::Constant(value) => Step::Settled(*value),
                 Node::Leaf(leaf) => match batch.column(leaf.field) {
-                    Some(column) => plan_leaf(leaf, column),
+                    Some(column) => plan_leaf(leaf, access, number, column),
                     // An engine has the columns of every filter it runs; a missing one holds nothing.
                     None => Step::Settled(matches!(leaf.test, Test::None(_))),
                 },
@@ -110,153 +112,263 @@ fn plan_branch<'p>(connective: Connective, children: &[usize], steps: &[Step<'p>
     let rank = |child: &usize| {
         let Estimate { rows: selected, cost } = estimate(steps, *child);
         let undecided = if neutral { selected } else { rows.saturating_sub(selected) };
-        (undecided.saturating_mul(4).saturating_add(cost), *child)
+        (undecided.saturating_add(cost.saturating_mul(8)), *child)
     };
     open.sort_by_key(rank);
-    let estimates = open.iter().map(|child| estimate(steps, *child));
-    let total = estimates.fold(None, |total: Option<Estimate>, next| {
-        Some(match total {
-            None => next,
-            Some(total) => Estimate {
-                rows: match connective {
-                    Connective::And => total.rows.min(next.rows),
-                    Connective::Or => total.rows.saturating_add(next.rows).min(rows),
-                },
-                cost: total.cost.saturating_add(next.cost),
-            },
-        })
-    });
-    Step::Branch(connective, open, total.unwrap_or(Estimate { rows, cost: 0 }))
+    let mut total = Estimate { rows: if neutral { rows } else { 0 }, cost: 0 };
+    for child in &open {
+        let next = estimate(steps, *child);
+        total.cost = total.cost.saturating_add(next.cost);
+        total.rows = match connective {
+            Connective::And => total.rows.min(next.rows),
+            Connective::Or => total.rows.saturating_add(next.rows).min(rows),
+        };
+    }
+    Step::Branch(connective, open, total)
 }
 
 fn estimate(steps: &[Step<'_>], mut step: usize) -> Estimate {
     loop {
         match steps.get(step) {
             Some(Step::Same(only)) => step = *only,
-            Some(Step::Scan(scan)) => return scan.estimate,
-            Some(Step::Branch(_, _, estimate)) => return *estimate,
+            Some(Step::Leaf { estimate, .. } | Step::Branch(_, _, estimate)) => return *estimate,
             Some(Step::Settled(_)) | None => return Estimate { rows: 0, cost: 0 },
         }
     }
 }
 
-fn plan_leaf<'p>(leaf: &'p Leaf, column: &'p Column) -> Step<'p> {
-    match &leaf.test {
-        Test::Any(set) => plan_set(column, set, false),
-        Test::None(set) => plan_set(column, set, true),
-        Test::All(set) => plan_all(column, set),
-    }
-}
-
-/// Work for one value of the column.
-fn unit_cost(column: &Column) -> usize {
-    match &column.data {
-        Data::Booleans { .. } => 0,
-        Data::Strings { .. } => 1,
-        Data::Numbers { .. } | Data::Timestamps { .. } => 4,
-    }
-}
-
-fn scan<'p>(
-    column: &'p Column,
-    tests: impl IntoIterator<Item = ValueTest<'p>>,
-    negated: bool,
-    matched: usize,
-) -> Step<'p> {
+fn plan_leaf<'p>(leaf: &'p Leaf, access: &Access<'p>, number: usize, column: &'p Column) -> Step<'p> {
     let rows = column.rows();
-    let matched = matched.min(rows);
-    let estimate = Estimate {
-        rows: if negated { rows.saturating_sub(matched) } else { matched },
-        cost: column.values_len().saturating_mul(unit_cost(column)),
+    let (set, negated) = match &leaf.test {
+        Test::Any(set) => (set, false),
+        Test::None(set) => (set, true),
+        Test::All(set) => return plan_all(column, set, access, number),
     };
-    Step::Scan(Scan { column, tests: tests.into_iter().collect(), negated, estimate })
-}
-
-fn plan_set<'p>(column: &'p Column, set: &'p Set, negated: bool) -> Step<'p> {
-    match match_set(column, set) {
-        Matched::Nothing => Step::Settled(negated),
-        Matched::EveryValue => match &column.layout {
-            Layout::Single(Selection::All) => Step::Settled(!negated),
-            _ => scan(column, [ValueTest::Present], negated, column.values_len()),
+    let (source, matched, cost) = match access {
+        Access::Rows(found) => {
+            let from = join(number, 0).map_or(found.len(), |first| found.partition_point(|row| *row < first));
+            let own =
+                found.iter().skip(from).map(|row| split(*row)).take_while(|(batch, _)| *batch == number);
+            let list: Vec<u16> = own.map(|(_, row)| row).collect();
+            if list.is_empty() {
+                return Step::Settled(negated);
+            }
+            let matched = list.len();
+            (Source::Listed(list), matched, 1)
+        }
+        _ => match plan_set(column, set, access, number) {
+            Matched::Nothing => return Step::Settled(negated),
+            Matched::EveryValue => match &column.layout {
+                Layout::Single(Selection::All) => return Step::Settled(!negated),
+                Layout::Single(_) => (Source::Present(column), present_count(column), rows / LANES),
+                Layout::Many(_) => (Source::Present(column), rows, rows / 8),
+            },
+            Matched::By(source, matched, cost) => (source, matched, cost),
         },
-        Matched::Some(test, matched) => scan(column, [test], negated, matched),
-    }
-}
-
-/// Every point of the set must be among a row's values.
-fn plan_all<'p>(column: &'p Column, set: &Set) -> Step<'p> {
-    let Data::Strings { dictionary, .. } = &column.data else {
-        return plan_all_values(column, set);
     };
-    let Set::Strings(points) = set else { return Step::Settled(false) };
-    let codes = dictionary.find_all(points.as_slice());
-    if codes.len() < points.as_slice().len() {
-        return Step::Settled(false);
-    }
-    let fewest = codes.iter().filter_map(|code| dictionary.count(&[*code])).min();
-    let matched = fewest.unwrap_or(column.rows() / 16);
-    scan(column, codes.into_iter().map(ValueTest::Code), false, matched)
+    let matched = matched.min(rows);
+    let selected = if negated { rows.saturating_sub(matched) } else { matched };
+    let cost = if negated { cost.saturating_add(rows / LANES) } else { cost };
+    Step::Leaf { source, negated, estimate: Estimate { rows: selected, cost } }
 }
 
-/// The same for numbers, timestamps and booleans, each point by a test of its own.
-fn plan_all_values<'p>(column: &'p Column, set: &Set) -> Step<'p> {
-    let mut tests: SmallVec<[ValueTest<'p>; 1]> = SmallVec::new();
-    for point in set.points() {
-        let Some(point) = Set::from_values(std::slice::from_ref(&point)) else { continue };
-        match match_set(column, &point) {
-            Matched::Nothing => return Step::Settled(false),
-            Matched::EveryValue => tests.push(ValueTest::Present),
-            Matched::Some(test, _) => tests.push(test.into_owned()),
+/// How many rows have a value: all that the sorted rows know, else all.
+fn present_count(column: &Column) -> usize {
+    match &column.data {
+        Data::Numbers { sorted: Some(sorted), .. } | Data::Timestamps { sorted: Some(sorted), .. } => {
+            sorted.len()
         }
+        _ => column.rows(),
     }
-    scan(column, tests, false, column.rows() / 16)
 }
 
-impl ValueTest<'_> {
-    fn into_owned<'p>(self) -> ValueTest<'p> {
-        match self {
-            Self::Present => ValueTest::Present,
-            Self::Code(code) => ValueTest::Code(code),
-            Self::Codes(codes) => ValueTest::Codes(codes),
-            Self::Numbers(ranges) => ValueTest::Numbers(Cow::Owned(ranges.into_owned())),
-            Self::Timestamps(ranges) => ValueTest::Timestamps(Cow::Owned(ranges.into_owned())),
-            Self::Boolean(boolean) => ValueTest::Boolean(boolean),
+/// What a set means on a column.
+enum Matched<'p> {
+    /// No row has such a value.
+    Nothing,
+    /// Every value is such a value.
+    EveryValue,
+    /// Where the rows come from, about how many they are, and the work.
+    By(Source<'p>, usize, usize),
+}
+
+/// The codes that a leaf's strings have in a batch, ascending.
+fn codes(column: &Column, set: &Set, access: &Access<'_>, number: usize) -> SmallVec<[u32; 4]> {
+    match (access, &column.data, set) {
+        (Access::Strings(found, _), _, _) => {
+            let mut codes: SmallVec<[u32; 4]> = found
+                .iter()
+                .filter_map(|occurrences| {
+                    let codes = &occurrences.codes;
+                    // Most strings occur in every batch: the entry then stands at the batch's own number.
+                    let entry = match codes.get(number) {
+                        Some(entry) if entry.0 as usize == number => Some(entry),
+                        _ => {
+                            let at = codes.partition_point(|(batch, _)| (*batch as usize) < number);
+                            codes.get(at).filter(|(batch, _)| *batch as usize == number)
+                        }
+                    };
+                    entry.map(|(_, code)| *code)
+                })
+                .collect();
+            codes.sort_unstable();
+            codes
         }
+        (_, Data::Strings { dictionary, .. }, Set::Strings(points)) => {
+            dictionary.find_all(points.as_slice()).into()
+        }
+        _ => SmallVec::new(),
     }
 }
 
-/// Compares a set with the column's dictionary or zone map.
-fn match_set<'s>(column: &Column, set: &'s Set) -> Matched<'s> {
+fn plan_set<'p>(column: &'p Column, set: &'p Set, access: &Access<'_>, number: usize) -> Matched<'p> {
     let values = column.values_len();
+    let rows = column.rows();
+    let scan =
+        |test, matched| Matched::By(Source::Scan(column, SmallVec::from_iter([test])), matched, values / 8);
     match (&column.data, set) {
-        (Data::Strings { dictionary, .. }, Set::Strings(points)) => {
-            let codes = dictionary.find_all(points.as_slice());
-            let known = dictionary.count(&codes);
-            let matched =
-                known.unwrap_or_else(|| values.saturating_mul(codes.len()) / dictionary.len().max(1));
-            match codes.as_slice() {
-                [] => Matched::Nothing,
-                all if all.len() == dictionary.len() => Matched::EveryValue,
-                [code] => Matched::Some(ValueTest::Code(*code), matched),
-                _ => Matched::Some(ValueTest::Codes(code_bits(&codes, dictionary.len())), matched),
+        (Data::Strings { dictionary, postings, .. }, Set::Strings(_)) => {
+            let codes = codes(column, set, access, number);
+            match (codes.as_slice(), postings) {
+                ([], _) => Matched::Nothing,
+                (all, _) if all.len() == dictionary.len() => Matched::EveryValue,
+                (some, Some(postings)) => {
+                    let matched = some.iter().map(|code| postings.count(*code)).sum();
+                    let words = some.iter().map(|code| postings.count(*code).min(rows / LANES)).sum();
+                    Matched::By(Source::AnyPosting(postings, codes), matched, words)
+                }
+                ([code], None) => scan(ValueTest::Code(*code), values / dictionary.len().max(1)),
+                (some, None) => {
+                    let matched = values.saturating_mul(some.len()) / dictionary.len().max(1);
+                    scan(ValueTest::Codes(code_bits(some, dictionary.len())), matched)
+                }
             }
         }
-        (Data::Numbers { zone, .. }, Set::Numbers(intervals)) => {
-            match_ranges(intervals.as_slice(), *zone, values, |number| number.get(), ValueTest::Numbers)
+        (Data::Numbers { values, zone, sorted }, Set::Numbers(intervals)) => {
+            let number = |row: u16| values.get(usize::from(row)).and_then(|value| Number::new(*value));
+            match meeting(intervals.as_slice(), *zone) {
+                Met::Nothing => Matched::Nothing,
+                Met::Everything => Matched::EveryValue,
+                Met::Some(ranges) => match sorted {
+                    Some(sorted) => sorted_ranges(sorted, ranges, |row| number(row).unwrap_or(Number::MIN)),
+                    None => scan(ValueTest::Numbers(Cow::Borrowed(ranges)), rows / 4),
+                },
+            }
         }
-        (Data::Timestamps { zone, .. }, Set::Timestamps(intervals)) => {
-            // Precision is of no matter in an estimate.
-            #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-            let as_f64 = |timestamp: Timestamp| timestamp.as_millis() as f64;
-            match_ranges(intervals.as_slice(), *zone, values, as_f64, ValueTest::Timestamps)
+        (Data::Timestamps { values, zone, sorted }, Set::Timestamps(intervals)) => {
+            let timestamp = |row: u16| values.get(usize::from(row)).map_or(0, |millis| *millis);
+            match meeting(intervals.as_slice(), *zone) {
+                Met::Nothing => Matched::Nothing,
+                Met::Everything => Matched::EveryValue,
+                Met::Some(ranges) => match sorted {
+                    Some(sorted) => {
+                        sorted_ranges(sorted, ranges, |row| Timestamp::from_millis(timestamp(row)))
+                    }
+                    None => scan(ValueTest::Timestamps(Cow::Borrowed(ranges)), rows / 4),
+                },
+            }
         }
         (Data::Booleans { .. }, Set::Booleans(points)) => match points.as_slice() {
             _ if values == 0 => Matched::Nothing,
-            [boolean] => Matched::Some(ValueTest::Boolean(*boolean), values / 2),
+            [boolean] => scan(ValueTest::Boolean(*boolean), rows / 2),
             [] => Matched::Nothing,
             _ => Matched::EveryValue,
         },
         _ => Matched::Nothing,
+    }
+}
+
+/// The parts of the sorted rows whose values lie in the ranges.
+fn sorted_ranges<'p, T: Ord + Copy>(
+    sorted: &'p [u16],
+    ranges: &[(T, T)],
+    value: impl Fn(u16) -> T,
+) -> Matched<'p> {
+    let mut parts: SmallVec<[Range<usize>; 2]> = SmallVec::new();
+    let mut matched: usize = 0;
+    for (low, high) in ranges {
+        let from = parts.last().map_or(0, |part: &Range<usize>| part.end);
+        let behind = sorted.get(from..).unwrap_or_default();
+        let start = from.saturating_add(behind.partition_point(|row| value(*row) < *low));
+        let behind = sorted.get(start..).unwrap_or_default();
+        let end = start.saturating_add(behind.partition_point(|row| value(*row) <= *high));
+        if start < end {
+            matched = matched.saturating_add(end.saturating_sub(start));
+            parts.push(start..end);
+        }
+    }
+    match matched {
+        0 => Matched::Nothing,
+        all if all == sorted.len() => Matched::EveryValue,
+        _ => {
+            let touched = matched.min(sorted.len().saturating_sub(matched));
+            Matched::By(
+                Source::Sorted { sorted, ranges: parts },
+                matched,
+                (touched / 8).saturating_add(sorted.len() / LANES),
+            )
+        }
+    }
+}
+
+/// Every point of the set must be among a row's values.
+fn plan_all<'p>(column: &'p Column, set: &'p Set, access: &Access<'_>, number: usize) -> Step<'p> {
+    let rows = column.rows();
+    let leaf = |source, matched, cost| Step::Leaf {
+        source,
+        negated: false,
+        estimate: Estimate { rows: matched, cost },
+    };
+    match (&column.data, set) {
+        (Data::Strings { postings, .. }, Set::Strings(points)) => {
+            let mut codes = codes(column, set, access, number);
+            if codes.len() < points.as_slice().len() {
+                return Step::Settled(false);
+            }
+            match postings {
+                Some(postings) => {
+                    codes.sort_by_key(|code| postings.count(*code));
+                    let fewest = codes.first().map_or(0, |code| postings.count(*code));
+                    let cost = fewest.min(rows / LANES).saturating_mul(codes.len());
+                    leaf(Source::EachPosting(postings, codes), fewest, cost)
+                }
+                None => {
+                    let cost = (column.values_len() / 8).saturating_mul(codes.len());
+                    leaf(
+                        Source::Scan(column, codes.into_iter().map(ValueTest::Code).collect()),
+                        rows / 64,
+                        cost,
+                    )
+                }
+            }
+        }
+        _ => {
+            let mut tests: SmallVec<[ValueTest<'p>; 1]> = SmallVec::new();
+            for point in set.points() {
+                match (&column.data, Set::from_values(std::slice::from_ref(&point))) {
+                    (Data::Numbers { zone, .. }, Some(Set::Numbers(point))) => {
+                        match meeting(point.as_slice(), *zone) {
+                            Met::Nothing => return Step::Settled(false),
+                            Met::Everything => tests.push(ValueTest::Present),
+                            Met::Some(point) => tests.push(ValueTest::Numbers(Cow::Owned(point.to_vec()))),
+                        }
+                    }
+                    (Data::Timestamps { zone, .. }, Some(Set::Timestamps(point))) => {
+                        match meeting(point.as_slice(), *zone) {
+                            Met::Nothing => return Step::Settled(false),
+                            Met::Everything => tests.push(ValueTest::Present),
+                            Met::Some(point) => tests.push(ValueTest::Timestamps(Cow::Owned(point.to_vec()))),
+                        }
+                    }
+                    (Data::Booleans { .. }, Some(Set::Booleans(point))) => {
+                        tests.extend(point.as_slice().iter().map(|boolean| ValueTest::Boolean(*boolean)));
+                    }
+                    _ => return Step::Settled(false),
+                }
+            }
+            let cost = (column.values_len() / 8).saturating_mul(tests.len());
+            leaf(Source::Scan(column, tests), rows / 16, cost)
+        }
     }
 }
 
@@ -271,41 +383,21 @@ fn code_bits(codes: &[u32], distinct: usize) -> Box<[u64]> {
     bits.into()
 }
 
-/// Compares ranges with a zone map; those that lie outside of it are left out.
-fn match_ranges<'s, T: Copy + Ord>(
-    ranges: &'s [(T, T)],
-    zone: Option<(T, T)>,
-    values: usize,
-    as_f64: impl Fn(T) -> f64,
-    test: fn(Cow<'s, [(T, T)]>) -> ValueTest<'s>,
-) -> Matched<'s>
-where
-    [(T, T)]: ToOwned,
-{
-    let Some((least, greatest)) = zone else { return Matched::Nothing };
+/// What ranges mean to a zone map.
+enum Met<'r, T> {
+    Nothing,
+    Everything,
+    /// Those of the ranges that lie in the zone.
+    Some(&'r [(T, T)]),
+}
+
+fn meeting<T: Copy + Ord>(ranges: &[(T, T)], zone: Option<(T, T)>) -> Met<'_, T> {
+    let Some((least, greatest)) = zone else { return Met::Nothing };
     let from = ranges.partition_point(|(_, high)| *high < least);
     let to = ranges.partition_point(|(low, _)| *low <= greatest);
-    let ranges = ranges.get(from..to).unwrap_or_default();
-    match ranges {
-        [] => Matched::Nothing,
-        [(low, high)] if *low <= least && greatest <= *high => Matched::EveryValue,
-        _ => {
-            // As if values were spread evenly; a point is worth one in a thousand.
-            let width = as_f64(greatest) - as_f64(least);
-            let share: f64 = ranges
-                .iter()
-                .map(|(low, high)| {
-                    (as_f64(*high.min(&greatest)) - as_f64(*low.max(&least))) / width.max(1e-9) + 0.001
-                })
-                .sum();
-            #[expect(
-                clippy::cast_precision_loss,
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "an estimate between 0 and the number of values"
-            )]
-            let matched = (values as f64 * share.clamp(0.0, 1.0)) as usize;
-            Matched::Some(test(Cow::Borrowed(ranges)), matched)
-        }
+    match ranges.get(from..to).unwrap_or_default() {
+        [] => Met::Nothing,
+        [(low, high)] if *low <= least && greatest <= *high => Met::Everything,
+        some => Met::Some(some),
     }
 }

@@ -1,0 +1,139 @@
+//! From the values of a key-like field to the rows that have them, in all batches at once.
+
+/// A row of some batch of a snapshot: the batch's number in the upper half, the row's in the lower.
+pub(crate) type GlobalRow = u32;
+
+/// The hashes of a field's values, each with its row; values that share a hash are told apart by the caller.
+///
+/// Entries lie in runs, as they were added; runs of like size are merged, so that there are few.
+/// 8 bytes a value and half a byte of fences.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct KeyIndex {
+    runs: Vec<std::sync::Arc<Run>>,
+}
+
+/// Sorted entries: the upper half of a hash in the upper half, the row in the lower.
+#[derive(Debug)]
+struct Run {
+    entries: Box<[u64]>,
+    /// Where the entries start whose hash has these upper bits; one more than there are buckets.
+    fences: Box<[u32]>,
+    /// How many upper bits of an entry choose its bucket.
+    bits: u32,
+}
+
+/// Entries of one bucket on average: a cache line of them.
+const BUCKET: usize = 8;
+
+impl Run {
+    fn new(mut entries: Vec<u64>) -> Self {
+        entries.sort_unstable();
+        let buckets = (entries.len() / BUCKET).next_power_of_two().clamp(1, 1 << 28);
+        let bits = buckets.trailing_zeros();
+        let mut fences = vec![0_u32; buckets.saturating_add(1)];
+        for entry in &entries {
+            if let Some(count) = fences.get_mut(bucket(*entry, bits).saturating_add(1)) {
+                *count = count.saturating_add(1);
+            }
+        }
+        let mut sum = 0_u32;
+        for fence in &mut fences {
+            sum = sum.saturating_add(*fence);
+            *fence = sum;
+        }
+        Self { entries: entries.into(), fences: fences.into(), bits }
+    }
+
+    fn probe(&self, hash: u64) -> impl Iterator<Item = GlobalRow> {
+        let at = bucket(hash, self.bits);
+        let fence = |at: usize| self.fences.get(at).map_or(0, |fence| *fence as usize);
+        let entries = self.entries.get(fence(at)..fence(at.saturating_add(1))).unwrap_or_default();
+        let upper = hash >> 32;
+        #[expect(clippy::cast_possible_truncation, reason = "the row is the lower half")]
+        entries.iter().filter(move |entry| **entry >> 32 == upper).map(|entry| *entry as u32)
+    }
+}
+
+fn bucket(entry: u64, bits: u32) -> usize {
+    // A shift by all 64 bits, for a single bucket, leaves nothing.
+    entry.checked_shr(64_u32.saturating_sub(bits)).map_or(0, |bucket| usize::try_from(bucket).unwrap_or(0))
+}
+
+impl KeyIndex {
+    /// Adds values by hash and row.
+    pub(crate) fn add(&mut self, values: impl Iterator<Item = (u64, GlobalRow)>) {
+        let mut entries: Vec<u64> = values.map(|(hash, row)| (hash >> 32 << 32) | u64::from(row)).collect();
+        // Merging only with runs no larger than what is there keeps the work of all additions together
+        // at a logarithm of their number for each entry.
+        while let Some(last) = self.runs.pop_if(|run| run.entries.len() <= entries.len().saturating_mul(2)) {
+            entries.extend_from_slice(&last.entries);
+        }
+        if !entries.is_empty() {
+            self.runs.push(std::sync::Arc::new(Run::new(entries)));
+        }
+    }
+
+    /// The rows whose value may have this hash.
+    pub(crate) fn probe(&self, hash: u64) -> impl Iterator<Item = GlobalRow> {
+        self.runs.iter().flat_map(move |run| run.probe(hash))
+    }
+
+    pub(crate) fn size_bytes(&self) -> usize {
+        let run = |run: &std::sync::Arc<Run>| {
+            size_of_val::<[u64]>(&run.entries).saturating_add(size_of_val::<[u32]>(&run.fences))
+        };
+        self.runs.iter().map(run).sum()
+    }
+}
+
+/// The batch and row of a global row.
+pub(crate) fn split(row: GlobalRow) -> (usize, u16) {
+    #[expect(clippy::cast_possible_truncation, reason = "the row in its batch is the lower half")]
+    ((row >> 16) as usize, row as u16)
+}
+
+/// The global row of a row in a batch; `None` beyond 65,536 batches.
+pub(crate) fn join(batch: usize, row: usize) -> Option<GlobalRow> {
+    let batch = u16::try_from(batch).ok()?;
+    let row = u16::try_from(row).ok()?;
+    Some(u32::from(batch) << 16 | u32::from(row))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hash(value: u64) -> u64 {
+        value.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    }
+
+    #[test]
+    fn every_value_added_is_found_whatever_the_runs() {
+        for sizes in [vec![0], vec![1], vec![10_000], vec![1; 300], vec![5000, 3, 4, 2000, 1, 1, 1, 7]] {
+            let mut index = KeyIndex::default();
+            let mut next = 0;
+            for size in &sizes {
+                index.add((next..next + size).map(|row| (hash(u64::from(row) / 2), row)));
+                next += size;
+            }
+            assert_eq!(index.runs.iter().map(|run| run.entries.len()).sum::<usize>(), next as usize);
+            assert!(index.runs.len() <= 2 + next.ilog2_or_zero() as usize, "{} runs", index.runs.len());
+            for row in 0..next {
+                assert!(
+                    index.probe(hash(u64::from(row) / 2)).any(|found| found == row),
+                    "{row} of {sizes:?}"
+                );
+            }
+            assert!(index.probe(hash(1 << 40)).count() <= 1);
+        }
+    }
+
+    trait OrZero {
+        fn ilog2_or_zero(self) -> u32;
+    }
+    impl OrZero for u32 {
+        fn ilog2_or_zero(self) -> u32 {
+            self.checked_ilog2().unwrap_or(0)
+        }
+    }
+}

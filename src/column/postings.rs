@@ -1,0 +1,177 @@
+//! From the codes of a string column to the rows that have them.
+
+use super::LANES;
+
+/// The rows of each code of a column.
+///
+/// A code that many rows have keeps a bit for each row, any other a list of its rows; one that
+/// every row has keeps nothing. So a code costs at most the lesser of the two.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Postings {
+    rows: usize,
+    /// By code: how many rows have it.
+    counts: Box<[u32]>,
+    /// By code: where its words start in `words`, or its rows in `lists`.
+    starts: Box<[u32]>,
+    words: Box<[u64]>,
+    lists: Box<[u16]>,
+}
+
+/// The rows of one code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Posting<'p> {
+    /// Every row.
+    All,
+    /// The rows whose bit is set; bits behind the last row are zero.
+    Words(&'p [u64]),
+    /// These rows, ascending.
+    List(&'p [u16]),
+}
+
+/// A code that at least one row in this many has keeps bits: 16 bits a listed row are then more than a bit a row.
+///
+/// The bound is lower than that of least memory, since bitmaps are also faster to combine
+/// (`benches/evaluate.rs`).
+const DENSE_FRACTION: usize = 64;
+
+impl Postings {
+    /// The postings of `distinct` codes, from each row's codes in ascending order of rows.
+    ///
+    /// `occurrences` is walked twice; a row may have a code more than once.
+    pub(crate) fn new<I: Iterator<Item = (u32, u32)>>(
+        rows: usize,
+        distinct: usize,
+        occurrences: impl Fn() -> I,
+    ) -> Self {
+        let mut counts = vec![0_u32; distinct];
+        let mut last_rows = vec![u32::MAX; distinct];
+        for (row, code) in occurrences() {
+            if let (Some(count), Some(last)) =
+                (counts.get_mut(code as usize), last_rows.get_mut(code as usize))
+                && std::mem::replace(last, row) != row
+            {
+                *count = count.saturating_add(1);
+            }
+        }
+        let words_each = rows.div_ceil(LANES);
+        let mut starts = Vec::with_capacity(distinct);
+        let (mut words, mut lists) = (0_usize, 0_usize);
+        for count in &counts {
+            let count = *count as usize;
+            let start = if count == rows {
+                0
+            } else if is_dense(count, rows) {
+                let start = words;
+                words = words.saturating_add(words_each);
+                start
+            } else {
+                let start = lists;
+                lists = lists.saturating_add(count);
+                start
+            };
+            starts.push(u32::try_from(start).unwrap_or(u32::MAX));
+        }
+        let mut words = vec![0_u64; words];
+        let mut lists = vec![0_u16; lists];
+        let mut filled = starts.clone();
+        last_rows.fill(u32::MAX);
+        for (row, code) in occurrences() {
+            let code = code as usize;
+            let (Some(count), Some(start), Some(last)) =
+                (counts.get(code), filled.get_mut(code), last_rows.get_mut(code))
+            else {
+                continue;
+            };
+            let count = *count as usize;
+            if count == rows || std::mem::replace(last, row) == row {
+                continue;
+            }
+            let row = row as usize;
+            if is_dense(count, rows) {
+                if let Some(word) = words.get_mut((*start as usize).saturating_add(row / LANES)) {
+                    *word |= 1 << (row % LANES);
+                }
+            } else if let (Some(slot), Ok(row)) = (lists.get_mut(*start as usize), u16::try_from(row)) {
+                *slot = row;
+                *start = start.saturating_add(1);
+            }
+        }
+        Self { rows, counts: counts.into(), starts: starts.into(), words: words.into(), lists: lists.into() }
+    }
+
+    /// The rows of a code; none for a code that does not exist.
+    pub(crate) fn get(&self, code: u32) -> Posting<'_> {
+        let code = code as usize;
+        let (Some(count), Some(start)) = (self.counts.get(code), self.starts.get(code)) else {
+            return Posting::List(&[]);
+        };
+        let (count, start) = (*count as usize, *start as usize);
+        if count == self.rows {
+            Posting::All
+        } else if is_dense(count, self.rows) {
+            let end = start.saturating_add(self.rows.div_ceil(LANES));
+            Posting::Words(self.words.get(start..end).unwrap_or_default())
+        } else {
+            Posting::List(self.lists.get(start..start.saturating_add(count)).unwrap_or_default())
+        }
+    }
+
+    /// How many rows have the code.
+    pub(crate) fn count(&self, code: u32) -> usize {
+        self.counts.get(code as usize).map_or(0, |count| *count as usize)
+    }
+
+    pub(crate) fn size_bytes(&self) -> usize {
+        [
+            size_of_val::<[u32]>(&self.counts),
+            size_of_val::<[u32]>(&self.starts),
+            size_of_val::<[u64]>(&self.words),
+            size_of_val::<[u16]>(&self.lists),
+        ]
+        .iter()
+        .sum()
+    }
+}
+
+fn is_dense(count: usize, rows: usize) -> bool {
+    count.saturating_mul(DENSE_FRACTION) >= rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_of_each_code_come_back_whatever_their_number() {
+        for rows in [1_usize, 63, 64, 65, 1000, 65_536] {
+            // Code 0 in every row, 1 in every other, 2 in every 500th, 3 in none; code 1 twice in some.
+            let all: Vec<(u32, u32)> = (0..rows as u32)
+                .flat_map(|row| {
+                    let mut codes = vec![(row, 0)];
+                    if row % 2 == 0 {
+                        codes.extend([(row, 1), (row, 1)]);
+                    }
+                    if row % 500 == 0 {
+                        codes.push((row, 2));
+                    }
+                    codes
+                })
+                .collect();
+            let postings = Postings::new(rows, 4, || all.iter().copied());
+            for code in 0..5 {
+                let mut expected: Vec<usize> =
+                    all.iter().filter(|(_, other)| *other == code).map(|(row, _)| *row as usize).collect();
+                expected.dedup();
+                let found: Vec<usize> = match postings.get(code) {
+                    Posting::All => (0..rows).collect(),
+                    Posting::List(list) => list.iter().map(|row| usize::from(*row)).collect(),
+                    Posting::Words(words) => {
+                        (0..rows).filter(|row| words[row / 64] >> (row % 64) & 1 == 1).collect()
+                    }
+                };
+                assert_eq!(found, expected, "code {code} of {rows} rows");
+                assert_eq!(postings.count(code), expected.len());
+            }
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! A predicate looked up once in what all batches of a snapshot have in common.
+
+use crate::batch::{Batch, Directory, FieldDirectory, GlobalRow, Occurrences, split};
+use crate::catalog::FieldId;
+use crate::operator::Connective;
+use crate::predicate::{Leaf, Node, Set, Test, Tree};
+
+/// A predicate ready to run on the batches of one snapshot.
+pub(crate) struct Query<'q> {
+    pub(super) predicate: &'q Tree<Leaf>,
+    directory: &'q Directory,
+    /// By node of the predicate.
+    pub(super) accesses: Vec<Access<'q>>,
+}
+
+/// How the rows of a leaf are reached.
+pub(super) enum Access<'q> {
+    /// Through the column of each batch.
+    Column,
+    /// Through the occurrences of its strings.
+    Strings(Vec<&'q Occurrences>, /* of how many strings */ usize),
+    /// Through these rows, ascending, which have one of its strings.
+    Rows(Vec<GlobalRow>),
+}
+
+impl<'q> Query<'q> {
+    /// `batch` gives the batch of a number.
+    pub(crate) fn new<'b>(
+        predicate: &'q Tree<Leaf>,
+        directory: &'q Directory,
+        batch: impl Fn(usize) -> Option<&'b Batch>,
+    ) -> Self {
+        let accesses = predicate.nodes().iter().map(|node| match node {
+            Node::Leaf(leaf) => access(leaf, directory, &batch),
+            _ => Access::Column,
+        });
+        Self { predicate, directory, accesses: accesses.collect() }
+    }
+
+    /// The numbers of those of `batches` batches that may have a row, ascending.
+    pub(crate) fn batches(&self, batches: usize) -> Vec<usize> {
+        let root = self.predicate.root();
+        let conjuncts: &[usize] = match self.predicate.get(root) {
+            Some(Node::Branch(Connective::And, children)) => children,
+            Some(Node::Constant(false)) | None => return Vec::new(),
+            _ => &[root],
+        };
+        let mut kept: Option<Vec<usize>> = None;
+        for id in conjuncts {
+            let Some(Node::Leaf(leaf)) = self.predicate.get(*id) else { continue };
+            self.retain(leaf, self.accesses.get(*id), batches, &mut kept);
+        }
+        kept.unwrap_or_else(|| (0..batches).collect())
+    }
+
+    /// Keeps the batches in which a leaf may select a row.
+    fn retain(
+        &self,
+        leaf: &Leaf,
+        access: Option<&Access<'_>>,
+        batches: usize,
+        kept: &mut Option<Vec<usize>>,
+    ) {
+        let Test::Any(set) = &leaf.test else { return };
+        let all = || (0..batches).collect::<Vec<usize>>();
+        match (access, self.directory.field(leaf.field), set) {
+            (Some(Access::Rows(rows)), _, _) => {
+                let mut with_rows: Vec<usize> = rows.iter().map(|row| split(*row).0).collect();
+                with_rows.dedup();
+                if let Some(kept) = &kept {
+                    with_rows.retain(|batch| kept.binary_search(batch).is_ok());
+                }
+                *kept = Some(with_rows);
+            }
+            (_, FieldDirectory::Timestamps(zones), Set::Timestamps(ranges)) => {
+                kept.get_or_insert_with(all).retain(|batch| meets(zones, *batch, ranges.as_slice()));
+            }
+            (_, FieldDirectory::Numbers(zones), Set::Numbers(ranges)) => {
+                kept.get_or_insert_with(all).retain(|batch| meets(zones, *batch, ranges.as_slice()));
+            }
+            _ => {}
+        }
+    }
+
+    /// How many rows of all batches are selected, dead ones too, where that is known without asking any.
+    pub(crate) fn known_count(&self, is_single: impl Fn(FieldId) -> bool) -> Option<u64> {
+        let root = self.predicate.root();
+        match (self.predicate.get(root)?, self.accesses.get(root)?) {
+            // The rows of several values are disjoint only where a row has one at most.
+            (Node::Leaf(Leaf { field, test: Test::Any(_) }), Access::Strings(found, wanted))
+                if *wanted == 1 || is_single(*field) =>
+            {
+                Some(found.iter().map(|occurrences| occurrences.rows).sum())
+            }
+            (Node::Leaf(Leaf { test: Test::Any(_), .. }), Access::Rows(rows)) => Some(rows.len() as u64),
+            _ => None,
+        }
+    }
+}
+
+/// True when the zone of a batch and one of the ranges have a value in common.
+fn meets<T: Ord + Copy>(zones: &[Option<(T, T)>], batch: usize, ranges: &[(T, T)]) -> bool {
+    let Some(Some((least, greatest))) = zones.get(batch) else { return false };
+    let at = ranges.partition_point(|(_, high)| high < least);
+    ranges.get(at).is_some_and(|(low, _)| low <= greatest)
+}
+
+fn access<'q, 'b>(
+    leaf: &'q Leaf,
+    directory: &'q Directory,
+    batch: &impl Fn(usize) -> Option<&'b Batch>,
+) -> Access<'q> {
+    let (Test::Any(Set::Strings(points))
+    | Test::None(Set::Strings(points))
+    | Test::All(Set::Strings(points))) = &leaf.test
+    else {
+        return Access::Column;
+    };
+    let texts = points.as_slice();
+    match directory.field(leaf.field) {
+        FieldDirectory::Strings(strings) => {
+            Access::Strings(texts.iter().filter_map(|text| strings.get(&**text)).collect(), texts.len())
+        }
+        FieldDirectory::Keys(keys) => {
+            // First the entries, then the strings they stand for: the loads of each loop overlap.
+            let mut found: Vec<(GlobalRow, u32)> = Vec::with_capacity(texts.len());
+            for (number, text) in (0..).zip(texts) {
+                found.extend(directory.probe(keys, text).map(|row| (row, number)));
+            }
+            let is_match = |(row, number): &(GlobalRow, u32)| {
+                let (number_of_batch, row) = split(*row);
+                let string = batch(number_of_batch)
+                    .and_then(|batch| batch.column(leaf.field))
+                    .and_then(|column| column.string(usize::from(row)));
+                string.is_some() && string == texts.get(*number as usize).map(|text| &**text)
+            };
+            found.retain(is_match);
+            let mut rows: Vec<GlobalRow> = found.into_iter().map(|(row, _)| row).collect();
+            rows.sort_unstable();
+            Access::Rows(rows)
+        }
+        _ => Access::Column,
+    }
+}
