@@ -77,19 +77,23 @@ impl ColumnBuilder {
         }
     }
 
-    /// Adds a row with these values.
-    pub(crate) fn push(&mut self, values: &[Value<'_>]) {
+    /// Adds a value of the row being filled; a second one of a field with one value counts for nothing.
+    pub(crate) fn push(&mut self, value: &Value<'_>) {
+        if self.many || self.values.len() == self.present.len() {
+            self.values.push(value);
+        }
+    }
+
+    /// Ends the row being filled.
+    pub(crate) fn end_row(&mut self) {
         if self.many {
-            for value in values {
-                self.values.push(value);
-            }
             self.ends.push(u32::try_from(self.values.len()).unwrap_or(u32::MAX));
         } else {
-            self.present.push(!values.is_empty());
-            match values.first() {
-                Some(value) => self.values.push(value),
-                None => self.values.push_absent(),
+            let is_present = self.values.len() > self.present.len();
+            if !is_present {
+                self.values.push_absent();
             }
+            self.present.push(is_present);
         }
     }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::names::{suggest_key, suggest_operator};
 use super::{Body, Criterion, NodeId, Text};
 use crate::error::{Error, ErrorKind, REPORTED_ERRORS, quote};
-use crate::json::{JsonType, Reader};
+use crate::json::{JsonType, Reader, Result};
 use crate::limits::Limits;
 use crate::operator::{Connective, Operator};
 
@@ -26,12 +26,10 @@ pub(crate) fn parse<'a>(text: &'a str, limits: &Limits) -> (Body<'a>, Vec<Error>
     };
     // A syntax error ends the walk; it is reported behind the errors found until then.
     if let Err(error) = parser.body() {
-        parser.report(error);
+        parser.report(*error);
     }
     (parser.body, parser.errors)
 }
-
-type Result<T> = std::result::Result<T, Error>;
 
 struct Parser<'a, 'l> {
     reader: Reader<'a>,

@@ -291,14 +291,6 @@ impl Set {
         }
     }
 
-    /// True when every point of this set is among the values.
-    pub(crate) fn is_covered_by(&self, values: &[Value<'_>]) -> bool {
-        match Self::from_values(values) {
-            Some(values) => self.is_within(&values),
-            None => self.is_empty(),
-        }
-    }
-
     pub(crate) fn intersect(&self, other: &Self) -> Self {
         pairwise!(self, other, intersect, |set| set)
     }
