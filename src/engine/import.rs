@@ -34,7 +34,7 @@ pub struct Refusal {
     /// The case was kept, the field at fault counting as absent.
     pub kept: bool,
     /// What is wrong; path and offset are those in the document.
-    pub error: Error,
+    pub error: Box<Error>,
 }
 
 impl fmt::Display for Refusal {
@@ -213,7 +213,7 @@ impl From<FileFault> for Stop {
 
 impl Pending<'_> {
     fn refusal(&self, line: u64, error: Error) -> Refusal {
-        Refusal { source: self.source.clone(), line, kept: false, error }
+        Refusal { source: self.source.clone(), line, kept: false, error: Box::new(error) }
     }
 
     /// Takes in a document, or refuses it.

@@ -118,7 +118,7 @@ struct Open<'a> {
     /// The place among the node's children that most likely comes next: documents tend to keep an order.
     likely: usize,
     /// Its keys, once there are many.
-    many_keys: Option<Box<HashSet<Cow<'a, str>>>>,
+    many_keys: Option<HashSet<Cow<'a, str>>>,
 }
 
 impl<'a> Walk<'a, '_> {
@@ -206,7 +206,7 @@ impl<'a> Walk<'a, '_> {
                 return Err(Box::new(repeated(&key)));
             }
             if own.len() >= FEW_KEYS {
-                open.many_keys = Some(Box::new(self.keys.drain(open.keys_start..).chain([key]).collect()));
+                open.many_keys = Some(self.keys.drain(open.keys_start..).chain([key]).collect());
             } else {
                 self.keys.push(key);
             }
