@@ -95,7 +95,7 @@ const ROOMS: &[Room] = &[
     ),
     room(
         "page",
-        &["catalog", "value", "column", "batch", "order"],
+        &["catalog", "value", "column", "batch", "exec", "order"],
         "which of the selected rows make the page",
     ),
     room(
