@@ -188,6 +188,12 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
+impl From<Box<Error>> for Error {
+    fn from(error: Box<Error>) -> Self {
+        *error
+    }
+}
+
 /// How many errors of one request are reported.
 pub(crate) const REPORTED_ERRORS: usize = 10;
 

@@ -129,7 +129,7 @@ impl Filter {
     /// The document is not a case, as a strict import would say.
     pub fn matches(&self, document: &[u8]) -> Result<bool, Error> {
         let text = std::str::from_utf8(document).map_err(|fault| not_utf8(document, fault.valid_up_to()))?;
-        let mut row = Row::new(&self.catalog);
+        let mut row = Row::default();
         ingest::read_case(text, &self.catalog, &Limits::default(), &mut row)?;
         match row.take_faults().into_iter().next() {
             Some(fault) => Err(fault),

@@ -40,7 +40,8 @@ pub(crate) struct Reader<'a> {
     at: usize,
 }
 
-type Result<T> = std::result::Result<T, Error>;
+/// Errors are boxed, so that results are small: every value passes through several.
+pub(crate) type Result<T> = std::result::Result<T, Box<Error>>;
 
 impl<'a> Reader<'a> {
     pub(crate) fn new(text: &'a str) -> Self {
@@ -83,7 +84,7 @@ impl<'a> Reader<'a> {
             Some('\u{feff}') => "a byte-order mark".to_owned(),
             Some(c) => quote(c.encode_utf8(&mut [0; 4])),
         };
-        Err(Error::new(ErrorKind::Syntax, self.at, found, expected))
+        Err(Box::new(Error::new(ErrorKind::Syntax, self.at, found, expected)))
     }
 
     /// The type of the next value, which stays unread; the offset is then that of the value.
@@ -175,9 +176,8 @@ impl<'a> Reader<'a> {
         let mut start = self.at;
         let mut unescaped: Option<String> = None;
         loop {
-            while self.byte().is_some_and(|b| b >= b' ' && b != b'"' && b != b'\\') {
-                self.bump();
-            }
+            self.at =
+                self.at.saturating_add(plain_len(self.text.as_bytes().get(self.at..).unwrap_or_default()));
             let piece = self.text.get(start..self.at).unwrap_or_default();
             match self.byte() {
                 Some(b'"') => {
@@ -241,12 +241,8 @@ impl<'a> Reader<'a> {
         };
         char::from_u32(code).ok_or_else(|| {
             let found = quote(self.text.get(start..self.at).unwrap_or_default());
-            Error::new(
-                ErrorKind::Syntax,
-                start,
-                format!("the lone surrogate {found}"),
-                "a pair of surrogates, high before low",
-            )
+            let found = format!("the lone surrogate {found}");
+            Box::new(Error::new(ErrorKind::Syntax, start, found, "a pair of surrogates, high before low"))
         })
     }
 
@@ -379,6 +375,29 @@ impl<'a> Reader<'a> {
             Some(_) => self.unexpected("nothing behind the value"),
         }
     }
+}
+
+/// How many bytes of a string stand before its next quote, backslash or control character.
+fn plain_len(bytes: &[u8]) -> usize {
+    const ONES: u64 = u64::MAX / 255;
+    const HIGHS: u64 = ONES << 7;
+    // The high bit of each byte that is zero, exact up to the first such byte.
+    let zeros = |word: u64| word.wrapping_sub(ONES) & !word & HIGHS;
+    let (chunks, rest) = bytes.as_chunks::<8>();
+    let mut len: usize = 0;
+    for chunk in chunks {
+        let word = u64::from_le_bytes(*chunk);
+        let quotes = zeros(word ^ ONES.wrapping_mul(0x22));
+        let backslashes = zeros(word ^ ONES.wrapping_mul(0x5c));
+        let controls = word.wrapping_sub(ONES.wrapping_mul(0x20)) & !word & HIGHS;
+        let ends = quotes | backslashes | controls;
+        if ends != 0 {
+            return len.saturating_add(ends.trailing_zeros() as usize / 8);
+        }
+        len = len.saturating_add(8);
+    }
+    let is_plain = |byte: &&u8| **byte >= b' ' && **byte != b'"' && **byte != b'\\';
+    len.saturating_add(rest.iter().take_while(is_plain).count())
 }
 
 /// The brackets open around a place, a bit each.
@@ -622,6 +641,21 @@ mod tests {
             // `from_str::<IgnoredAny>` lets lone surrogates pass; none are among these.
             let theirs = serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
             assert_eq!(skips(text), theirs, "{text}");
+        }
+    }
+
+    #[test]
+    fn plain_bytes_end_at_the_first_byte_that_is_not_plain() {
+        for len in 0..20 {
+            for end in [b'"', b'\\', 0, 0x1f] {
+                for fill in [b'a', 0x20, 0x21, 0x23, 0x5b, 0x5d, 0x7f, 0x80, 0xa2, 0xdc, 0xff] {
+                    let mut bytes = vec![fill; len];
+                    assert_eq!(plain_len(&bytes), len);
+                    bytes.push(end);
+                    bytes.extend([b'"'; 9]);
+                    assert_eq!(plain_len(&bytes), len, "{fill} before {end}");
+                }
+            }
         }
     }
 

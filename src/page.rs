@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use crate::batch::Batch;
 use crate::catalog::{Field, FieldId};
-use crate::column::{Column, Data, Layout, Selection};
+use crate::column::{Column, Data, Layout, Selection, Sorted};
 use crate::exec::Rows;
 use crate::order::Order;
 use crate::value::{Number, Timestamp};
@@ -247,6 +247,9 @@ pub(crate) fn sorted_page<'r>(
     best.page(offset, limit)
 }
 
+/// Gathering a row as a candidate takes as long as passing over so many rows in sorted order.
+const STEPS_OF_A_CANDIDATE: usize = 16;
+
 /// The best rows so far.
 struct Best<'o, 'b, 's> {
     ordered: &'o [(Visit<'b>, Key<'b>, Key<'b>)],
@@ -299,7 +302,15 @@ impl<'o, 'b, 's> Best<'o, 'b, 's> {
         let sorted = match (rows, keys.column.map(|column| &column.data)) {
             // Few rows are sooner sorted than found among all.
             (Rows::List(_), _) => None,
-            (_, Some(Data::Numbers { sorted, .. } | Data::Timestamps { sorted, .. })) => sorted.as_deref(),
+            (rows, Some(Data::Numbers { sorted, .. } | Data::Timestamps { sorted, .. })) => {
+                keys.column.and_then(|column| Sorted::new(sorted, column)).filter(|sorted| {
+                    // Of rows evenly spread, so many are met before as many as wanted are selected.
+                    let count = rows.count(batch.rows());
+                    let steps =
+                        wanted.saturating_mul(sorted.len()).checked_div(count).unwrap_or(0).min(sorted.len());
+                    steps <= count.saturating_mul(STEPS_OF_A_CANDIDATE)
+                })
+            }
             _ => None,
         };
         let mut found: Vec<Candidate<'b>> = Vec::new();
@@ -312,7 +323,7 @@ impl<'o, 'b, 's> Best<'o, 'b, 's> {
                 let len = sorted.len();
                 let walk = (0..len).filter_map(|step| {
                     let place = if self.descending { len.checked_sub(step)?.checked_sub(1)? } else { step };
-                    sorted.get(place).copied()
+                    sorted.get(place).and_then(|row| u16::try_from(row).ok())
                 });
                 for candidate in walk.filter(|row| rows.contains(usize::from(*row))).map(candidate) {
                     // Rows of one key may still change places by id.

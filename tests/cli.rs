@@ -6,6 +6,8 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{self, Stdio};
+use std::thread;
+use std::time::Duration;
 
 use assert_cmd::Command;
 use assert_cmd::cargo::cargo_bin;
@@ -434,19 +436,19 @@ fn a_bad_filter_ends_with_2_and_a_caret_under_the_place() {
     let files = Files::new();
     let body = files.write(
         "body.json",
-        "{\"criteria\":[\n  {\"field\":\"statuss\",\"op\":\"=\",\"values\":[\"open\"]}]}",
+        "{\"criteria\":[\n  {\"field\":\"creatdAt\",\"op\":\"=\",\"values\":[\"open\"]}]}",
     );
     let run = run(&["search", "unread.ndjson", "--body", &body, "--limit", "ten"]).code(2);
     assert_eq!(run.out, "");
     let expected = format!(
-        "error[unknown_field]: found `statuss`
+        "error[unknown_field]: found `creatdAt`
  --> {body}:2:12
   |
-2 |   {{\"field\":\"statuss\",\"op\":\"=\",\"values\":[\"open\"]}}]}}
-  |            ^^^^^^^^^ expected a field of the catalogue
+2 |   {{\"field\":\"creatdAt\",\"op\":\"=\",\"values\":[\"open\"]}}]}}
+  |            ^^^^^^^^^^ expected a field of the catalogue
   |
   = note: at criteria[0].field
-  = help: did you mean `status`?
+  = help: did you mean `createdAt`?
 
 error[bad_integer]: found `ten`
  --> --limit
@@ -584,6 +586,29 @@ fn generate_gives_the_same_sound_cases_every_time_and_everywhere() {
         let answer = run(&["search", path, "--count", "--limit", "0"]).code(0).json();
         assert_eq!(answer["list"]["totalItems"], 500);
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_generate_leaves_the_file_as_it_was_and_nothing_else() {
+    let files = Files::new();
+    let path = files.write("cases.ndjson.gz", "before");
+    let mut child = process::Command::new(cargo_bin!("casefilter"))
+        .args(["generate", "--cases", "1000000000", "-o", &path])
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    while files.names().len() < 2 {
+        assert_eq!(child.try_wait().unwrap(), None);
+        thread::sleep(Duration::from_millis(10));
+    }
+    let kill = process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(kill.unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("interrupted"));
+    assert_eq!(files.names(), ["cases.ndjson.gz"]);
+    assert_eq!(fs::read(&path).unwrap(), b"before");
 }
 
 #[test]

@@ -3,6 +3,8 @@
 use std::time::{Duration, Instant};
 
 use casefilter::{Catalog, ErrorKind, Errors, Filter, Limits};
+use proptest::prelude::*;
+use proptest::sample::select;
 
 /// Runs `work` on a stack that recursion into deep input would overflow.
 fn on_a_small_stack(work: impl FnOnce() + Send + 'static) {
@@ -301,5 +303,152 @@ fn time_is_linear_in_the_text() {
         let (small, large) = (time(1 << 18), time(1 << 22));
         let bound = small * 16 * 6 + Duration::from_millis(500);
         assert!(large < bound, "{name}: {small:?} for 256 KiB, {large:?} for 4 MiB");
+    }
+}
+
+const JSON_PIECES: [&str; 40] = [
+    "{",
+    "}",
+    "[",
+    "]",
+    ",",
+    ":",
+    " ",
+    "\n",
+    "\"",
+    "\\",
+    "null",
+    "true",
+    "1",
+    "-0.5e3",
+    "01",
+    "nul",
+    "\u{feff}",
+    "é",
+    "\"ids\"",
+    "\"criteria\"",
+    "\"op\"",
+    "\"children\"",
+    "\"field\"",
+    "\"values\"",
+    "\"name\"",
+    "\"tags\"",
+    "\"=\"",
+    "\"$and\"",
+    "\"$or\"",
+    "\"$contains\"",
+    "\"x\"",
+    "\"\\u00e9\"",
+    "\"\\n\"",
+    "{\"ids\":[",
+    "{\"criteria\":[",
+    "{\"op\":\"$and\",\"children\":[",
+    "{\"field\":\"name\",\"op\":\"=\",\"values\":[\"x\"]}",
+    "]}",
+    "\"field\":",
+    "\"values\":[",
+];
+const TEXT_PIECES: [&str; 32] = [
+    "(",
+    ")",
+    ",",
+    " ",
+    "\n",
+    "'",
+    "\"",
+    "\"x y\"",
+    "''",
+    "and ",
+    "or ",
+    "in ",
+    "all ",
+    "not ",
+    "ids ",
+    "true ",
+    "false ",
+    "=",
+    "<>",
+    ">",
+    "!=",
+    "&&",
+    "name ",
+    "tags ",
+    "status ",
+    "open",
+    "createdAt ",
+    "2024-01-01 00:00:00",
+    "name = x ",
+    "tags in (a, b) ",
+    "é",
+    ";",
+];
+
+const BODIES: [&str; 4] = [
+    r#"{"ids":["a","b"],"criteria":[]}"#,
+    r#"{"criteria":[{"field":"name","op":"=","values":["x"]},{"field":"tags","op":"$all","values":["a","b"]}]}"#,
+    r#"{ "criteria" : [ { "op" : "$or" , "children" : [ { "field" : "name" , "op" : "<>" , "values" : [ "\u00e9" ] } ] } ] }"#,
+    r#"{"ids":null,"criteria":[{"op":"$and","children":[{"op":"$or","children":[{"field":"id","op":"=","values":[""]}]}]}]}"#,
+];
+const TEXTS: [&str; 5] = [
+    "name = x and tags in (a, b) or status <> open",
+    "ids (a, b) or name = 'it''s' and (tags all (\"x y\", é) or status = open)",
+    "createdAt >= \"2024-01-01 00:00:00\" and ((name = x))",
+    "(name = x or tags = y) and (name = x or tags = z)",
+    "true",
+];
+
+/// Pieces in a row, or a sound input with a few pieces put in or over what stands there.
+fn soup(sound: &'static [&'static str], pieces: &'static [&'static str]) -> impl Strategy<Value = String> {
+    let edits = proptest::collection::vec((any::<prop::sample::Index>(), 0..8_usize, select(pieces)), 0..4);
+    let edited = (select(sound), edits).prop_map(|(sound, edits)| {
+        let mut chars: Vec<char> = sound.chars().collect();
+        for (at, length, piece) in edits {
+            let at = at.index(chars.len() + 1);
+            let end = (at + length).min(chars.len());
+            chars.splice(at..end, piece.chars());
+        }
+        chars.into_iter().collect()
+    });
+    let row = proptest::collection::vec(select(pieces), 0..24).prop_map(|pieces| pieces.concat());
+    prop_oneof![3 => edited, 1 => row]
+}
+
+/// What every list of errors keeps to.
+fn check(errors: &Errors, text: &str) {
+    let errors = errors.as_slice();
+    assert!((1..=10).contains(&errors.len()), "{text}");
+    assert!(errors.is_sorted_by_key(|error| error.offset), "{text}");
+    for error in errors {
+        assert!(error.offset <= text.len() && text.is_char_boundary(error.offset), "{error} in {text}");
+        assert!(!error.found.is_empty() && !error.expected.is_empty(), "{error}");
+        assert!(!error.to_string().contains(['\n', '\u{1b}']), "{error}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn json_soup_is_refused_in_order_and_just_when_serde_json_refuses_it(body in soup(&BODIES, &JSON_PIECES)) {
+        let is_json = serde_json::from_str::<serde_json::Value>(&body).is_ok();
+        match Filter::compile(&Catalog::cases(), body.as_bytes()) {
+            Ok(_) => prop_assert!(is_json, "{}", body),
+            Err(errors) => {
+                check(&errors, &body);
+                if errors.as_slice().len() < 10 {
+                    let syntax = errors.as_slice().iter().any(|error| error.kind == ErrorKind::Syntax);
+                    prop_assert_eq!(syntax, !is_json, "{}: {}", errors, body);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn text_soup_is_refused_in_order(text in soup(&TEXTS, &TEXT_PIECES)) {
+        match Filter::compile_text(&Catalog::cases(), &text) {
+            Ok(filter) => {
+                let again = Filter::compile_text(&Catalog::cases(), &filter.to_text());
+                prop_assert_eq!(again, Ok(filter));
+            }
+            Err(errors) => check(&errors, &text),
+        }
     }
 }

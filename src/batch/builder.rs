@@ -44,17 +44,14 @@ impl BatchBuilder {
     }
 
     /// Adds a case; the builder must not be full.
-    pub(crate) fn push(
-        &mut self,
-        row: &Row<'_>,
-        fields: impl Iterator<Item = FieldId>,
-        document: &str,
-        place: u64,
-    ) {
-        for field in fields {
+    pub(crate) fn push(&mut self, row: &Row<'_>, document: &str, place: u64) {
+        for (field, value) in row.iter() {
             if let Some(Some(column)) = self.columns.get_mut(field.index()) {
-                column.push(row.values(field));
+                column.push(value);
             }
+        }
+        for column in self.columns.iter_mut().flatten() {
+            column.end_row();
         }
         self.places.push(place);
         self.document_bytes = self.document_bytes.saturating_add(document.len());

@@ -1,55 +1,58 @@
 //! The values of one case, before they go into columns.
 
-use smallvec::SmallVec;
-
-use crate::catalog::{Catalog, FieldId};
+use crate::catalog::FieldId;
 use crate::error::Error;
 use crate::value::Value;
 
-/// The value sets of one case: for each field of a catalogue, its values.
+/// The values of one case, each with its field, in the order of its document.
 ///
 /// Reused from case to case, so that reading a case allocates next to nothing.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Row<'a> {
-    fields: Vec<SmallVec<[Value<'a>; 1]>>,
+    values: Vec<(FieldId, Value<'a>)>,
     faults: Vec<Error>,
 }
 
 impl<'a> Row<'a> {
-    /// A row without values.
-    pub(crate) fn new(catalog: &Catalog) -> Self {
-        Self { fields: vec![SmallVec::new(); catalog.fields().len()], faults: Vec::new() }
+    /// This row without its values, for a case of any other text.
+    pub(crate) fn recycle<'b>(self) -> Row<'b> {
+        let mut faults = self.faults;
+        faults.clear();
+        // Collecting from a vector of the same layout keeps its memory.
+        let values = self.values.into_iter().map_while(|_| None);
+        Row { values: values.collect(), faults }
     }
 
     pub(crate) fn clear(&mut self) {
-        self.fields.iter_mut().for_each(SmallVec::clear);
+        self.values.clear();
         self.faults.clear();
     }
 
     pub(crate) fn push(&mut self, field: FieldId, value: Value<'a>) {
-        if let Some(values) = self.fields.get_mut(field.index()) {
-            values.push(value);
-        }
+        self.values.push((field, value));
+    }
+
+    /// All values in the order of the document.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &(FieldId, Value<'a>)> {
+        self.values.iter()
     }
 
     /// The value set of a field, in the order of the document, repetitions kept.
-    pub(crate) fn values(&self, field: FieldId) -> &[Value<'a>] {
-        self.fields.get(field.index()).map_or(&[], SmallVec::as_slice)
+    pub(crate) fn values(&self, field: FieldId) -> impl Iterator<Item = &Value<'a>> + Clone {
+        self.values.iter().filter(move |(other, _)| *other == field).map(|(_, value)| value)
     }
 
     /// The `id`, which every sound case has.
     pub(crate) fn id(&self) -> &str {
-        match self.values(FieldId::ID).first() {
+        match self.values(FieldId::ID).next() {
             Some(Value::String(id)) => id,
             _ => "",
         }
     }
 
-    /// Makes a field absent.
-    pub(crate) fn remove(&mut self, field: FieldId) {
-        if let Some(values) = self.fields.get_mut(field.index()) {
-            values.clear();
-        }
+    /// Makes fields absent.
+    pub(crate) fn remove(&mut self, fields: &[FieldId]) {
+        self.values.retain(|(field, _)| !fields.contains(field));
     }
 
     /// Notes a field value that was refused.

@@ -42,6 +42,8 @@ pub struct Catalog {
     paths: Arc<Paths>,
     /// By field number: whether requests may name it.
     visible: Arc<[bool]>,
+    /// The visible fields that have a value where they are absent.
+    defaults: Arc<[(FieldId, Box<str>)]>,
 }
 
 /// Why a set of fields is no catalogue.
@@ -167,12 +169,14 @@ impl Catalog {
             names: Arc::new(HashMap::from([("id".into(), FieldId::ID)])),
             paths: Arc::new(Paths::identity()),
             visible: Arc::new([true]),
+            defaults: Arc::new([]),
         }
     }
 
     fn assemble(fields: Arc<[Field]>, visible: Arc<[bool]>) -> Result<Self, CatalogError> {
         let mut names = HashMap::new();
         let mut paths = Paths::identity();
+        let mut defaults = Vec::new();
         for ((number, field), visible) in (0..=u16::MAX).zip(fields.iter()).zip(visible.iter()) {
             if !visible {
                 continue;
@@ -184,8 +188,15 @@ impl Catalog {
                 }
             }
             paths.insert(field.path(), id)?;
+            defaults.extend(field.default().map(|value| (id, value.into())));
         }
-        Ok(Self { fields, names: Arc::new(names), paths: Arc::new(paths), visible })
+        Ok(Self {
+            fields,
+            names: Arc::new(names),
+            paths: Arc::new(paths),
+            visible,
+            defaults: defaults.into(),
+        })
     }
 
     /// This catalogue with further fields behind its own.
@@ -302,6 +313,11 @@ impl Catalog {
     pub fn is_within(&self, other: &Self) -> bool {
         let same_fields = Arc::ptr_eq(&self.fields, &other.fields) || self.fields == other.fields;
         same_fields && self.visible.iter().zip(other.visible.iter()).all(|(own, others)| !own || *others)
+    }
+
+    /// The visible fields that have a value where they are absent, and that value.
+    pub(crate) fn defaults(&self) -> &[(FieldId, Box<str>)] {
+        &self.defaults
     }
 
     pub(crate) fn paths(&self) -> &Paths {

@@ -87,6 +87,14 @@ impl Paths {
         children.iter().position(|(name, _)| **name == *key).and_then(|at| Some((at, children.get(at)?.1)))
     }
 
+    /// As [`child`](Self::child), for an object's key that is likely the child at a place.
+    pub(crate) fn child_near(&self, node: PathId, key: &str, likely: usize) -> Option<(usize, PathId)> {
+        match self.nodes.get(node)?.children.get(likely) {
+            Some((name, child)) if **name == *key => Some((likely, *child)),
+            _ => self.child(node, key),
+        }
+    }
+
     pub(crate) fn shape(&self, node: PathId) -> Shape {
         self.nodes.get(node).map_or(Shape::Object, |node| node.shape)
     }

@@ -77,19 +77,23 @@ impl ColumnBuilder {
         }
     }
 
-    /// Adds a row with these values.
-    pub(crate) fn push(&mut self, values: &[Value<'_>]) {
+    /// Adds a value of the row being filled; a second one of a field with one value counts for nothing.
+    pub(crate) fn push(&mut self, value: &Value<'_>) {
+        if self.many || self.values.len() == self.present.len() {
+            self.values.push(value);
+        }
+    }
+
+    /// Ends the row being filled.
+    pub(crate) fn end_row(&mut self) {
         if self.many {
-            for value in values {
-                self.values.push(value);
-            }
             self.ends.push(u32::try_from(self.values.len()).unwrap_or(u32::MAX));
         } else {
-            self.present.push(!values.is_empty());
-            match values.first() {
-                Some(value) => self.values.push(value),
-                None => self.values.push_absent(),
+            let is_present = self.values.len() > self.present.len();
+            if !is_present {
+                self.values.push_absent();
             }
+            self.present.push(is_present);
         }
     }
 
@@ -126,12 +130,13 @@ impl ColumnBuilder {
             }
             Values::Numbers(values) => {
                 let zone = zone(&values, has_value, |value| Number::new(*value));
-                let sorted = (!self.many).then(|| sorted(&values, has_value, |value| Number::new(*value)));
+                let sorted =
+                    if self.many { None } else { sorted(&values, has_value, |value| Number::new(*value)) };
                 Data::Numbers { values: values.into(), zone, sorted }
             }
             Values::Timestamps(values) => {
                 let zone = zone(&values, has_value, |millis| Some(Timestamp::from_millis(*millis)));
-                let sorted = (!self.many).then(|| sorted(&values, has_value, |millis| *millis));
+                let sorted = if self.many { None } else { sorted(&values, has_value, |millis| *millis) };
                 Data::Timestamps { values: values.into(), zone, sorted }
             }
             Values::Booleans(values) => Data::Booleans { values: pack(&values) },
@@ -169,15 +174,21 @@ pub(super) fn postings(rows: usize, layout: &Layout, dictionary: &Dictionary, co
     })
 }
 
-/// The rows that count, ascending by value, then by row.
-fn sorted<S, K: Ord>(values: &[S], counts: impl Fn(usize) -> bool, key: impl Fn(&S) -> K) -> Box<[u16]> {
+/// The rows that count, ascending by value, then by row; `None` when all count and are stored so.
+fn sorted<S, K: Ord>(
+    values: &[S],
+    counts: impl Fn(usize) -> bool,
+    key: impl Fn(&S) -> K,
+) -> Option<Box<[u16]>> {
     let mut rows: Vec<u16> =
         (0..=u16::MAX).take(values.len()).filter(|row| counts(usize::from(*row))).collect();
     let keyed = |row: &u16| values.get(usize::from(*row)).map(&key);
     if !rows.is_sorted_by_key(keyed) {
         rows.sort_by_key(keyed);
+    } else if rows.len() == values.len() {
+        return None;
     }
-    rows.into()
+    Some(rows.into())
 }
 
 fn pack(bits: &[bool]) -> Bitmap {

@@ -10,7 +10,7 @@ pub(crate) use builder::ColumnBuilder;
 pub(crate) use dictionary::{Codes, Dictionary};
 pub(crate) use postings::{Posting, Postings};
 
-use crate::value::{Number, Timestamp, Value};
+use crate::value::{Number, Timestamp};
 
 /// The values of one field in the rows of a batch.
 ///
@@ -42,13 +42,13 @@ pub(crate) enum Data {
         codes: Codes,
         postings: Option<Postings>,
     },
-    /// `sorted`: the rows that have a value, ascending by it, then by row; a many-valued column has none.
+    /// `sorted` is there where [`Sorted::new`] needs it.
     Numbers {
         values: Box<[f64]>,
         zone: Option<(Number, Number)>,
         sorted: Option<Box<[u16]>>,
     },
-    /// Milliseconds since the Unix epoch; `sorted` as for numbers.
+    /// Milliseconds since the Unix epoch.
     Timestamps {
         values: Box<[i64]>,
         zone: Option<(Timestamp, Timestamp)>,
@@ -59,6 +59,54 @@ pub(crate) enum Data {
     },
 }
 
+/// The rows of a single-valued column of numbers or timestamps that have a value, ascending by it, then by row.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Sorted<'c> {
+    /// This many rows in the order in which they are stored, all of which have a value.
+    AsStored(usize),
+    Listed(&'c [u16]),
+}
+
+impl<'c> Sorted<'c> {
+    /// Of a column and its list; `None` where rows may have many values.
+    pub(crate) fn new(list: &'c Option<Box<[u16]>>, column: &Column) -> Option<Self> {
+        match (list, &column.layout) {
+            (_, Layout::Many(_)) => None,
+            (Some(list), _) => Some(Self::Listed(list)),
+            (None, Layout::Single(_)) => Some(Self::AsStored(column.data.len())),
+        }
+    }
+
+    pub(crate) fn len(self) -> usize {
+        match self {
+            Self::AsStored(rows) => rows,
+            Self::Listed(list) => list.len(),
+        }
+    }
+
+    /// The row at a place.
+    pub(crate) fn get(self, at: usize) -> Option<usize> {
+        match self {
+            Self::AsStored(rows) => (at < rows).then_some(at),
+            Self::Listed(list) => list.get(at).map(|row| usize::from(*row)),
+        }
+    }
+
+    /// The first place in `from..` whose row does not pass `test`, which rows before it all pass.
+    pub(crate) fn partition_point(self, from: usize, test: impl Fn(usize) -> bool) -> usize {
+        let (mut low, mut high) = (from, self.len());
+        while low < high {
+            let middle = low.midpoint(high);
+            if self.get(middle).is_some_and(&test) {
+                low = middle.saturating_add(1);
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+}
+
 impl Data {
     fn len(&self) -> usize {
         match self {
@@ -66,21 +114,6 @@ impl Data {
             Self::Numbers { values, .. } => values.len(),
             Self::Timestamps { values, .. } => values.len(),
             Self::Booleans { values } => values.rows(),
-        }
-    }
-
-    fn get(&self, at: usize) -> Option<Value<'_>> {
-        match self {
-            Self::Strings { dictionary, codes, .. } => {
-                Some(Value::String(dictionary.get(codes.get(at)).into()))
-            }
-            Self::Numbers { values, .. } => {
-                values.get(at).and_then(|value| Number::new(*value)).map(Value::Number)
-            }
-            Self::Timestamps { values, .. } => {
-                values.get(at).map(|millis| Value::Timestamp(Timestamp::from_millis(*millis)))
-            }
-            Self::Booleans { values } => Some(Value::Boolean(values.get(at))),
         }
     }
 }
@@ -93,19 +126,6 @@ impl Column {
     /// How many values there are in all rows together; an upper bound where rows are absent.
     pub(crate) fn values_len(&self) -> usize {
         self.data.len()
-    }
-
-    /// The values of a row, in the order of its document.
-    pub(crate) fn values(&self, row: usize) -> impl Iterator<Item = Value<'_>> {
-        let range = match &self.layout {
-            Layout::Single(present) if present.contains(row) => row..row.saturating_add(1),
-            Layout::Single(_) => 0..0,
-            Layout::Many(ends) => {
-                let start = row.checked_sub(1).and_then(|before| ends.get(before)).copied().unwrap_or(0);
-                start as usize..ends.get(row).copied().unwrap_or(start) as usize
-            }
-        };
-        range.filter_map(|at| self.data.get(at))
     }
 
     /// The string of a row of a single-valued string column.
@@ -197,15 +217,19 @@ impl Column {
                     .map(|at| Number::new(*values.get(at)?))
                     .collect();
                 let all = all.ok_or("a number that is not finite")?;
-                sorted_is_exact(sorted.as_deref(), (0..values.len()).filter(|at| present(*at)), |row| {
-                    values.get(row).and_then(|value| Number::new(*value))
-                })?;
+                sorted_is_exact(
+                    Sorted::new(sorted, self),
+                    (0..values.len()).filter(|at| present(*at)),
+                    |row| values.get(row).and_then(|value| Number::new(*value)),
+                )?;
                 zone_is_exact(*zone, all.iter().min().copied().zip(all.iter().max().copied()))
             }
             Data::Timestamps { values, zone, sorted } => {
-                sorted_is_exact(sorted.as_deref(), (0..values.len()).filter(|at| present(*at)), |row| {
-                    values.get(row)
-                })?;
+                sorted_is_exact(
+                    Sorted::new(sorted, self),
+                    (0..values.len()).filter(|at| present(*at)),
+                    |row| values.get(row),
+                )?;
                 let all: Vec<Timestamp> = (0..values.len())
                     .filter(|at| present(*at))
                     .filter_map(|at| values.get(at).map(|millis| Timestamp::from_millis(*millis)))
@@ -223,15 +247,16 @@ fn zone_is_exact<T: PartialEq>(zone: Option<(T, T)>, exact: Option<(T, T)>) -> R
 
 /// Sorted rows are the present ones, ascending by value, then by row.
 fn sorted_is_exact<K: Ord>(
-    sorted: Option<&[u16]>,
+    sorted: Option<Sorted<'_>>,
     present: impl Iterator<Item = usize>,
     key: impl Fn(usize) -> K,
 ) -> Result<(), String> {
     let Some(sorted) = sorted else { return Ok(()) };
-    let keyed = |row: &u16| (key(usize::from(*row)), *row);
-    let mut rows: Vec<usize> = sorted.iter().map(|row| usize::from(*row)).collect();
+    let order: Vec<usize> = (0..sorted.len()).filter_map(|at| sorted.get(at)).collect();
+    let keyed = |row: &usize| (key(*row), *row);
+    let mut rows = order.clone();
     rows.sort_unstable();
-    if sorted.is_sorted_by(|a, b| keyed(a) < keyed(b)) && rows.into_iter().eq(present) {
+    if order.is_sorted_by(|a, b| keyed(a) < keyed(b)) && rows.into_iter().eq(present) {
         Ok(())
     } else {
         Err("sorted rows that are not the rows in order".into())

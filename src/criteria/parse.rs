@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::names::{suggest_key, suggest_operator};
 use super::{Body, Criterion, NodeId, Text};
 use crate::error::{Error, ErrorKind, REPORTED_ERRORS, quote};
-use crate::json::{JsonType, Reader};
+use crate::json::{JsonType, Reader, Result};
 use crate::limits::Limits;
 use crate::operator::{Connective, Operator};
 
@@ -18,6 +18,7 @@ pub(crate) fn parse<'a>(text: &'a str, limits: &Limits) -> (Body<'a>, Vec<Error>
         limits,
         body: Body::default(),
         errors: Vec::new(),
+        cutoff: usize::MAX,
         faults: 0,
         frames: Vec::new(),
         siblings: Vec::new(),
@@ -25,12 +26,10 @@ pub(crate) fn parse<'a>(text: &'a str, limits: &Limits) -> (Body<'a>, Vec<Error>
     };
     // A syntax error ends the walk; it is reported behind the errors found until then.
     if let Err(error) = parser.body() {
-        parser.report(error);
+        parser.report(*error);
     }
     (parser.body, parser.errors)
 }
-
-type Result<T> = std::result::Result<T, Error>;
 
 struct Parser<'a, 'l> {
     reader: Reader<'a>,
@@ -38,6 +37,8 @@ struct Parser<'a, 'l> {
     body: Body<'a>,
     /// The errors with the least offsets found so far; more than ten only between two prunings.
     errors: Vec<Error>,
+    /// Ten errors are known to stand at or before this offset.
+    cutoff: usize,
     /// How often [`report`](Self::report) was called.
     faults: usize,
     frames: Vec<Frame<'a>>,
@@ -101,6 +102,7 @@ impl<'a> Parser<'a, '_> {
         if self.errors.len() > 8 * REPORTED_ERRORS {
             self.errors.sort_by_key(|error| error.offset);
             self.errors.truncate(REPORTED_ERRORS);
+            self.cutoff = self.errors.last().map_or(usize::MAX, |error| error.offset);
         }
     }
 
@@ -145,15 +147,16 @@ impl<'a> Parser<'a, '_> {
         } else if seen.others.len() < REPORTED_ERRORS {
             // Behind the tenth unknown key of an object no further one can be among the first ten errors.
             seen.others.push(key.to_owned());
-            let allowed = known.iter().map(|name| quote(name)).collect::<Vec<_>>().join(", ");
-            let error = Error::new(
-                ErrorKind::UnknownKey,
-                at,
-                format!("the key {}", quote(key)),
-                format!("one of {allowed}"),
-            )
-            .suggest(suggest_key(key, known).map(quote));
-            self.report(error);
+            // Looking for what was meant takes time that no one thanks for behind the tenth error.
+            if at > self.cutoff {
+                self.faults = self.faults.saturating_add(1);
+            } else {
+                let allowed = known.iter().map(|name| quote(name)).collect::<Vec<_>>().join(", ");
+                let found = format!("the key {}", quote(key));
+                let error = Error::new(ErrorKind::UnknownKey, at, found, format!("one of {allowed}"))
+                    .suggest(suggest_key(key, known).map(quote));
+                self.report(error);
+            }
         }
         self.reader.skip_value()?;
         Ok(None)

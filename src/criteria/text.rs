@@ -252,9 +252,8 @@ impl<'a> Parser<'a, '_> {
                 return Err(self.unexpected("a criterion such as `status = open`, not a JSON body"));
             }
             token if token.is_word("ids") => {
-                if !self.ids()? {
-                    return Ok(None);
-                }
+                let goes_on = self.ids()?;
+                return if goes_on { self.expression().map(|()| None) } else { Ok(None) };
             }
             token if token.is_word("true") || token.is_word("false") => {
                 let truth = token.is_word("true");

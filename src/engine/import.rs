@@ -9,7 +9,6 @@ use serde::Serialize;
 use super::Engine;
 use super::snapshot::{Slot, Snapshot};
 use crate::batch::{Batch, BatchBuilder, Row};
-use crate::catalog::FieldId;
 use crate::error::Error;
 use crate::filter::not_utf8;
 use crate::ingest::{FileFault, Piece, Splitter, read_case};
@@ -35,7 +34,7 @@ pub struct Refusal {
     /// The case was kept, the field at fault counting as absent.
     pub kept: bool,
     /// What is wrong; path and offset are those in the document.
-    pub error: Error,
+    pub error: Box<Error>,
 }
 
 impl fmt::Display for Refusal {
@@ -101,8 +100,8 @@ struct Pending<'e> {
     mode: Mode,
     writer: MutexGuard<'e, Writer>,
     snapshot: Arc<Snapshot>,
-    /// The fields that have a column.
-    fields: Vec<FieldId>,
+    /// The memory of the last row.
+    spare: Row<'static>,
     /// Full batches, numbered behind those of the snapshot.
     sealed: Vec<Batch>,
     /// The batch being filled, numbered behind those.
@@ -121,15 +120,13 @@ impl<'e> Import<'e> {
         let writer = engine.lock_writer();
         let snapshot = engine.current.load_full();
         let catalog = &engine.catalog;
-        let fields =
-            catalog.field_ids().filter(|field| *field == FieldId::ID || catalog.is_visible(*field)).collect();
         let pending = Pending {
             engine,
             mode,
             next_place: writer.next_place,
             writer,
             snapshot,
-            fields,
+            spare: Row::default(),
             sealed: Vec::new(),
             builder: BatchBuilder::new(catalog, engine.keep_documents),
             ids: HashTable::new(),
@@ -216,7 +213,7 @@ impl From<FileFault> for Stop {
 
 impl Pending<'_> {
     fn refusal(&self, line: u64, error: Error) -> Refusal {
-        Refusal { source: self.source.clone(), line, kept: false, error }
+        Refusal { source: self.source.clone(), line, kept: false, error: Box::new(error) }
     }
 
     /// Takes in a document, or refuses it.
@@ -237,7 +234,7 @@ impl Pending<'_> {
             let before = text.as_bytes().get(..error.offset.min(text.len())).unwrap_or_default();
             line.saturating_add(memchr::memchr_iter(b'\n', before).count() as u64)
         };
-        let mut row = Row::new(&self.engine.catalog);
+        let mut row = std::mem::take(&mut self.spare).recycle();
         if let Err(error) = read_case(text, &self.engine.catalog, &self.engine.limits, &mut row) {
             return self.refuse(line_of(&error), error);
         }
@@ -253,6 +250,7 @@ impl Pending<'_> {
             self.report.incomplete = self.report.incomplete.saturating_add(1);
         }
         self.add(&row, text);
+        self.spare = row.recycle();
         Ok(())
     }
 
@@ -307,7 +305,7 @@ impl Pending<'_> {
                 place
             }
         };
-        self.builder.push(row, self.fields.iter().copied(), document, place);
+        self.builder.push(row, document, place);
     }
 
     fn commit(mut self) -> Report {

@@ -4,11 +4,11 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::kernels;
-use super::plan::{Plan, Source, Step, ValueTest};
+use super::plan::{COST_OF_A_ROW, Plan, Source, Step, ValueTest};
 use super::query::Query;
 use super::rows::{Rows, Union};
 use crate::batch::Batch;
-use crate::column::{Bitmap, Codes, Column, Data, LANES, Layout};
+use crate::column::{Bitmap, Codes, Column, Data, LANES, Layout, Sorted};
 use crate::operator::Connective;
 use crate::value::{Number, Timestamp};
 
@@ -43,9 +43,19 @@ fn run<'b>(plan: Plan<'b>, root: usize, rows: usize) -> Rows<'b> {
                 next = children.first().copied().unwrap_or(next);
                 continue;
             }
-            Some(Step::Leaf { source, negated, .. }) => {
-                let selected = source_rows(source, rows);
-                if *negated { selected.invert(rows) } else { selected }
+            Some(Step::Leaf { source, negated, estimate }) => {
+                let within = match open.last() {
+                    Some(Open { step, rows, .. }) => match plan.steps.get(*step) {
+                        Some(Step::Branch(Connective::And, _, _)) => rows,
+                        _ => &Rows::All,
+                    },
+                    None => &Rows::All,
+                };
+                match few_rows(within, source, *negated, estimate.cost) {
+                    Some(few) => few,
+                    None if *negated => source_rows(source, rows).invert(rows),
+                    None => source_rows(source, rows),
+                }
             }
             Some(Step::Settled(value)) => Rows::of(*value),
             None => Rows::None,
@@ -79,6 +89,53 @@ fn run<'b>(plan: Plan<'b>, root: usize, rows: usize) -> Rows<'b> {
     }
 }
 
+/// Of a conjunction whose rows have become few: those of them that a leaf selects, asked row by row.
+fn few_rows<'b>(within: &Rows<'_>, source: &Source<'_>, negated: bool, cost: usize) -> Option<Rows<'b>> {
+    let (column, test) = match source {
+        Source::Sorted { column, test, .. } => (*column, test),
+        Source::Scan(column, tests) => match tests.as_slice() {
+            [test] => (*column, test),
+            _ => return None,
+        },
+        _ => return None,
+    };
+    let Layout::Single(present) = &column.layout else { return None };
+    let rows = column.rows();
+    if matches!(within, Rows::All) || within.count(rows).saturating_mul(COST_OF_A_ROW) > cost {
+        return None;
+    }
+    let passes = |row: &u16| {
+        let row = usize::from(*row);
+        (present.contains(row) && value_passes(&column.data, row, test)) != negated
+    };
+    let few = within.iter(rows).filter_map(|row| u16::try_from(row).ok()).filter(passes).collect();
+    Some(Rows::from_list(few))
+}
+
+/// Whether the value at a place of a column passes the test.
+fn value_passes(data: &Data, at: usize, test: &ValueTest<'_>) -> bool {
+    fn in_one<T: Copy + PartialOrd>(ranges: &[(T, T)], value: T) -> bool {
+        let behind = ranges.partition_point(|(low, _)| *low <= value);
+        behind.checked_sub(1).and_then(|at| ranges.get(at)).is_some_and(|(_, high)| value <= *high)
+    }
+    match (data, test) {
+        (_, ValueTest::Present) => true,
+        (Data::Strings { codes, .. }, ValueTest::Code(code)) => codes.get(at) == *code as usize,
+        (Data::Strings { codes, .. }, ValueTest::Codes(set)) => {
+            let code = codes.get(at);
+            set.get(code / LANES).is_some_and(|word| word >> (code % LANES) & 1 == 1)
+        }
+        (Data::Numbers { values, .. }, ValueTest::Numbers(ranges)) => {
+            values.get(at).and_then(|value| Number::new(*value)).is_some_and(|value| in_one(ranges, value))
+        }
+        (Data::Timestamps { values, .. }, ValueTest::Timestamps(ranges)) => {
+            values.get(at).is_some_and(|millis| in_one(ranges, Timestamp::from_millis(*millis)))
+        }
+        (Data::Booleans { values }, ValueTest::Boolean(wanted)) => values.get(at) == *wanted,
+        _ => false,
+    }
+}
+
 fn source_rows<'b>(source: &Source<'b>, rows: usize) -> Rows<'b> {
     match source {
         Source::Present(column) => rows_passing(column, &ValueTest::Present),
@@ -102,7 +159,14 @@ fn source_rows<'b>(source: &Source<'b>, rows: usize) -> Rows<'b> {
             }
             all
         }
-        Source::Sorted { sorted, ranges } => sorted_rows(sorted, ranges, rows),
+        Source::Sorted { sorted, parts, .. } => match sorted {
+            Sorted::AsStored(_) => {
+                let mut words = vec![0; rows.div_ceil(LANES)];
+                parts.iter().for_each(|part| kernels::set_range(part.clone(), &mut words));
+                Rows::Words(Cow::Owned(words))
+            }
+            Sorted::Listed(list) => sorted_rows(list, parts, rows),
+        },
         Source::Listed(list) => Rows::List(Cow::Owned(list.clone())),
         Source::Scan(column, tests) => {
             let mut selected = Rows::All;
@@ -177,9 +241,16 @@ fn values_passing(data: &Data, values: usize, test: &ValueTest<'_>) -> Bitmap {
         }
         _ => Bitmap::filled_by(values, |words| match (data, test) {
             (Data::Strings { codes, .. }, ValueTest::Code(code)) => match codes {
-                Codes::U8(codes) => u8::try_from(*code).map_or((), |code| kernels::equal(codes, code, words)),
+                // A code that does not fit the width of the column's codes is none of them.
+                Codes::U8(codes) => {
+                    if let Ok(code) = u8::try_from(*code) {
+                        kernels::equal(codes, code, words);
+                    }
+                }
                 Codes::U16(codes) => {
-                    u16::try_from(*code).map_or((), |code| kernels::equal(codes, code, words))
+                    if let Ok(code) = u16::try_from(*code) {
+                        kernels::equal(codes, code, words);
+                    }
                 }
                 Codes::U32(codes) => kernels::equal(codes, *code, words),
             },

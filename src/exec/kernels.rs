@@ -83,6 +83,23 @@ pub(super) fn set_bits(rows: &[u16], words: &mut [u64]) {
     }
 }
 
+/// Sets the bits of a range of rows, all of which lie within the words.
+pub(super) fn set_range(rows: std::ops::Range<usize>, words: &mut [u64]) {
+    if rows.is_empty() {
+        return;
+    }
+    let (first, last) = (rows.start / LANES, (rows.end - 1) / LANES);
+    let head = u64::MAX << (rows.start % LANES);
+    let tail = u64::MAX >> (LANES - 1 - (rows.end - 1) % LANES);
+    if first == last {
+        words[first] |= head & tail;
+    } else {
+        words[first] |= head;
+        words[first + 1..last].fill(u64::MAX);
+        words[last] |= tail;
+    }
+}
+
 /// Rows that have a value at all.
 pub(super) fn non_empty(ends: &[u32], words: &mut [u64]) {
     let mut start = 0;
@@ -124,6 +141,24 @@ mod tests {
             words.fill(0);
             in_ranges(&values, &[(10, 20), (100, 200)], &mut words);
             assert_eq!(bits(&words, len), values.iter().map(in_either).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn a_range_of_rows_sets_its_bits_and_no_other() {
+        for (start, end) in
+            [(0, 0), (0, 1), (5, 5), (3, 64), (0, 64), (63, 65), (64, 128), (1, 191), (70, 192)]
+        {
+            let mut words = vec![0; 3];
+            set_range(start..end, &mut words);
+            assert_eq!(
+                bits(&words, 192),
+                (0..192).map(|row| (start..end).contains(&row)).collect::<Vec<_>>()
+            );
+            let rows: Vec<u16> = (start as u16..end as u16).collect();
+            let mut listed = vec![0; 3];
+            set_bits(&rows, &mut listed);
+            assert_eq!(listed, words);
         }
     }
 

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use super::query::{Access, Query};
 use crate::batch::{Batch, join, split};
-use crate::column::{Column, Data, LANES, Layout, Postings, Selection};
+use crate::column::{Column, Data, LANES, Layout, Postings, Selection, Sorted};
 use crate::operator::Connective;
 use crate::predicate::{Leaf, Node, Set, Test};
 use crate::value::{Number, Timestamp};
@@ -34,9 +34,16 @@ pub(super) enum Step<'p> {
 pub(super) struct Estimate {
     /// Rows it will select.
     rows: usize,
-    /// Work, in words of 64 rows read or written.
-    cost: usize,
+    /// Work, in the time that a word of 64 rows takes.
+    pub(super) cost: usize,
 }
+
+/// Setting the bit of a row in a list.
+const COST_OF_A_BIT: usize = 3;
+/// Reading one value of a column from front to back.
+const COST_OF_A_VALUE: usize = 5;
+/// Asking one row for its value.
+pub(super) const COST_OF_A_ROW: usize = 20;
 
 /// Where the rows of a leaf come from.
 pub(super) enum Source<'p> {
@@ -46,8 +53,8 @@ pub(super) enum Source<'p> {
     AnyPosting(&'p Postings, SmallVec<[u32; 4]>),
     /// The rows that have each of these codes.
     EachPosting(&'p Postings, SmallVec<[u32; 4]>),
-    /// These ranges of the rows sorted by value.
-    Sorted { sorted: &'p [u16], ranges: SmallVec<[Range<usize>; 2]> },
+    /// These parts of the rows sorted by value, which are those that pass the test.
+    Sorted { column: &'p Column, sorted: Sorted<'p>, parts: SmallVec<[Range<usize>; 2]>, test: ValueTest<'p> },
     /// These rows.
     Listed(Vec<u16>),
     /// The rows with a value that passes each of these tests, by reading the column.
@@ -112,7 +119,7 @@ fn plan_branch<'p>(connective: Connective, children: &[usize], steps: &[Step<'p>
     let rank = |child: &usize| {
         let Estimate { rows: selected, cost } = estimate(steps, *child);
         let undecided = if neutral { selected } else { rows.saturating_sub(selected) };
-        (undecided.saturating_add(cost.saturating_mul(8)), *child)
+        (undecided.saturating_add(cost), *child)
     };
     open.sort_by_key(rank);
     let mut total = Estimate { rows: if neutral { rows } else { 0 }, cost: 0 };
@@ -161,7 +168,7 @@ fn plan_leaf<'p>(leaf: &'p Leaf, access: &Access<'p>, number: usize, column: &'p
             Matched::EveryValue => match &column.layout {
                 Layout::Single(Selection::All) => return Step::Settled(!negated),
                 Layout::Single(_) => (Source::Present(column), present_count(column), rows / LANES),
-                Layout::Many(_) => (Source::Present(column), rows, rows / 8),
+                Layout::Many(_) => (Source::Present(column), rows, rows),
             },
             Matched::By(source, matched, cost) => (source, matched, cost),
         },
@@ -224,8 +231,13 @@ fn codes(column: &Column, set: &Set, access: &Access<'_>, number: usize) -> Smal
 fn plan_set<'p>(column: &'p Column, set: &'p Set, access: &Access<'_>, number: usize) -> Matched<'p> {
     let values = column.values_len();
     let rows = column.rows();
-    let scan =
-        |test, matched| Matched::By(Source::Scan(column, SmallVec::from_iter([test])), matched, values / 8);
+    let scan = |test, matched| {
+        Matched::By(
+            Source::Scan(column, SmallVec::from_iter([test])),
+            matched,
+            values.saturating_mul(COST_OF_A_VALUE),
+        )
+    };
     match (&column.data, set) {
         (Data::Strings { dictionary, postings, .. }, Set::Strings(_)) => {
             let codes = codes(column, set, access, number);
@@ -234,38 +246,49 @@ fn plan_set<'p>(column: &'p Column, set: &'p Set, access: &Access<'_>, number: u
                 (all, _) if all.len() == dictionary.len() => Matched::EveryValue,
                 (some, Some(postings)) => {
                     let matched = some.iter().map(|code| postings.count(*code)).sum();
-                    let words = some.iter().map(|code| postings.count(*code).min(rows / LANES)).sum();
+                    let words = some
+                        .iter()
+                        .map(|code| postings.count(*code).saturating_mul(COST_OF_A_BIT).min(rows / LANES))
+                        .sum();
                     Matched::By(Source::AnyPosting(postings, codes), matched, words)
                 }
-                ([code], None) => scan(ValueTest::Code(*code), values / dictionary.len().max(1)),
+                ([code], None) => scan(ValueTest::Code(*code), share(values, 1, dictionary.len())),
                 (some, None) => {
-                    let matched = values.saturating_mul(some.len()) / dictionary.len().max(1);
+                    let matched = share(values, some.len(), dictionary.len());
                     scan(ValueTest::Codes(code_bits(some, dictionary.len())), matched)
                 }
             }
         }
         (Data::Numbers { values, zone, sorted }, Set::Numbers(intervals)) => {
-            let number = |row: u16| values.get(usize::from(row)).and_then(|value| Number::new(*value));
+            let number = |row: usize| values.get(row).and_then(|value| Number::new(*value));
             match meeting(intervals.as_slice(), *zone) {
                 Met::Nothing => Matched::Nothing,
                 Met::Everything => Matched::EveryValue,
-                Met::Some(ranges) => match sorted {
-                    Some(sorted) => sorted_ranges(sorted, ranges, |row| number(row).unwrap_or(Number::MIN)),
-                    None => scan(ValueTest::Numbers(Cow::Borrowed(ranges)), rows / 4),
-                },
+                Met::Some(ranges) => {
+                    let test = ValueTest::Numbers(Cow::Borrowed(ranges));
+                    match Sorted::new(sorted, column) {
+                        Some(sorted) => sorted_ranges(column, sorted, ranges, test, |row| {
+                            number(row).unwrap_or(Number::MIN)
+                        }),
+                        None => scan(test, rows / 4),
+                    }
+                }
             }
         }
         (Data::Timestamps { values, zone, sorted }, Set::Timestamps(intervals)) => {
-            let timestamp = |row: u16| values.get(usize::from(row)).map_or(0, |millis| *millis);
+            let timestamp = |row: usize| values.get(row).map_or(0, |millis| *millis);
             match meeting(intervals.as_slice(), *zone) {
                 Met::Nothing => Matched::Nothing,
                 Met::Everything => Matched::EveryValue,
-                Met::Some(ranges) => match sorted {
-                    Some(sorted) => {
-                        sorted_ranges(sorted, ranges, |row| Timestamp::from_millis(timestamp(row)))
+                Met::Some(ranges) => {
+                    let test = ValueTest::Timestamps(Cow::Borrowed(ranges));
+                    match Sorted::new(sorted, column) {
+                        Some(sorted) => sorted_ranges(column, sorted, ranges, test, |row| {
+                            Timestamp::from_millis(timestamp(row))
+                        }),
+                        None => scan(test, rows / 4),
                     }
-                    None => scan(ValueTest::Timestamps(Cow::Borrowed(ranges)), rows / 4),
-                },
+                }
             }
         }
         (Data::Booleans { .. }, Set::Booleans(points)) => match points.as_slice() {
@@ -280,18 +303,19 @@ fn plan_set<'p>(column: &'p Column, set: &'p Set, access: &Access<'_>, number: u
 
 /// The parts of the sorted rows whose values lie in the ranges.
 fn sorted_ranges<'p, T: Ord + Copy>(
-    sorted: &'p [u16],
+    column: &'p Column,
+    sorted: Sorted<'p>,
     ranges: &[(T, T)],
-    value: impl Fn(u16) -> T,
+    test: ValueTest<'p>,
+    value: impl Fn(usize) -> T,
 ) -> Matched<'p> {
+    let len = sorted.len();
     let mut parts: SmallVec<[Range<usize>; 2]> = SmallVec::new();
     let mut matched: usize = 0;
     for (low, high) in ranges {
         let from = parts.last().map_or(0, |part: &Range<usize>| part.end);
-        let behind = sorted.get(from..).unwrap_or_default();
-        let start = from.saturating_add(behind.partition_point(|row| value(*row) < *low));
-        let behind = sorted.get(start..).unwrap_or_default();
-        let end = start.saturating_add(behind.partition_point(|row| value(*row) <= *high));
+        let start = sorted.partition_point(from, |row| value(row) < *low);
+        let end = sorted.partition_point(start, |row| value(row) <= *high);
         if start < end {
             matched = matched.saturating_add(end.saturating_sub(start));
             parts.push(start..end);
@@ -299,14 +323,14 @@ fn sorted_ranges<'p, T: Ord + Copy>(
     }
     match matched {
         0 => Matched::Nothing,
-        all if all == sorted.len() => Matched::EveryValue,
+        all if all == len => Matched::EveryValue,
         _ => {
-            let touched = matched.min(sorted.len().saturating_sub(matched));
-            Matched::By(
-                Source::Sorted { sorted, ranges: parts },
-                matched,
-                (touched / 8).saturating_add(sorted.len() / LANES),
-            )
+            let touched = match sorted {
+                Sorted::AsStored(_) => 0,
+                Sorted::Listed(_) => matched.min(len.saturating_sub(matched)).saturating_mul(COST_OF_A_BIT),
+            };
+            let cost = touched.saturating_add(len / LANES);
+            Matched::By(Source::Sorted { column, sorted, parts, test }, matched, cost)
         }
     }
 }
@@ -333,7 +357,8 @@ fn plan_all<'p>(column: &'p Column, set: &'p Set, access: &Access<'_>, number: u
                     leaf(Source::EachPosting(postings, codes), fewest, cost)
                 }
                 None => {
-                    let cost = (column.values_len() / 8).saturating_mul(codes.len());
+                    let cost =
+                        column.values_len().saturating_mul(COST_OF_A_VALUE).saturating_mul(codes.len());
                     leaf(
                         Source::Scan(column, codes.into_iter().map(ValueTest::Code).collect()),
                         rows / 64,
@@ -366,10 +391,15 @@ fn plan_all<'p>(column: &'p Column, set: &'p Set, access: &Access<'_>, number: u
                     _ => return Step::Settled(false),
                 }
             }
-            let cost = (column.values_len() / 8).saturating_mul(tests.len());
+            let cost = column.values_len().saturating_mul(COST_OF_A_VALUE).saturating_mul(tests.len());
             leaf(Source::Scan(column, tests), rows / 16, cost)
         }
     }
+}
+
+/// `part` in `whole` of `values`.
+fn share(values: usize, part: usize, whole: usize) -> usize {
+    values.saturating_mul(part).checked_div(whole).unwrap_or(0)
 }
 
 fn code_bits(codes: &[u32], distinct: usize) -> Box<[u64]> {

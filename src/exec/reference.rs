@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 use std::collections::HashMap;
 
 use crate::batch::Row;
-use crate::catalog::{Catalog, FieldId};
+use crate::catalog::Catalog;
 use crate::error::Error;
 use crate::filter::Filter;
 use crate::ingest::read_case;
@@ -72,7 +72,7 @@ pub fn search(documents: &[&str], request: &Request) -> Result<(Vec<usize>, u64)
 }
 
 fn read<'a>(catalog: &Catalog, document: &'a str) -> Result<Row<'a>, Error> {
-    let mut row = Row::new(catalog);
+    let mut row = Row::default();
     read_case(document, catalog, &Limits::default(), &mut row)?;
     match row.take_faults().into_iter().next() {
         Some(fault) => Err(fault),
@@ -81,21 +81,23 @@ fn read<'a>(catalog: &Catalog, document: &'a str) -> Result<Row<'a>, Error> {
 }
 
 fn selects(filter: &Filter, row: &Row<'_>) -> bool {
-    filter.written().evaluate(|comparison| holds(comparison, row.values(comparison.field)))
+    filter
+        .written()
+        .evaluate(|comparison| holds(comparison, &row.values(comparison.field).collect::<Vec<_>>()))
 }
 
 /// The table of operators of the specification, section 2.
-fn holds(comparison: &Comparison, set: &[Value<'_>]) -> bool {
+fn holds(comparison: &Comparison, set: &[&Value<'_>]) -> bool {
     let values = &comparison.values;
     match comparison.operator {
-        Operator::Equal => values.iter().all(|value| set.contains(value)),
-        Operator::NotEqual => values.iter().all(|value| !set.contains(value)),
-        Operator::Greater => values.iter().all(|value| set.iter().any(|x| x > value)),
-        Operator::GreaterOrEqual => values.iter().all(|value| set.iter().any(|x| x >= value)),
-        Operator::Less => values.iter().all(|value| set.iter().any(|x| x < value)),
-        Operator::LessOrEqual => values.iter().all(|value| set.iter().any(|x| x <= value)),
-        Operator::Contains => values.iter().any(|value| set.contains(value)),
-        Operator::All => values.iter().all(|value| set.contains(value)),
+        Operator::Equal => values.iter().all(|value| set.contains(&value)),
+        Operator::NotEqual => values.iter().all(|value| !set.contains(&value)),
+        Operator::Greater => values.iter().all(|value| set.iter().any(|x| *x > value)),
+        Operator::GreaterOrEqual => values.iter().all(|value| set.iter().any(|x| *x >= value)),
+        Operator::Less => values.iter().all(|value| set.iter().any(|x| *x < value)),
+        Operator::LessOrEqual => values.iter().all(|value| set.iter().any(|x| *x <= value)),
+        Operator::Contains => values.iter().any(|value| set.contains(&value)),
+        Operator::All => values.iter().all(|value| set.contains(&value)),
     }
 }
 
@@ -106,7 +108,7 @@ fn compare(catalog: &Catalog, order: Order, a: &Row<'_>, b: &Row<'_>) -> Orderin
         Value::String(text) => field.known_rank(text).unwrap_or(usize::MAX),
         _ => 0,
     };
-    let by_value = match (a.values(order.field).first(), b.values(order.field).first()) {
+    let by_value = match (a.values(order.field).next(), b.values(order.field).next()) {
         (None, None) => Ordering::Equal,
         (None, Some(_)) => Ordering::Greater,
         (Some(_), None) => Ordering::Less,
@@ -115,12 +117,5 @@ fn compare(catalog: &Catalog, order: Order, a: &Row<'_>, b: &Row<'_>) -> Orderin
             if order.descending { ascending.reverse() } else { ascending }
         }
     };
-    by_value.then_with(|| id(a).cmp(id(b)))
-}
-
-fn id<'r>(row: &'r Row<'_>) -> &'r str {
-    match row.values(FieldId::ID).first() {
-        Some(Value::String(id)) => id,
-        _ => "",
-    }
+    by_value.then_with(|| a.id().cmp(b.id()))
 }

@@ -87,10 +87,12 @@ impl<'b> Rows<'b> {
                         })
                         .collect()
                 };
-                Self::list(kept)
+                Self::from_list(kept)
             }
             (Self::List(list), Self::Words(words)) | (Self::Words(words), Self::List(list)) => {
-                Self::list(list.iter().copied().filter(|row| has_bit(&words, usize::from(*row))).collect())
+                Self::from_list(
+                    list.iter().copied().filter(|row| has_bit(&words, usize::from(*row))).collect(),
+                )
             }
             (Self::Words(a), Self::Words(b)) => {
                 let (mut own, other) = if let Cow::Owned(own) = b {
@@ -108,7 +110,8 @@ impl<'b> Rows<'b> {
         }
     }
 
-    fn list(list: Vec<u16>) -> Self {
+    /// Rows in a list, ascending, each once.
+    pub(crate) fn from_list(list: Vec<u16>) -> Self {
         if list.is_empty() { Self::None } else { Self::List(Cow::Owned(list)) }
     }
 
@@ -226,7 +229,7 @@ impl Union {
             None => {
                 self.list.sort_unstable();
                 self.list.dedup();
-                Rows::list(self.list)
+                Rows::from_list(self.list)
             }
         }
     }

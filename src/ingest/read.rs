@@ -3,10 +3,12 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
+use smallvec::SmallVec;
+
 use crate::batch::{MAX_DOCUMENT_BYTES, Row};
 use crate::catalog::{Catalog, FieldId, FieldType, Shape};
 use crate::error::{Error, ErrorKind, quote};
-use crate::json::{JsonType, Reader, paths_at};
+use crate::json::{self, JsonType, Reader, paths_at};
 use crate::limits::Limits;
 use crate::value::{Number, Timestamp, Value};
 
@@ -42,7 +44,7 @@ pub(crate) fn read_case<'a>(
         catalog,
         limits,
         row,
-        open: Vec::new(),
+        open: SmallVec::new(),
         keys: Vec::new(),
         refused: Vec::new(),
     };
@@ -50,19 +52,20 @@ pub(crate) fn read_case<'a>(
         let path = paths_at(text, &[error.offset]).pop().unwrap_or_default();
         error.at(path)
     };
-    walk.document().map_err(place)?;
+    walk.document().map_err(|error| place(*error))?;
     let refused = std::mem::take(&mut walk.refused);
-    for field in refused {
-        row.remove(field);
+    if !refused.is_empty() {
+        row.remove(&refused);
     }
     check_id(row).map_err(place)?;
-    let faults = row.take_faults();
-    for fault in faults {
-        row.fault(place(fault));
+    if !row.faults().is_empty() {
+        for fault in row.take_faults() {
+            row.fault(place(fault));
+        }
     }
-    for (field, default) in catalog.visible_fields().filter_map(|(id, field)| Some((id, field.default()?))) {
-        if row.values(field).is_empty() {
-            row.push(field, Value::String(Cow::Owned(default.to_owned())));
+    for (field, default) in catalog.defaults() {
+        if row.values(*field).next().is_none() {
+            row.push(*field, Value::String(Cow::Owned(default.to_string())));
         }
     }
     Ok(())
@@ -77,7 +80,7 @@ pub(super) fn case_limit(limits: &Limits) -> usize {
 fn check_id(row: &Row<'_>) -> Result<(), Error> {
     let expected = format!("a string of 1 to {MAX_ID_BYTES} bytes");
     let bad = |offset, found: String| Err(Error::new(ErrorKind::BadId, offset, found, expected.clone()));
-    match row.values(FieldId::ID).first() {
+    match row.values(FieldId::ID).next() {
         Some(Value::String(id)) if id.is_empty() => bad(0, "an empty `id`".to_owned()),
         Some(Value::String(id)) if id.len() > MAX_ID_BYTES => {
             bad(0, format!("an `id` of {} bytes", id.len()))
@@ -95,7 +98,7 @@ struct Walk<'a, 'w> {
     catalog: &'w Catalog,
     limits: &'w Limits,
     row: &'w mut Row<'a>,
-    open: Vec<Open<'a>>,
+    open: SmallVec<[Open<'a>; 8]>,
     /// The keys of all open objects, innermost last, but for those that lead to fields.
     keys: Vec<Cow<'a, str>>,
     /// Fields with a value of the wrong type.
@@ -112,20 +115,19 @@ struct Open<'a> {
     seen: u64,
     /// Where its keys start among `keys`.
     keys_start: usize,
+    /// The place among the node's children that most likely comes next: documents tend to keep an order.
+    likely: usize,
     /// Its keys, once there are many.
     many_keys: Option<HashSet<Cow<'a, str>>>,
 }
 
 impl<'a> Walk<'a, '_> {
-    fn document(&mut self) -> Result<(), Error> {
+    fn document(&mut self) -> json::Result<()> {
         let kind = self.reader.peek()?;
         if kind != JsonType::Object {
-            return Err(Error::new(
-                ErrorKind::WrongType,
-                self.reader.offset(),
-                kind.name(),
-                "a case, which is an object",
-            ));
+            let at = self.reader.offset();
+            let error = Error::new(ErrorKind::WrongType, at, kind.name(), "a case, which is an object");
+            return Err(Box::new(error));
         }
         self.enter(true, Some(crate::catalog::Paths::ROOT))?;
         while let Some(open) = self.open.last_mut() {
@@ -150,16 +152,12 @@ impl<'a> Walk<'a, '_> {
         self.reader.end()
     }
 
-    fn enter(&mut self, is_object: bool, node: Option<usize>) -> Result<(), Error> {
+    fn enter(&mut self, is_object: bool, node: Option<usize>) -> json::Result<()> {
         let limit = self.limits.case_depth;
         if self.open.len() >= limit {
             let found = format!("nesting deeper than {limit}");
-            return Err(Error::new(
-                ErrorKind::TooDeep,
-                self.reader.offset(),
-                found,
-                format!("at most {limit} levels"),
-            ));
+            let expected = format!("at most {limit} levels");
+            return Err(Box::new(Error::new(ErrorKind::TooDeep, self.reader.offset(), found, expected)));
         }
         self.reader.open();
         self.open.push(Open {
@@ -167,6 +165,7 @@ impl<'a> Walk<'a, '_> {
             first: true,
             node,
             seen: 0,
+            likely: 0,
             keys_start: self.keys.len(),
             many_keys: None,
         });
@@ -180,30 +179,31 @@ impl<'a> Walk<'a, '_> {
     }
 
     /// Notes a key of the innermost object; gives the node it leads to.
-    fn key(&mut self, key: Cow<'a, str>, at: usize, node: Option<usize>) -> Result<Option<usize>, Error> {
+    fn key(&mut self, key: Cow<'a, str>, at: usize, node: Option<usize>) -> json::Result<Option<usize>> {
         let repeated = |key: &str| {
             Error::new(ErrorKind::DuplicateKey, at, format!("{} again", quote(key)), "each key at most once")
         };
         let Some(open) = self.open.last_mut() else { return Ok(None) };
-        let child = node.and_then(|node| self.catalog.paths().child(node, &key));
+        let child = node.and_then(|node| self.catalog.paths().child_near(node, &key, open.likely));
         if let Some((place, child)) = child
             && let Some(bit) = u32::try_from(place).ok().and_then(|place| 1_u64.checked_shl(place))
         {
             if open.seen & bit != 0 {
-                return Err(repeated(&key));
+                return Err(Box::new(repeated(&key)));
             }
             open.seen |= bit;
+            open.likely = place.saturating_add(1);
             return Ok(Some(child));
         }
         if let Some(keys) = &mut open.many_keys {
             if keys.contains(&key) {
-                return Err(repeated(&key));
+                return Err(Box::new(repeated(&key)));
             }
             keys.insert(key);
         } else {
             let own = self.keys.get(open.keys_start..).unwrap_or_default();
             if own.contains(&key) {
-                return Err(repeated(&key));
+                return Err(Box::new(repeated(&key)));
             }
             if own.len() >= FEW_KEYS {
                 open.many_keys = Some(self.keys.drain(open.keys_start..).chain([key]).collect());
@@ -215,7 +215,7 @@ impl<'a> Walk<'a, '_> {
     }
 
     /// Reads the value that stands next, which lies at `node` of the catalogue's paths.
-    fn value(&mut self, node: Option<usize>) -> Result<(), Error> {
+    fn value(&mut self, node: Option<usize>) -> json::Result<()> {
         let kind = self.reader.peek()?;
         let at = self.reader.offset();
         let Some(node) = node else { return self.other(kind, None) };
@@ -245,7 +245,7 @@ impl<'a> Walk<'a, '_> {
     }
 
     /// Goes into an array or object, or reads over a scalar.
-    fn other(&mut self, kind: JsonType, node: Option<usize>) -> Result<(), Error> {
+    fn other(&mut self, kind: JsonType, node: Option<usize>) -> json::Result<()> {
         match kind {
             JsonType::Object => self.enter(true, node),
             JsonType::Array => self.enter(false, node),
@@ -260,7 +260,7 @@ impl<'a> Walk<'a, '_> {
     }
 
     /// Reads a scalar as a value of `field`, or notes why it is none.
-    fn leaf(&mut self, field: FieldId, kind: JsonType, at: usize) -> Result<(), Error> {
+    fn leaf(&mut self, field: FieldId, kind: JsonType, at: usize) -> json::Result<()> {
         let fault = match (self.catalog.field(field).kind(), kind) {
             (FieldType::String, JsonType::String) => {
                 let text = self.reader.string()?;

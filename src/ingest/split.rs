@@ -297,7 +297,8 @@ fn elements<E: From<FileFault>>(bytes: &[u8], start: Start, sink: &mut impl Sink
         }
         reader.end()
     };
-    rest().map_err(|mut error| {
+    rest().map_err(|error: Box<Error>| {
+        let mut error = *error;
         error.offset = error.offset.saturating_sub(offset).saturating_add(at);
         fault(&mut lines, error).into()
     })

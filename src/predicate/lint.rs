@@ -88,10 +88,10 @@ pub(crate) fn lint(written: &Tree<Comparison>, normal: &Tree<Leaf>, catalog: &Ca
     let whole = |kind, message: &str| Warning { kind, path: String::new(), message: message.to_owned() };
     match normal.get(normal.root()) {
         Some(Node::Constant(true)) => {
-            found.push((0, whole(WarningKind::AlwaysTrue, "the filter selects every case")))
+            found.push((0, whole(WarningKind::AlwaysTrue, "the filter selects every case")));
         }
         Some(Node::Constant(false)) => {
-            found.push((0, whole(WarningKind::AlwaysFalse, "the filter selects no case")))
+            found.push((0, whole(WarningKind::AlwaysFalse, "the filter selects no case")));
         }
         _ => {}
     }

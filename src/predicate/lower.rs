@@ -20,6 +20,8 @@ pub(crate) fn lower(body: &Body<'_>, catalog: &Catalog) -> (Tree<Comparison>, Ve
     for criterion in &body.nodes {
         nodes.push(match criterion {
             Criterion::Broken => Node::Constant(false),
+            // Field criteria come in document order, so that no error in this one is among the first ten.
+            Criterion::Field { .. } if errors.len() >= REPORTED_ERRORS => Node::Constant(false),
             Criterion::Complex { connective, children } => {
                 Node::Branch(*connective, Children::from_slice(body.children(children)))
             }
@@ -61,7 +63,7 @@ fn comparison(
     errors: &mut Vec<Error>,
 ) -> Option<Comparison> {
     let mut report = |error| {
-        // Unlike in the parser, errors come in document order here, but for the order of keys.
+        // One criterion may have many values; its keys stand in any order.
         if errors.len() < 8 * REPORTED_ERRORS {
             errors.push(error);
         }

@@ -83,10 +83,6 @@ impl Discrete for Timestamp {
 pub(crate) struct Intervals<T>(Vec<(T, T)>);
 
 impl<T: Discrete> Intervals<T> {
-    pub(crate) fn point(value: T) -> Self {
-        Self(vec![(value, value)])
-    }
-
     /// The union of the intervals.
     ///
     /// With `fuse`, intervals without a value between them become one, but for runs of points
@@ -108,7 +104,7 @@ impl<T: Discrete> Intervals<T> {
         for run in merged.chunk_by(|(_, high), (low, _)| high.above() == Some(*low)) {
             match run {
                 [(low, _), .., (_, high)] if run.iter().any(|(low, high)| low != high) => {
-                    fused.push((*low, *high))
+                    fused.push((*low, *high));
                 }
                 _ => fused.extend_from_slice(run),
             }
@@ -292,14 +288,6 @@ impl Set {
             (Self::Timestamps(intervals), Value::Timestamp(timestamp)) => intervals.contains(*timestamp),
             (Self::Booleans(points), Value::Boolean(boolean)) => points.contains(boolean),
             _ => false,
-        }
-    }
-
-    /// True when every point of this set is among the values.
-    pub(crate) fn is_covered_by(&self, values: &[Value<'_>]) -> bool {
-        match Self::from_values(values) {
-            Some(values) => self.is_within(&values),
-            None => self.is_empty(),
         }
     }
 

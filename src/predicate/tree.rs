@@ -121,11 +121,11 @@ pub(crate) struct Leaf {
 
 impl Leaf {
     /// The truth of this test for a value set.
-    pub(crate) fn matches(&self, values: &[Value<'_>]) -> bool {
+    pub(crate) fn matches<'v>(&self, mut values: impl Iterator<Item = &'v Value<'v>> + Clone) -> bool {
         match &self.test {
-            Test::Any(set) => values.iter().any(|value| set.contains(value)),
-            Test::None(set) => !values.iter().any(|value| set.contains(value)),
-            Test::All(set) => set.is_covered_by(values),
+            Test::Any(set) => values.any(|value| set.contains(value)),
+            Test::None(set) => !values.any(|value| set.contains(value)),
+            Test::All(set) => set.points().iter().all(|point| values.clone().any(|value| value == point)),
         }
     }
 }

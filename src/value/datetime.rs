@@ -3,11 +3,6 @@
 use std::fmt;
 
 use chrono::{DateTime, NaiveDate};
-use nom::bytes::complete::take_while_m_n;
-use nom::character::complete::{char, one_of};
-use nom::combinator::{all_consuming, opt};
-use nom::{IResult, Parser};
-
 /// An instant in milliseconds since 1970-01-01 00:00:00 UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
@@ -75,16 +70,25 @@ impl Timestamp {
     /// # Errors
     /// The first part of the text that is out of form or out of range.
     pub fn parse(text: &str) -> Result<Self, TimestampFault> {
-        let Ok((_, (date, time, offset))) = all_consuming((date, time, opt(offset))).parse(text) else {
+        let (local, offset) = text.as_bytes().split_first_chunk().ok_or(TimestampFault::Shape)?;
+        let [y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2, b' ', h1, h2, b':', n1, n2, b':', s1, s2] = *local
+        else {
             return Err(TimestampFault::Shape);
         };
-        let (year, month, day) = date;
+        let digits = [y1, y2, y3, y4, m1, m2, d1, d2, h1, h2, n1, n2, s1, s2];
+        if !digits.iter().all(u8::is_ascii_digit) {
+            return Err(TimestampFault::Shape);
+        }
+        let offset = offset_of(offset)?;
+        let year = number([y1, y2]).saturating_mul(100).saturating_add(number([y3, y4]));
         let date = i32::try_from(year)
             .ok()
-            .and_then(|year| NaiveDate::from_ymd_opt(year, month, day))
+            .and_then(|year| NaiveDate::from_ymd_opt(year, number([m1, m2]), number([d1, d2])))
             .ok_or(TimestampFault::Date)?;
-        let (hour, minute, second) = time;
-        let local = date.and_hms_opt(hour, minute, second).ok_or(TimestampFault::Time)?;
+        // chrono takes second 60 for a leap second in some of its forms, but not in this one.
+        let local = date
+            .and_hms_opt(number([h1, h2]), number([n1, n2]), number([s1, s2]))
+            .ok_or(TimestampFault::Time)?;
         let offset_ms = match offset {
             None => 0,
             Some((sign, hours, minutes)) => {
@@ -95,7 +99,7 @@ impl Timestamp {
                 if minutes > 59 || size_ms > MAX_OFFSET_MS {
                     return Err(TimestampFault::Offset);
                 }
-                if sign == '-' { size_ms.saturating_neg() } else { size_ms }
+                if sign == b'-' { size_ms.saturating_neg() } else { size_ms }
             }
         };
         Ok(Self(local.and_utc().timestamp_millis().saturating_sub(offset_ms)))
@@ -137,27 +141,25 @@ const EARLIEST_UTC_MS: i64 = -62_167_219_200_000;
 /// 9999-12-31 23:59:59 UTC.
 const LATEST_UTC_MS: i64 = 253_402_300_799_000;
 
-fn number<'a>(width: usize) -> impl Parser<&'a str, Output = u32, Error = nom::error::Error<&'a str>> {
-    take_while_m_n(width, width, |c: char| c.is_ascii_digit()).map_res(str::parse)
+/// Two decimal digits.
+fn number([tens, ones]: [u8; 2]) -> u32 {
+    u32::from(tens.wrapping_sub(b'0')).saturating_mul(10).saturating_add(u32::from(ones.wrapping_sub(b'0')))
 }
 
-fn date(input: &str) -> IResult<&str, (u32, u32, u32)> {
-    let (rest, (year, _, month, _, day)) =
-        (number(4), char('-'), number(2), char('-'), number(2)).parse(input)?;
-    Ok((rest, (year, month, day)))
-}
-
-fn time(input: &str) -> IResult<&str, (u32, u32, u32)> {
-    let (rest, (_, hour, _, minute, _, second)) =
-        (char(' '), number(2), char(':'), number(2), char(':'), number(2)).parse(input)?;
-    // chrono takes second 60 for a leap second in some of its forms; refuse it here in all.
-    Ok((rest, (hour, minute, second)))
-}
-
-fn offset(input: &str) -> IResult<&str, (char, u32, u32)> {
-    let (rest, (sign, hours, _, minutes)) =
-        (one_of("+-"), number(2), opt(char(':')), number(2)).parse(input)?;
-    Ok((rest, (sign, hours, minutes)))
+/// Sign, hours and minutes of an offset such as `+0000` or `+00:00`; `None` for no text.
+fn offset_of(text: &[u8]) -> Result<Option<(u8, u32, u32)>, TimestampFault> {
+    let (sign, digits) = match *text {
+        [] => return Ok(None),
+        [sign @ (b'+' | b'-'), h1, h2, m1, m2] | [sign @ (b'+' | b'-'), h1, h2, b':', m1, m2] => {
+            (sign, [h1, h2, m1, m2])
+        }
+        _ => return Err(TimestampFault::Shape),
+    };
+    if !digits.iter().all(u8::is_ascii_digit) {
+        return Err(TimestampFault::Shape);
+    }
+    let [h1, h2, m1, m2] = digits;
+    Ok(Some((sign, number([h1, h2]), number([m1, m2]))))
 }
 
 impl fmt::Display for Timestamp {
@@ -231,6 +233,39 @@ mod tests {
             ("2024-01-01 00:00:00+0060", TimestampFault::Offset),
         ] {
             assert_eq!(Timestamp::parse(text), Err(fault), "{text}");
+        }
+    }
+
+    /// The form as a grammar: whether a text has it, numbers in range or not.
+    fn has_form(text: &str) -> bool {
+        use nom::bytes::complete::take_while_m_n;
+        use nom::character::complete::{char, one_of};
+        use nom::combinator::{all_consuming, opt};
+        use nom::{IResult, Parser};
+
+        fn digits(input: &str, width: usize) -> IResult<&str, &str> {
+            take_while_m_n(width, width, |c: char| c.is_ascii_digit()).parse(input)
+        }
+        let two = |input| digits(input, 2);
+        let date = (|input| digits(input, 4), char('-'), two, char('-'), two);
+        let time = (char(' '), two, char(':'), two, char(':'), two);
+        let offset = opt((one_of("+-"), two, opt(char(':')), two));
+        let form: IResult<&str, _> = all_consuming((date, time, offset)).parse(text);
+        form.is_ok()
+    }
+
+    #[test]
+    fn bytes_are_read_as_the_grammar_has_them() {
+        let sound = ["2024-02-29 23:59:58", "2024-02-29 23:59:58+0530", "2024-02-29 23:59:58-05:30"];
+        for text in sound {
+            assert!(has_form(text));
+            for at in 0..text.len() {
+                for other in ["", "0", "9", "a", "-", " ", ":", "+", "é", "00", "\u{0}"] {
+                    let changed = format!("{}{other}{}", &text[..at], &text[at + 1..]);
+                    let is_form = !matches!(Timestamp::parse(&changed), Err(TimestampFault::Shape));
+                    assert_eq!(is_form, has_form(&changed), "{changed}");
+                }
+            }
         }
     }
 

@@ -21,7 +21,7 @@ const ENOUGH: Duration = Duration::from_millis(200);
 /// … but at least so often …
 const LEAST_RUNS: u32 = 5;
 /// … and at most so often.
-const MOST_RUNS: u32 = 100_000;
+const MOST_RUNS: usize = 100_000;
 
 /// Replay requests and tell how long each takes
 ///
@@ -201,19 +201,18 @@ fn rounded(value: f64, scale: f64) -> f64 {
 fn time(engine: &Engine, line: &Line, args: &Args) -> Result<Measured, Errors> {
     let limits = &Limits::default();
     let matched = engine.count(&line.request(engine.catalog(), limits)?.filter);
-    let warm = once(engine, line, limits, &mut Vec::new());
-    let runs = args.runs.unwrap_or_else(|| {
-        let fitting = ENOUGH.as_nanos().checked_div(warm.as_nanos()).unwrap_or_default();
-        u32::try_from(fitting).unwrap_or(MOST_RUNS).clamp(LEAST_RUNS, MOST_RUNS)
-    });
-    let mut times = if args.threads == 1 {
-        repeat(engine, line, limits, runs)
+    once(engine, line, limits, &mut Vec::new());
+    let threads = u32::from(args.threads);
+    let repeat = |thread: u32| match args.runs {
+        Some(runs) => repeat(engine, line, limits, share(runs, thread, threads), None),
+        None => repeat(engine, line, limits, share(LEAST_RUNS, thread, threads), Some(ENOUGH)),
+    };
+    let mut times = if threads == 1 {
+        repeat(0)
     } else {
         thread::scope(|scope| {
-            let shares =
-                (0..u32::from(args.threads)).map(|thread| share(runs, thread, u32::from(args.threads)));
-            let threads: Vec<_> =
-                shares.map(|runs| scope.spawn(move || repeat(engine, line, limits, runs))).collect();
+            let repeat = &repeat;
+            let threads: Vec<_> = (0..threads).map(|thread| scope.spawn(move || repeat(thread))).collect();
             threads.into_iter().filter_map(|thread| thread.join().ok()).flatten().collect()
         })
     };
@@ -227,9 +226,23 @@ fn share(runs: u32, thread: u32, threads: u32) -> u32 {
     runs.checked_div(threads).unwrap_or(runs).saturating_add(u32::from(extra))
 }
 
-fn repeat(engine: &Engine, line: &Line, limits: &Limits, runs: u32) -> Vec<Duration> {
+/// Runs a request `least` times, then goes on until it has taken long enough, up to [`MOST_RUNS`].
+fn repeat(
+    engine: &Engine,
+    line: &Line,
+    limits: &Limits,
+    least: u32,
+    enough: Option<Duration>,
+) -> Vec<Duration> {
     let mut answer = Vec::new();
-    (0..runs).map(|_| once(engine, line, limits, &mut answer)).collect()
+    let mut times: Vec<Duration> = (0..least).map(|_| once(engine, line, limits, &mut answer)).collect();
+    let mut taken: Duration = times.iter().sum();
+    while enough.is_some_and(|enough| taken < enough) && times.len() < MOST_RUNS {
+        let time = once(engine, line, limits, &mut answer);
+        taken = taken.saturating_add(time);
+        times.push(time);
+    }
+    times
 }
 
 /// The whole request, from body bytes to answer bytes.

@@ -58,9 +58,9 @@ impl Cases {
         let mut import = engine.import(mode);
         let progress = Progress::of_bytes(self.total_bytes());
         for path in &self.paths {
-            read(path, &mut import, &progress)?;
+            read(path, &mut import, mode, &progress)?;
         }
-        let report = import.commit().map_err(|refusal| refused(&refusal))?;
+        let report = import.commit().map_err(|refusal| refused(&refusal, mode))?;
         drop(progress);
         Ok(Loaded { engine, report, took: start.elapsed() })
     }
@@ -109,11 +109,11 @@ impl Packing {
 }
 
 /// Reads one file into the import.
-fn read(path: &Path, import: &mut Import<'_>, progress: &Progress) -> Result<(), Failure> {
+fn read(path: &Path, import: &mut Import<'_>, mode: Mode, progress: &Progress) -> Result<(), Failure> {
     let name = if is_stdin(path) { "standard input".to_owned() } else { path.display().to_string() };
     let fail = |error: io::Error| Failure::io("cannot read", &name, &error);
     progress.say(format!("reading {}", escape(&name)));
-    import.source(&name).map_err(|refusal| refused(&refusal))?;
+    import.source(&name).map_err(|refusal| refused(&refusal, mode))?;
     let mut source: Box<dyn Read + '_> = if is_stdin(path) {
         if io::stdin().is_terminal() {
             note("reading cases from the terminal, one a line; end with Ctrl-D\n");
@@ -132,7 +132,9 @@ fn read(path: &Path, import: &mut Import<'_>, progress: &Progress) -> Result<(),
         match source.read(&mut chunk) {
             Ok(0) => return Ok(()),
             Ok(length) => {
-                import.push(chunk.get(..length).unwrap_or_default()).map_err(|refusal| refused(&refusal))?;
+                import
+                    .push(chunk.get(..length).unwrap_or_default())
+                    .map_err(|refusal| refused(&refusal, mode))?;
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(fail(error)),
@@ -140,12 +142,13 @@ fn read(path: &Path, import: &mut Import<'_>, progress: &Progress) -> Result<(),
     }
 }
 
-/// The failure of a strict import.
-fn refused(refusal: &Refusal) -> Failure {
-    Failure::Refused(format!(
-        "{}\nnothing was read; with --lenient such cases are left out, or kept without the field, and listed",
-        line_of(refusal)
-    ))
+/// The failure of an import.
+fn refused(refusal: &Refusal, mode: Mode) -> Failure {
+    let advice = match mode {
+        Mode::Strict => "with --lenient such cases are left out, or kept without the field, and listed",
+        Mode::Lenient => "behind this place it cannot be told where a case begins",
+    };
+    Failure::Refused(format!("{}\nnothing was read; {advice}", line_of(refusal)))
 }
 
 /// A refusal on one line: file, line, path, what was found and expected.

@@ -30,7 +30,7 @@ const REQUESTS: [(&str, &str, &str); 4] = [
         "-createdAt",
     ),
     (
-        "Large payments into crypto or by shell companies that nobody resolved, largest first",
+        "Large payments into crypto or by shell companies that were no false alarm, largest first",
         "totalAmountInDefaultCurrency >= 50000 and status <> resolvedFalsePositive \
          and (tags in (crypto, mixer, shell-company) or blueprintReference.name = \"Travel rule\")",
         "-totalAmountInDefaultCurrency",

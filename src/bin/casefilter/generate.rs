@@ -3,6 +3,7 @@
 use std::fs::{self, Permissions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use casefilter::sample;
 use flate2::Compression;
@@ -17,10 +18,14 @@ use crate::progress::Progress;
 /// How much is made before it is written.
 const CHUNK_BYTES: usize = 256 << 10;
 
+/// Whether the user has interrupted the writing of a file.
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
 /// Make sample cases, the same bytes for the same arguments
 ///
 /// Cases lie evenly over the years 2023 to 2025, oldest first, about 900 bytes each. The bytes
-/// depend on --cases and --seed only: not on the machine, and not on the version of casefilter.
+/// depend on --cases and --seed only: not on the machine, and, but for compression, not on the
+/// version of casefilter.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -63,7 +68,11 @@ fn to_file(path: &Path, cases: sample::Cases, count: u64) -> Result<(), Failure>
         return Err(Failure::Failed(message));
     }
     let fail = |error: io::Error| Failure::io("cannot write", &name, &error);
-    if fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+    let found = fs::metadata(path).ok();
+    if found.as_ref().is_some_and(fs::Metadata::is_dir) {
+        return Err(fail(io::ErrorKind::IsADirectory.into()));
+    }
+    if found.is_some_and(|found| !found.is_file()) {
         // A device or a pipe cannot be replaced.
         let mut file = fs::OpenOptions::new().write(true).open(path).map_err(fail)?;
         return match pack(&extension.to_string_lossy(), cases, count, &mut file) {
@@ -71,6 +80,9 @@ fn to_file(path: &Path, cases: sample::Cases, count: u64) -> Result<(), Failure>
             result => result.map_err(fail),
         };
     }
+    // From here on an interruption ends the run in order, so that the temporary file is removed.
+    ctrlc::set_handler(|| INTERRUPTED.store(true, Ordering::Relaxed))
+        .map_err(|error| Failure::Failed(format!("cannot listen for interruptions: {error}")))?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut file = temporary_in(folder).map_err(fail)?;
     pack(&extension.to_string_lossy(), cases, count, file.as_file_mut()).map_err(fail)?;
@@ -120,6 +132,9 @@ fn write(mut cases: sample::Cases, count: u64, out: &mut impl Write) -> io::Resu
         }
         if made == 0 {
             return out.flush();
+        }
+        if INTERRUPTED.load(Ordering::Relaxed) {
+            return Err(io::Error::other("interrupted"));
         }
         out.write_all(&chunk)?;
         chunk.clear();

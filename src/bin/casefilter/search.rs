@@ -12,8 +12,8 @@ use serde_json::value::RawValue;
 use crate::Status;
 use crate::args::{Selection, is_stdin};
 use crate::cases::{Cases, Loaded, tell_left_out};
-use crate::escape::one_line;
-use crate::failure::Failure;
+use crate::escape::{escape, one_line};
+use crate::failure::{Failure, note};
 use crate::output::Output;
 use crate::requests::{Line, Lines, envelope};
 use crate::table::{self, Column, counted, duration, thousands};
@@ -42,7 +42,7 @@ pub(crate) struct Args {
     /// required: the JSON body, or a string with its text. The line printed for it is the answer, or
     /// {"code":400,"correlationId":"request-<n>","description":"Invalid parameters: …"}, where n
     /// counts the requests from 1. Blank lines are skipped. Bad requests do not change the exit status.
-    #[arg(long, value_name = "FILE|-", verbatim_doc_comment)]
+    #[arg(long, value_name = "FILE|-")]
     requests: Option<PathBuf>,
 
     /// How to print the cases [default: table on a terminal, json in a pipe]
@@ -76,6 +76,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     match &args.requests {
         None => {
             let request = args.selection.request(&catalog)?;
+            warn(&request);
             let loaded = args.cases.load(&catalog, mode)?;
             let default = if io::stdout().is_terminal() { Format::Table } else { Format::Json };
             print(&loaded, &request, args.format.unwrap_or(default))?;
@@ -103,6 +104,15 @@ fn check_usage(args: &Args) -> Result<(), Failure> {
         return Err(Failure::Usage(message.to_owned()));
     }
     Ok(())
+}
+
+/// Says on a terminal what the author of the filter may not have meant.
+fn warn(request: &Request) {
+    if io::stderr().is_terminal() && !request.filter.is_all() {
+        for warning in request.filter.warnings() {
+            note(format!("warning: {}\n", escape(&warning.to_string())));
+        }
+    }
 }
 
 /// Prints a line for each request: the answer or the error envelope.

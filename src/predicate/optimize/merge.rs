@@ -173,8 +173,7 @@ fn drop_where(sets: &mut Vec<Set>, superfluous: impl Fn(&Set, &Set) -> bool) {
 pub(in crate::predicate) fn implies(premise: &Test, conclusion: &Test) -> bool {
     match (premise, conclusion) {
         (Test::Any(a), Test::Any(b)) => a.is_within(b),
-        (Test::None(a), Test::None(b)) => b.is_within(a),
-        (Test::All(a), Test::All(b)) => b.is_within(a),
+        (Test::None(a), Test::None(b)) | (Test::All(a), Test::All(b)) => b.is_within(a),
         (Test::All(a), Test::Any(b)) => a.intersects(b),
         _ => false,
     }

@@ -6,6 +6,7 @@ use serde_json::{Value as Json, json};
 
 use crate::catalog::{Catalog, Field, FieldType};
 use crate::filter::Filter;
+use crate::predicate::tree::{Leaf, Node, Test, Tree};
 
 /// Name, path and type of the fields; `t` and `ts` are Unix milliseconds in documents.
 const FIELDS: [(&str, &str, FieldType); 8] = [
@@ -372,6 +373,27 @@ fn case() -> impl Strategy<Value = (bool, Body)> {
     any::<bool>().prop_flat_map(|hide_id| (Just(hide_id), body(hide_id)))
 }
 
+/// The first node that breaks an invariant of tests or of normal forms.
+fn misfit<'t>(tree: &'t Tree<Leaf>, catalog: &Catalog) -> Option<&'t Node<Leaf>> {
+    tree.nodes().iter().enumerate().find_map(|(id, node)| {
+        let fits = match node {
+            Node::Constant(_) => tree.nodes().len() == 1,
+            Node::Leaf(Leaf { field, test }) => match test {
+                Test::Any(set) => !set.is_empty(),
+                Test::None(set) => !set.is_empty() && set.are_points(),
+                Test::All(set) => set.len() >= 2 && set.are_points() && catalog.field(*field).is_many(),
+            },
+            Node::Branch(connective, children) => {
+                let mixed = children.iter().all(
+                    |child| !matches!(tree.get(*child), Some(Node::Branch(inner, _)) if inner == connective),
+                );
+                children.len() >= 2 && children.is_sorted_by(|a, b| a < b) && mixed && id > 0
+            }
+        };
+        (!fits).then_some(node)
+    })
+}
+
 fn compile(catalog: &Catalog, body: &Body) -> Filter {
     Filter::compile(catalog, body.json().as_bytes()).unwrap()
 }
@@ -397,6 +419,7 @@ proptest! {
         let catalog = catalog(hide_id);
         let filter = compile(&catalog, &body);
         prop_assert_eq!(filter.predicate().validate(), Ok(()));
+        prop_assert_eq!(misfit(filter.predicate(), &catalog), None, "{}", &filter);
         prop_assert_eq!(filter.written().validate(), Ok(()));
         if let Some(text) = body.text() {
             prop_assert_eq!(&Filter::compile_text(&catalog, &text).unwrap(), &filter, "{}", text);
