@@ -139,6 +139,19 @@ impl<'e> Import<'e> {
 
     /// Begins another source: its lines are counted, and its layout is told, from its own start.
     ///
+    /// ```
+    /// use casefilter::{Catalog, Engine, Mode};
+    /// let engine = Engine::new(Catalog::cases());
+    /// let mut import = engine.import(Mode::Strict);
+    /// import.source("monday.ndjson")?;
+    /// import.push(b"{\"id\":\"a\"}\n")?;
+    /// import.source("tuesday.json")?;
+    /// import.push(b"[{\"id\":\"b\"}, {\"id\":2}]")?;
+    /// assert!(import.commit().unwrap_err().to_string().starts_with("tuesday.json: line 1: id"));
+    /// assert!(engine.is_empty());
+    /// # Ok::<(), casefilter::Refusal>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`push`](Self::push), for what the source before ended with.
     pub fn source(&mut self, name: &str) -> Result<(), Refusal> {
