@@ -15,7 +15,8 @@ fn engine(
     choices: &mut Choices<'_>,
 ) -> (Engine, Result<Vec<Report>, Refusal>) {
     // Small batches bring what only many of them have: values absent from some, pages across several.
-    let rows = if world.documents.len() > 1000 { 65_536 } else { [65_536, 1, 2, 7, 64, 100][choices.below(6)] };
+    let rows =
+        if world.documents.len() > 1000 { 65_536 } else { [65_536, 1, 2, 7, 64, 100][choices.below(6)] };
     let engine = Engine::builder(world.catalog.clone()).batch_rows(rows).build();
     let mut reports = Vec::new();
     let mut run = || {
