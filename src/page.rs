@@ -116,7 +116,7 @@ impl<'b> Keys<'b> {
             Data::Timestamps { values, .. } => {
                 values.get(row).map_or(Key::Absent, |millis| Key::Timestamp(Timestamp::from_millis(*millis)))
             }
-            Data::Booleans { values } => Key::Boolean(values.get(row)),
+            Data::Booleans { values, .. } => Key::Boolean(values.get(row)),
         }
     }
 }

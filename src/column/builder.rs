@@ -139,7 +139,11 @@ impl ColumnBuilder {
                 let sorted = if self.many { None } else { sorted(&values, has_value, |millis| *millis) };
                 Data::Timestamps { values: values.into(), zone, sorted }
             }
-            Values::Booleans(values) => Data::Booleans { values: pack(&values) },
+            Values::Booleans(values) => {
+                let values = pack(&values);
+                let holders = Box::new(holders(rows, &layout, &values));
+                Data::Booleans { values, holders }
+            }
         };
         Column { rows, layout, data }
     }
@@ -171,6 +175,23 @@ pub(super) fn postings(rows: usize, layout: &Layout, dictionary: &Dictionary, co
         });
         let pairs = single.into_iter().flatten().map(|row| (row, row)).chain(many);
         pairs.map(|(row, at)| (row as u32, codes.get(at) as u32))
+    })
+}
+
+/// The rows that have `false` among their values, and those that have `true`.
+pub(super) fn holders(rows: usize, layout: &Layout, values: &Bitmap) -> [Selection; 2] {
+    [false, true].map(|wanted| {
+        let mut start = 0;
+        let has_it: Vec<bool> = (0..rows)
+            .map(|row| match layout {
+                Layout::Single(present) => present.contains(row) && values.get(row) == wanted,
+                Layout::Many(ends) => {
+                    let end = ends.get(row).map_or(start, |end| *end as usize);
+                    (std::mem::replace(&mut start, end)..end).any(|at| values.get(at) == wanted)
+                }
+            })
+            .collect();
+        Selection::from_bitmap(pack(&has_it))
     })
 }
 

@@ -37,26 +37,13 @@ pub(crate) enum Layout {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Data {
     /// `postings` lead from codes to rows; a column of nearly as many strings as rows has none.
-    Strings {
-        dictionary: Dictionary,
-        codes: Codes,
-        postings: Option<Postings>,
-    },
+    Strings { dictionary: Dictionary, codes: Codes, postings: Option<Postings> },
     /// `sorted` is there where [`Sorted::new`] needs it.
-    Numbers {
-        values: Box<[f64]>,
-        zone: Option<(Number, Number)>,
-        sorted: Option<Box<[u16]>>,
-    },
+    Numbers { values: Box<[f64]>, zone: Option<(Number, Number)>, sorted: Option<Box<[u16]>> },
     /// Milliseconds since the Unix epoch.
-    Timestamps {
-        values: Box<[i64]>,
-        zone: Option<(Timestamp, Timestamp)>,
-        sorted: Option<Box<[u16]>>,
-    },
-    Booleans {
-        values: Bitmap,
-    },
+    Timestamps { values: Box<[i64]>, zone: Option<(Timestamp, Timestamp)>, sorted: Option<Box<[u16]>> },
+    /// `holders`: the rows that have `false` among their values, and those that have `true`.
+    Booleans { values: Bitmap, holders: Box<[Selection; 2]> },
 }
 
 /// The rows of a single-valued column of numbers or timestamps that have a value, ascending by it, then by row.
@@ -113,7 +100,7 @@ impl Data {
             Self::Strings { codes, .. } => codes.len(),
             Self::Numbers { values, .. } => values.len(),
             Self::Timestamps { values, .. } => values.len(),
-            Self::Booleans { values } => values.rows(),
+            Self::Booleans { values, .. } => values.rows(),
         }
     }
 }
@@ -150,7 +137,7 @@ impl Column {
             }
             Data::Numbers { values, .. } => size_of_val::<[f64]>(values),
             Data::Timestamps { values, .. } => size_of_val::<[i64]>(values),
-            Data::Booleans { values } => values.size_bytes(),
+            Data::Booleans { values, .. } => values.size_bytes(),
         };
         layout.saturating_add(data)
     }
@@ -162,7 +149,7 @@ impl Column {
             Data::Numbers { sorted, .. } | Data::Timestamps { sorted, .. } => {
                 sorted.as_ref().map_or(0, |rows| size_of_val::<[u16]>(rows))
             }
-            Data::Booleans { .. } => 0,
+            Data::Booleans { holders, .. } => holders.iter().map(Selection::size_bytes).sum(),
         }
     }
 
@@ -236,7 +223,14 @@ impl Column {
                     .collect();
                 zone_is_exact(*zone, all.iter().min().copied().zip(all.iter().max().copied()))
             }
-            Data::Booleans { values } => values.validate(),
+            Data::Booleans { values, holders } => {
+                values.validate()?;
+                if **holders == builder::holders(self.rows, &self.layout, values) {
+                    Ok(())
+                } else {
+                    Err("rows of booleans that are not those of the values".into())
+                }
+            }
         }
     }
 }

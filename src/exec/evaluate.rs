@@ -131,7 +131,7 @@ fn value_passes(data: &Data, at: usize, test: &ValueTest<'_>) -> bool {
         (Data::Timestamps { values, .. }, ValueTest::Timestamps(ranges)) => {
             values.get(at).is_some_and(|millis| in_one(ranges, Timestamp::from_millis(*millis)))
         }
-        (Data::Booleans { values }, ValueTest::Boolean(wanted)) => values.get(at) == *wanted,
+        (Data::Booleans { values, .. }, ValueTest::Boolean(wanted)) => values.get(at) == *wanted,
         _ => false,
     }
 }
@@ -211,6 +211,10 @@ fn sorted_rows<'b>(sorted: &'b [u16], parts: &[Range<usize>], rows: usize) -> Ro
 /// The rows that have a value which passes the test, by reading the column.
 fn rows_passing<'b>(column: &'b Column, test: &ValueTest<'_>) -> Rows<'b> {
     let rows = column.rows();
+    if let (Data::Booleans { holders, .. }, ValueTest::Boolean(wanted)) = (&column.data, test) {
+        let [with_false, with_true] = &**holders;
+        return if *wanted { with_true } else { with_false }.into();
+    }
     match &column.layout {
         Layout::Single(present) => match test {
             ValueTest::Present => present.into(),
@@ -231,43 +235,34 @@ const FEW_RANGES: usize = 4;
 
 /// A bit for each value, of meaning only where the row is present.
 fn values_passing(data: &Data, values: usize, test: &ValueTest<'_>) -> Bitmap {
-    match (data, test) {
-        (Data::Booleans { values }, ValueTest::Boolean(wanted)) => {
-            let mut bitmap = values.clone();
-            if !wanted {
-                bitmap.invert();
+    Bitmap::filled_by(values, |words| match (data, test) {
+        (Data::Strings { codes, .. }, ValueTest::Code(code)) => match codes {
+            // A code that does not fit the width of the column's codes is none of them.
+            Codes::U8(codes) => {
+                if let Ok(code) = u8::try_from(*code) {
+                    kernels::equal(codes, code, words);
+                }
             }
-            bitmap
+            Codes::U16(codes) => {
+                if let Ok(code) = u16::try_from(*code) {
+                    kernels::equal(codes, code, words);
+                }
+            }
+            Codes::U32(codes) => kernels::equal(codes, *code, words),
+        },
+        (Data::Strings { codes, .. }, ValueTest::Codes(set)) => match codes {
+            Codes::U8(codes) => kernels::in_set(codes, set, words),
+            Codes::U16(codes) => kernels::in_set(codes, set, words),
+            Codes::U32(codes) => kernels::in_set(codes, set, words),
+        },
+        (Data::Numbers { values, .. }, ValueTest::Numbers(ranges)) => {
+            in_ranges(values, ranges, Number::get, words);
         }
-        _ => Bitmap::filled_by(values, |words| match (data, test) {
-            (Data::Strings { codes, .. }, ValueTest::Code(code)) => match codes {
-                // A code that does not fit the width of the column's codes is none of them.
-                Codes::U8(codes) => {
-                    if let Ok(code) = u8::try_from(*code) {
-                        kernels::equal(codes, code, words);
-                    }
-                }
-                Codes::U16(codes) => {
-                    if let Ok(code) = u16::try_from(*code) {
-                        kernels::equal(codes, code, words);
-                    }
-                }
-                Codes::U32(codes) => kernels::equal(codes, *code, words),
-            },
-            (Data::Strings { codes, .. }, ValueTest::Codes(set)) => match codes {
-                Codes::U8(codes) => kernels::in_set(codes, set, words),
-                Codes::U16(codes) => kernels::in_set(codes, set, words),
-                Codes::U32(codes) => kernels::in_set(codes, set, words),
-            },
-            (Data::Numbers { values, .. }, ValueTest::Numbers(ranges)) => {
-                in_ranges(values, ranges, Number::get, words);
-            }
-            (Data::Timestamps { values, .. }, ValueTest::Timestamps(ranges)) => {
-                in_ranges(values, ranges, Timestamp::as_millis, words);
-            }
-            _ => debug_assert!(false, "a test of the column's type"),
-        }),
-    }
+        (Data::Timestamps { values, .. }, ValueTest::Timestamps(ranges)) => {
+            in_ranges(values, ranges, Timestamp::as_millis, words);
+        }
+        _ => debug_assert!(false, "a test of the column's type"),
+    })
 }
 
 fn in_ranges<T: Copy, V: Copy + PartialOrd>(

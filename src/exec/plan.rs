@@ -293,7 +293,11 @@ fn plan_set<'p>(column: &'p Column, set: &'p Set, access: &Access<'_>, number: u
         }
         (Data::Booleans { .. }, Set::Booleans(points)) => match points.as_slice() {
             _ if values == 0 => Matched::Nothing,
-            [boolean] => scan(ValueTest::Boolean(*boolean), rows / 2),
+            [boolean] => {
+                let test = SmallVec::from_iter([ValueTest::Boolean(*boolean)]);
+                // Whichever rows have the value is kept with the column.
+                Matched::By(Source::Scan(column, test), rows / 2, rows / LANES)
+            }
             [] => Matched::Nothing,
             _ => Matched::EveryValue,
         },
