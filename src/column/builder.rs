@@ -1,7 +1,7 @@
 //! Columns being filled, a row at a time.
 
 use super::dictionary::DictionaryBuilder;
-use super::{Bitmap, Codes, Column, Data, Dictionary, Layout, Postings, Selection};
+use super::{Bitmap, Codes, Column, Data, Dictionary, Layout, Postings, Selection, SortedRows};
 use crate::catalog::{Field, FieldType};
 use crate::value::{Number, Timestamp, Value};
 
@@ -200,7 +200,7 @@ fn sorted<S, K: Ord>(
     values: &[S],
     counts: impl Fn(usize) -> bool,
     key: impl Fn(&S) -> K,
-) -> Option<Box<[u16]>> {
+) -> Option<SortedRows> {
     let mut rows: Vec<u16> =
         (0..=u16::MAX).take(values.len()).filter(|row| counts(usize::from(*row))).collect();
     let keyed = |row: &u16| values.get(usize::from(*row)).map(&key);
@@ -209,7 +209,7 @@ fn sorted<S, K: Ord>(
     } else if rows.len() == values.len() {
         return None;
     }
-    Some(rows.into())
+    Some(SortedRows::new(rows, values.len()))
 }
 
 fn pack(bits: &[bool]) -> Bitmap {

@@ -8,7 +8,7 @@ use super::plan::{COST_OF_A_ROW, Plan, Source, Step, ValueTest};
 use super::query::Query;
 use super::rows::{Rows, Union};
 use crate::batch::Batch;
-use crate::column::{Bitmap, Codes, Column, Data, LANES, Layout, Sorted};
+use crate::column::{Bitmap, Codes, Column, Data, LANES, Layout, Sorted, SortedRows};
 use crate::operator::Connective;
 use crate::value::{Number, Timestamp};
 
@@ -182,30 +182,24 @@ fn source_rows<'b>(source: &Source<'b>, rows: usize) -> Rows<'b> {
 }
 
 /// The rows in some parts of the sorted rows.
-fn sorted_rows<'b>(sorted: &'b [u16], parts: &[Range<usize>], rows: usize) -> Rows<'b> {
-    let slices = parts.iter().filter_map(|part| sorted.get(part.clone()));
-    let matched: usize = slices.clone().map(<[u16]>::len).sum();
+fn sorted_rows<'b>(sorted: &'b SortedRows, parts: &[Range<usize>], rows: usize) -> Rows<'b> {
+    let matched: usize = parts.iter().map(Range::len).sum();
     if matched.saturating_mul(LANES) <= rows {
+        let slices = parts.iter().filter_map(|part| sorted.rows().get(part.clone()));
         let mut list: Vec<u16> = slices.flatten().copied().collect();
         list.sort_unstable();
-        return if list.is_empty() { Rows::None } else { Rows::List(Cow::Owned(list)) };
+        return Rows::from_list(list);
     }
-    if sorted.len() == rows && matched.saturating_mul(2) > rows {
-        // Fewer rows lie outside of the parts.
-        let mut gaps: Vec<&[u16]> = Vec::with_capacity(parts.len().saturating_add(1));
-        let mut from = 0;
-        for part in parts {
-            gaps.extend(sorted.get(from..part.start));
-            from = part.end;
-        }
-        gaps.extend(sorted.get(from..));
+    let mut union = Union::new(rows);
+    for part in parts {
         let mut words = vec![0; rows.div_ceil(LANES)];
-        gaps.iter().for_each(|gap| kernels::set_bits(gap, &mut words));
-        return Rows::Words(Cow::Owned(words)).invert(rows);
+        sorted.write(part, &mut words);
+        if parts.len() == 1 {
+            return Rows::Words(Cow::Owned(words));
+        }
+        union.add(&Rows::Words(Cow::Owned(words)));
     }
-    let mut words = vec![0; rows.div_ceil(LANES)];
-    slices.for_each(|slice| kernels::set_bits(slice, &mut words));
-    Rows::Words(Cow::Owned(words))
+    union.finish()
 }
 
 /// The rows that have a value which passes the test, by reading the column.

@@ -75,14 +75,6 @@ fn any_bit(bits: &[u64], start: usize, end: usize) -> bool {
     bits[first] & head != 0 || bits[first + 1..last].iter().any(|word| *word != 0) || bits[last] & tail != 0
 }
 
-/// Sets the bits of these rows, all of which lie within the words.
-pub(super) fn set_bits(rows: &[u16], words: &mut [u64]) {
-    for row in rows {
-        let row = usize::from(*row);
-        words[row / LANES] |= 1 << (row % LANES);
-    }
-}
-
 /// Sets the bits of a range of rows, all of which lie within the words.
 pub(super) fn set_range(rows: std::ops::Range<usize>, words: &mut [u64]) {
     if rows.is_empty() {
@@ -155,10 +147,6 @@ mod tests {
                 bits(&words, 192),
                 (0..192).map(|row| (start..end).contains(&row)).collect::<Vec<_>>()
             );
-            let rows: Vec<u16> = (start as u16..end as u16).collect();
-            let mut listed = vec![0; 3];
-            set_bits(&rows, &mut listed);
-            assert_eq!(listed, words);
         }
     }
 
