@@ -8,6 +8,10 @@
     reason = "every index and shift is bounded by the length of a chunk"
 )]
 
+mod simd;
+
+pub(super) use simd::{and, count_ones, or};
+
 use crate::column::LANES;
 
 /// Packs the truth of `test` for each value.
