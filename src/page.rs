@@ -249,7 +249,8 @@ pub(crate) fn sorted_page<'r>(
                 continue;
             }
         }
-        best.take_in(at, visit.batch, &rows, wanted);
+        let skip = if apart { &mut offset } else { &mut 0 };
+        best.take_in(at, visit.batch, &rows, wanted, skip);
     }
     best.page(offset, limit)
 }
@@ -306,7 +307,10 @@ impl<'o, 'b, 's> Best<'o, 'b, 's> {
     }
 
     /// Takes in the selected rows of a batch, and keeps the best `wanted` of all.
-    fn take_in(&mut self, at: usize, batch: &'b Batch, rows: &Rows<'_>, wanted: usize) {
+    ///
+    /// Of a batch that is the first and lies apart, up to `skip` rows may be passed over, which is
+    /// then lowered by as many.
+    fn take_in(&mut self, at: usize, batch: &'b Batch, rows: &Rows<'_>, mut wanted: usize, skip: &mut usize) {
         let Ok(number) = u32::try_from(at) else { return };
         let worst = self.worst(wanted);
         let keys = Keys::new(batch, self.by);
@@ -343,11 +347,23 @@ impl<'o, 'b, 's> Best<'o, 'b, 's> {
                     let place = if self.descending { len.checked_sub(step)?.checked_sub(1)? } else { step };
                     sorted.get(place).and_then(|row| u16::try_from(row).ok())
                 });
+                let mut groups: usize = 0;
                 for candidate in walk.filter(is_selected).map(candidate) {
-                    // Rows of one key may still change places by id.
-                    let full = found.len() >= wanted;
-                    let is_done = full && found.last().is_some_and(|last| last.key != candidate.key);
-                    if is_done || is_behind(&candidate.key) {
+                    // Rows of one key may still change places by id, so they come or go together.
+                    if found.last().is_some_and(|last| last.key != candidate.key) {
+                        if groups == 0 && found.len() <= *skip {
+                            *skip = skip.saturating_sub(found.len());
+                            wanted = wanted.saturating_sub(found.len());
+                            found.clear();
+                        } else {
+                            groups = groups.saturating_add(1);
+                        }
+                        if found.len() >= wanted {
+                            absent_wanted = false;
+                            break;
+                        }
+                    }
+                    if is_behind(&candidate.key) {
                         absent_wanted = false;
                         break;
                     }

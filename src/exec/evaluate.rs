@@ -91,12 +91,8 @@ fn run<'b>(plan: Plan<'b>, root: usize, rows: usize) -> Rows<'b> {
 
 /// Of a conjunction whose rows have become few: those of them that a leaf selects, asked row by row.
 fn few_rows<'b>(within: &Rows<'_>, source: &Source<'_>, negated: bool, cost: usize) -> Option<Rows<'b>> {
-    let (column, test) = match source {
-        Source::Sorted { column, test, .. } => (*column, test),
-        Source::Scan(column, tests) => match tests.as_slice() {
-            [test] => (*column, test),
-            _ => return None,
-        },
+    let column = match source {
+        Source::Sorted { column, .. } | Source::AnyPosting(column, ..) | Source::Scan(column, _) => *column,
         _ => return None,
     };
     let Layout::Single(present) = &column.layout else { return None };
@@ -104,9 +100,17 @@ fn few_rows<'b>(within: &Rows<'_>, source: &Source<'_>, negated: bool, cost: usi
     if matches!(within, Rows::All) || within.count(rows).saturating_mul(COST_OF_A_ROW) > cost {
         return None;
     }
+    let value_passes = |row: usize| match (source, &column.data) {
+        (Source::Sorted { test, .. }, data) => value_passes(data, row, test),
+        (Source::Scan(_, tests), data) => tests.iter().all(|test| value_passes(data, row, test)),
+        (Source::AnyPosting(_, _, wanted), Data::Strings { codes, .. }) => {
+            u32::try_from(codes.get(row)).is_ok_and(|code| wanted.binary_search(&code).is_ok())
+        }
+        _ => false,
+    };
     let passes = |row: &u16| {
         let row = usize::from(*row);
-        (present.contains(row) && value_passes(&column.data, row, test)) != negated
+        (present.contains(row) && value_passes(row)) != negated
     };
     let few = within.iter(rows).filter_map(|row| u16::try_from(row).ok()).filter(passes).collect();
     Some(Rows::from_list(few))
@@ -139,7 +143,7 @@ fn value_passes(data: &Data, at: usize, test: &ValueTest<'_>) -> bool {
 fn source_rows<'b>(source: &Source<'b>, rows: usize) -> Rows<'b> {
     match source {
         Source::Present(column) => rows_passing(column, &ValueTest::Present),
-        Source::AnyPosting(postings, codes) => match codes.as_slice() {
+        Source::AnyPosting(_, postings, codes) => match codes.as_slice() {
             [code] => postings.get(*code).into(),
             codes => {
                 let mut union = Union::new(rows);

@@ -50,7 +50,7 @@ pub(super) enum Source<'p> {
     /// The rows that have a value.
     Present(&'p Column),
     /// The rows of any of these codes.
-    AnyPosting(&'p Postings, SmallVec<[u32; 4]>),
+    AnyPosting(&'p Column, &'p Postings, SmallVec<[u32; 4]>),
     /// The rows that have each of these codes.
     EachPosting(&'p Postings, SmallVec<[u32; 4]>),
     /// These parts of the rows sorted by value, which are those that pass the test.
@@ -250,7 +250,7 @@ fn plan_set<'p>(column: &'p Column, set: &'p Set, access: &Access<'_>, number: u
                         .iter()
                         .map(|code| postings.count(*code).saturating_mul(COST_OF_A_BIT).min(rows / LANES))
                         .sum();
-                    Matched::By(Source::AnyPosting(postings, codes), matched, words)
+                    Matched::By(Source::AnyPosting(column, postings, codes), matched, words)
                 }
                 ([code], None) => scan(ValueTest::Code(*code), share(values, 1, dictionary.len())),
                 (some, None) => {
