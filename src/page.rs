@@ -114,7 +114,7 @@ impl<'b> Keys<'b> {
                 values.get(row).and_then(|value| Number::new(*value)).map_or(Key::Absent, Key::Number)
             }
             Data::Timestamps { values, .. } => {
-                values.get(row).map_or(Key::Absent, |millis| Key::Timestamp(Timestamp::from_millis(*millis)))
+                values.get(row).map_or(Key::Absent, |millis| Key::Timestamp(Timestamp::from_millis(millis)))
             }
             Data::Booleans { values, .. } => Key::Boolean(values.get(row)),
         }

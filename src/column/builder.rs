@@ -1,7 +1,7 @@
 //! Columns being filled, a row at a time.
 
 use super::dictionary::DictionaryBuilder;
-use super::{Bitmap, Codes, Column, Data, Dictionary, Layout, Postings, Selection, SortedRows};
+use super::{Bitmap, Codes, Column, Data, Dictionary, Layout, Millis, Postings, Selection, SortedRows};
 use crate::catalog::{Field, FieldType};
 use crate::value::{Number, Timestamp, Value};
 
@@ -137,7 +137,7 @@ impl ColumnBuilder {
             Values::Timestamps(values) => {
                 let zone = zone(&values, has_value, |millis| Some(Timestamp::from_millis(*millis)));
                 let sorted = if self.many { None } else { sorted(&values, has_value, |millis| *millis) };
-                Data::Timestamps { values: values.into(), zone, sorted }
+                Data::Timestamps { values: Millis::new(values, has_value), zone, sorted }
             }
             Values::Booleans(values) => {
                 let values = pack(&values);

@@ -3,12 +3,14 @@
 mod bitmap;
 mod builder;
 mod dictionary;
+mod millis;
 mod postings;
 mod sorted;
 
 pub(crate) use bitmap::{Bitmap, LANES, Selection};
 pub(crate) use builder::ColumnBuilder;
 pub(crate) use dictionary::{Codes, Dictionary};
+pub(crate) use millis::Millis;
 pub(crate) use postings::{Posting, Postings};
 pub(crate) use sorted::{Sorted, SortedRows};
 
@@ -39,13 +41,27 @@ pub(crate) enum Layout {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Data {
     /// `postings` lead from codes to rows; a column of nearly as many strings as rows has none.
-    Strings { dictionary: Dictionary, codes: Codes, postings: Option<Postings> },
+    Strings {
+        dictionary: Dictionary,
+        codes: Codes,
+        postings: Option<Postings>,
+    },
     /// `sorted` is there where [`Sorted::new`] needs it.
-    Numbers { values: Box<[f64]>, zone: Option<(Number, Number)>, sorted: Option<SortedRows> },
-    /// Milliseconds since the Unix epoch.
-    Timestamps { values: Box<[i64]>, zone: Option<(Timestamp, Timestamp)>, sorted: Option<SortedRows> },
+    Numbers {
+        values: Box<[f64]>,
+        zone: Option<(Number, Number)>,
+        sorted: Option<SortedRows>,
+    },
+    Timestamps {
+        values: Millis,
+        zone: Option<(Timestamp, Timestamp)>,
+        sorted: Option<SortedRows>,
+    },
     /// `holders`: the rows that have `false` among their values, and those that have `true`.
-    Booleans { values: Bitmap, holders: Box<[Selection; 2]> },
+    Booleans {
+        values: Bitmap,
+        holders: Box<[Selection; 2]>,
+    },
 }
 
 impl Data {
@@ -90,7 +106,7 @@ impl Column {
                 dictionary.size_bytes().saturating_add(codes.size_bytes())
             }
             Data::Numbers { values, .. } => size_of_val::<[f64]>(values),
-            Data::Timestamps { values, .. } => size_of_val::<[i64]>(values),
+            Data::Timestamps { values, .. } => values.size_bytes(),
             Data::Booleans { values, .. } => values.size_bytes(),
         };
         layout.saturating_add(data)
@@ -173,7 +189,7 @@ impl Column {
                 )?;
                 let all: Vec<Timestamp> = (0..values.len())
                     .filter(|at| present(*at))
-                    .filter_map(|at| values.get(at).map(|millis| Timestamp::from_millis(*millis)))
+                    .filter_map(|at| values.get(at).map(Timestamp::from_millis))
                     .collect();
                 zone_is_exact(*zone, all.iter().min().copied().zip(all.iter().max().copied()))
             }

@@ -133,7 +133,7 @@ fn value_passes(data: &Data, at: usize, test: &ValueTest<'_>) -> bool {
             values.get(at).and_then(|value| Number::new(*value)).is_some_and(|value| in_one(ranges, value))
         }
         (Data::Timestamps { values, .. }, ValueTest::Timestamps(ranges)) => {
-            values.get(at).is_some_and(|millis| in_one(ranges, Timestamp::from_millis(*millis)))
+            values.get(at).is_some_and(|millis| in_one(ranges, Timestamp::from_millis(millis)))
         }
         (Data::Booleans { values, .. }, ValueTest::Boolean(wanted)) => values.get(at) == *wanted,
         _ => false,
@@ -257,7 +257,7 @@ fn values_passing(data: &Data, values: usize, test: &ValueTest<'_>) -> Bitmap {
             in_ranges(values, ranges, Number::get, words);
         }
         (Data::Timestamps { values, .. }, ValueTest::Timestamps(ranges)) => {
-            in_ranges(values, ranges, Timestamp::as_millis, words);
+            in_ranges(&values.to_wide(), ranges, Timestamp::as_millis, words);
         }
         _ => debug_assert!(false, "a test of the column's type"),
     })

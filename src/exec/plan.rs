@@ -276,7 +276,7 @@ fn plan_set<'p>(column: &'p Column, set: &'p Set, access: &Access<'_>, number: u
             }
         }
         (Data::Timestamps { values, zone, sorted }, Set::Timestamps(intervals)) => {
-            let timestamp = |row: usize| values.get(row).map_or(0, |millis| *millis);
+            let timestamp = |row: usize| values.get(row).unwrap_or(0);
             match meeting(intervals.as_slice(), *zone) {
                 Met::Nothing => Matched::Nothing,
                 Met::Everything => Matched::EveryValue,
