@@ -305,8 +305,9 @@ impl<'o, 'b, 's> Best<'o, 'b, 's> {
             (rows, Some(Data::Numbers { sorted, .. } | Data::Timestamps { sorted, .. })) => {
                 keys.column.and_then(|column| Sorted::new(sorted, column)).filter(|sorted| {
                     // Of rows evenly spread, so many are met before as many as wanted are selected.
-                    let count = rows.count(batch.rows()).max(1);
-                    let steps = (wanted.saturating_mul(sorted.len()) / count).min(sorted.len());
+                    let count = rows.count(batch.rows());
+                    let steps =
+                        wanted.saturating_mul(sorted.len()).checked_div(count).unwrap_or(0).min(sorted.len());
                     steps <= count.saturating_mul(STEPS_OF_A_CANDIDATE)
                 })
             }

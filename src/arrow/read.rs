@@ -57,7 +57,9 @@ fn take(
     for at in 0..batch.num_rows() {
         *line = line.saturating_add(1);
         let read = rows.read(&case, at);
-        match read.and_then(|()| complete(&mut rows.row, &rows.refused, catalog)) {
+        let complete =
+            |()| complete(&mut rows.row, &rows.refused, 0, catalog).map_err(|error| error.at("id"));
+        match read.and_then(complete) {
             Ok(()) => import.row(*line, &mut rows.row, &rows.text)?,
             Err(error) => import.refuse(*line, error)?,
         }
