@@ -1,6 +1,7 @@
 //! Cases from Parquet files and into them.
 
 mod bind;
+mod footer;
 mod plan;
 mod read;
 mod rows;

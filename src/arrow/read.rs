@@ -12,6 +12,7 @@ use parquet::arrow::arrow_reader::{
 use parquet::file::reader::ChunkReader;
 
 use super::bind::bind;
+use super::footer;
 use super::plan::{Plan, read_field_as};
 use super::rows::Rows;
 use crate::catalog::Catalog;
@@ -71,6 +72,9 @@ fn open(
     reader: impl ChunkReader + 'static,
     catalog: &Catalog,
 ) -> Result<(Plan, ParquetRecordBatchReader), Error> {
+    if !guarded(|| footer::is_sound(&reader))? {
+        return Err(bad_file("a footer that is damaged, or a schema that nests too deeply"));
+    }
     let found = guarded(|| ArrowReaderMetadata::load(&reader, ArrowReaderOptions::new()))?;
     let fields: Vec<_> = found.schema().fields().iter().map(|field| read_field_as(field)).collect();
     let schema = Arc::new(Schema::new(fields));
