@@ -1,7 +1,7 @@
 //! Columns being filled, a row at a time.
 
 use super::dictionary::DictionaryBuilder;
-use super::{Bitmap, Codes, Column, Data, Dictionary, Layout, Postings, Selection};
+use super::{Bitmap, Codes, Column, Data, Dictionary, Layout, Postings, Selection, SortedRows};
 use crate::catalog::{Field, FieldType};
 use crate::value::{Number, Timestamp, Value};
 
@@ -139,7 +139,11 @@ impl ColumnBuilder {
                 let sorted = if self.many { None } else { sorted(&values, has_value, |millis| *millis) };
                 Data::Timestamps { values: values.into(), zone, sorted }
             }
-            Values::Booleans(values) => Data::Booleans { values: pack(&values) },
+            Values::Booleans(values) => {
+                let values = pack(&values);
+                let holders = Box::new(holders(rows, &layout, &values));
+                Data::Booleans { values, holders }
+            }
         };
         Column { rows, layout, data }
     }
@@ -174,12 +178,29 @@ pub(super) fn postings(rows: usize, layout: &Layout, dictionary: &Dictionary, co
     })
 }
 
+/// The rows that have `false` among their values, and those that have `true`.
+pub(super) fn holders(rows: usize, layout: &Layout, values: &Bitmap) -> [Selection; 2] {
+    [false, true].map(|wanted| {
+        let mut start = 0;
+        let has_it: Vec<bool> = (0..rows)
+            .map(|row| match layout {
+                Layout::Single(present) => present.contains(row) && values.get(row) == wanted,
+                Layout::Many(ends) => {
+                    let end = ends.get(row).map_or(start, |end| *end as usize);
+                    (std::mem::replace(&mut start, end)..end).any(|at| values.get(at) == wanted)
+                }
+            })
+            .collect();
+        Selection::from_bitmap(pack(&has_it))
+    })
+}
+
 /// The rows that count, ascending by value, then by row; `None` when all count and are stored so.
 fn sorted<S, K: Ord>(
     values: &[S],
     counts: impl Fn(usize) -> bool,
     key: impl Fn(&S) -> K,
-) -> Option<Box<[u16]>> {
+) -> Option<SortedRows> {
     let mut rows: Vec<u16> =
         (0..=u16::MAX).take(values.len()).filter(|row| counts(usize::from(*row))).collect();
     let keyed = |row: &u16| values.get(usize::from(*row)).map(&key);
@@ -188,7 +209,7 @@ fn sorted<S, K: Ord>(
     } else if rows.len() == values.len() {
         return None;
     }
-    Some(rows.into())
+    Some(SortedRows::new(rows, values.len()))
 }
 
 fn pack(bits: &[bool]) -> Bitmap {

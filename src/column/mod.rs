@@ -4,11 +4,13 @@ mod bitmap;
 mod builder;
 mod dictionary;
 mod postings;
+mod sorted;
 
 pub(crate) use bitmap::{Bitmap, LANES, Selection};
 pub(crate) use builder::ColumnBuilder;
 pub(crate) use dictionary::{Codes, Dictionary};
 pub(crate) use postings::{Posting, Postings};
+pub(crate) use sorted::{Sorted, SortedRows};
 
 use crate::value::{Number, Timestamp};
 
@@ -37,74 +39,13 @@ pub(crate) enum Layout {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Data {
     /// `postings` lead from codes to rows; a column of nearly as many strings as rows has none.
-    Strings {
-        dictionary: Dictionary,
-        codes: Codes,
-        postings: Option<Postings>,
-    },
+    Strings { dictionary: Dictionary, codes: Codes, postings: Option<Postings> },
     /// `sorted` is there where [`Sorted::new`] needs it.
-    Numbers {
-        values: Box<[f64]>,
-        zone: Option<(Number, Number)>,
-        sorted: Option<Box<[u16]>>,
-    },
+    Numbers { values: Box<[f64]>, zone: Option<(Number, Number)>, sorted: Option<SortedRows> },
     /// Milliseconds since the Unix epoch.
-    Timestamps {
-        values: Box<[i64]>,
-        zone: Option<(Timestamp, Timestamp)>,
-        sorted: Option<Box<[u16]>>,
-    },
-    Booleans {
-        values: Bitmap,
-    },
-}
-
-/// The rows of a single-valued column of numbers or timestamps that have a value, ascending by it, then by row.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Sorted<'c> {
-    /// This many rows in the order in which they are stored, all of which have a value.
-    AsStored(usize),
-    Listed(&'c [u16]),
-}
-
-impl<'c> Sorted<'c> {
-    /// Of a column and its list; `None` where rows may have many values.
-    pub(crate) fn new(list: &'c Option<Box<[u16]>>, column: &Column) -> Option<Self> {
-        match (list, &column.layout) {
-            (_, Layout::Many(_)) => None,
-            (Some(list), _) => Some(Self::Listed(list)),
-            (None, Layout::Single(_)) => Some(Self::AsStored(column.data.len())),
-        }
-    }
-
-    pub(crate) fn len(self) -> usize {
-        match self {
-            Self::AsStored(rows) => rows,
-            Self::Listed(list) => list.len(),
-        }
-    }
-
-    /// The row at a place.
-    pub(crate) fn get(self, at: usize) -> Option<usize> {
-        match self {
-            Self::AsStored(rows) => (at < rows).then_some(at),
-            Self::Listed(list) => list.get(at).map(|row| usize::from(*row)),
-        }
-    }
-
-    /// The first place in `from..` whose row does not pass `test`, which rows before it all pass.
-    pub(crate) fn partition_point(self, from: usize, test: impl Fn(usize) -> bool) -> usize {
-        let (mut low, mut high) = (from, self.len());
-        while low < high {
-            let middle = low.midpoint(high);
-            if self.get(middle).is_some_and(&test) {
-                low = middle.saturating_add(1);
-            } else {
-                high = middle;
-            }
-        }
-        low
-    }
+    Timestamps { values: Box<[i64]>, zone: Option<(Timestamp, Timestamp)>, sorted: Option<SortedRows> },
+    /// `holders`: the rows that have `false` among their values, and those that have `true`.
+    Booleans { values: Bitmap, holders: Box<[Selection; 2]> },
 }
 
 impl Data {
@@ -113,7 +54,7 @@ impl Data {
             Self::Strings { codes, .. } => codes.len(),
             Self::Numbers { values, .. } => values.len(),
             Self::Timestamps { values, .. } => values.len(),
-            Self::Booleans { values } => values.rows(),
+            Self::Booleans { values, .. } => values.rows(),
         }
     }
 }
@@ -150,7 +91,7 @@ impl Column {
             }
             Data::Numbers { values, .. } => size_of_val::<[f64]>(values),
             Data::Timestamps { values, .. } => size_of_val::<[i64]>(values),
-            Data::Booleans { values } => values.size_bytes(),
+            Data::Booleans { values, .. } => values.size_bytes(),
         };
         layout.saturating_add(data)
     }
@@ -160,9 +101,9 @@ impl Column {
         match &self.data {
             Data::Strings { postings, .. } => postings.as_ref().map_or(0, Postings::size_bytes),
             Data::Numbers { sorted, .. } | Data::Timestamps { sorted, .. } => {
-                sorted.as_ref().map_or(0, |rows| size_of_val::<[u16]>(rows))
+                sorted.as_ref().map_or(0, SortedRows::size_bytes)
             }
-            Data::Booleans { .. } => 0,
+            Data::Booleans { holders, .. } => holders.iter().map(Selection::size_bytes).sum(),
         }
     }
 
@@ -217,7 +158,7 @@ impl Column {
                     .map(|at| Number::new(*values.get(at)?))
                     .collect();
                 let all = all.ok_or("a number that is not finite")?;
-                sorted_is_exact(
+                sorted::is_exact(
                     Sorted::new(sorted, self),
                     (0..values.len()).filter(|at| present(*at)),
                     |row| values.get(row).and_then(|value| Number::new(*value)),
@@ -225,7 +166,7 @@ impl Column {
                 zone_is_exact(*zone, all.iter().min().copied().zip(all.iter().max().copied()))
             }
             Data::Timestamps { values, zone, sorted } => {
-                sorted_is_exact(
+                sorted::is_exact(
                     Sorted::new(sorted, self),
                     (0..values.len()).filter(|at| present(*at)),
                     |row| values.get(row),
@@ -236,29 +177,18 @@ impl Column {
                     .collect();
                 zone_is_exact(*zone, all.iter().min().copied().zip(all.iter().max().copied()))
             }
-            Data::Booleans { values } => values.validate(),
+            Data::Booleans { values, holders } => {
+                values.validate()?;
+                if **holders == builder::holders(self.rows, &self.layout, values) {
+                    Ok(())
+                } else {
+                    Err("rows of booleans that are not those of the values".into())
+                }
+            }
         }
     }
 }
 
 fn zone_is_exact<T: PartialEq>(zone: Option<(T, T)>, exact: Option<(T, T)>) -> Result<(), String> {
     if zone == exact { Ok(()) } else { Err("a zone map that is not the range of the values".into()) }
-}
-
-/// Sorted rows are the present ones, ascending by value, then by row.
-fn sorted_is_exact<K: Ord>(
-    sorted: Option<Sorted<'_>>,
-    present: impl Iterator<Item = usize>,
-    key: impl Fn(usize) -> K,
-) -> Result<(), String> {
-    let Some(sorted) = sorted else { return Ok(()) };
-    let order: Vec<usize> = (0..sorted.len()).filter_map(|at| sorted.get(at)).collect();
-    let keyed = |row: &usize| (key(*row), *row);
-    let mut rows = order.clone();
-    rows.sort_unstable();
-    if order.is_sorted_by(|a, b| keyed(a) < keyed(b)) && rows.into_iter().eq(present) {
-        Ok(())
-    } else {
-        Err("sorted rows that are not the rows in order".into())
-    }
 }

@@ -8,7 +8,7 @@ use super::plan::{COST_OF_A_ROW, Plan, Source, Step, ValueTest};
 use super::query::Query;
 use super::rows::{Rows, Union};
 use crate::batch::Batch;
-use crate::column::{Bitmap, Codes, Column, Data, LANES, Layout, Sorted};
+use crate::column::{Bitmap, Codes, Column, Data, LANES, Layout, Sorted, SortedRows};
 use crate::operator::Connective;
 use crate::value::{Number, Timestamp};
 
@@ -131,7 +131,7 @@ fn value_passes(data: &Data, at: usize, test: &ValueTest<'_>) -> bool {
         (Data::Timestamps { values, .. }, ValueTest::Timestamps(ranges)) => {
             values.get(at).is_some_and(|millis| in_one(ranges, Timestamp::from_millis(*millis)))
         }
-        (Data::Booleans { values }, ValueTest::Boolean(wanted)) => values.get(at) == *wanted,
+        (Data::Booleans { values, .. }, ValueTest::Boolean(wanted)) => values.get(at) == *wanted,
         _ => false,
     }
 }
@@ -182,35 +182,33 @@ fn source_rows<'b>(source: &Source<'b>, rows: usize) -> Rows<'b> {
 }
 
 /// The rows in some parts of the sorted rows.
-fn sorted_rows<'b>(sorted: &'b [u16], parts: &[Range<usize>], rows: usize) -> Rows<'b> {
-    let slices = parts.iter().filter_map(|part| sorted.get(part.clone()));
-    let matched: usize = slices.clone().map(<[u16]>::len).sum();
+fn sorted_rows<'b>(sorted: &'b SortedRows, parts: &[Range<usize>], rows: usize) -> Rows<'b> {
+    let matched: usize = parts.iter().map(Range::len).sum();
     if matched.saturating_mul(LANES) <= rows {
+        let slices = parts.iter().filter_map(|part| sorted.rows().get(part.clone()));
         let mut list: Vec<u16> = slices.flatten().copied().collect();
         list.sort_unstable();
-        return if list.is_empty() { Rows::None } else { Rows::List(Cow::Owned(list)) };
+        return Rows::from_list(list);
     }
-    if sorted.len() == rows && matched.saturating_mul(2) > rows {
-        // Fewer rows lie outside of the parts.
-        let mut gaps: Vec<&[u16]> = Vec::with_capacity(parts.len().saturating_add(1));
-        let mut from = 0;
-        for part in parts {
-            gaps.extend(sorted.get(from..part.start));
-            from = part.end;
-        }
-        gaps.extend(sorted.get(from..));
+    let mut union = Union::new(rows);
+    for part in parts {
         let mut words = vec![0; rows.div_ceil(LANES)];
-        gaps.iter().for_each(|gap| kernels::set_bits(gap, &mut words));
-        return Rows::Words(Cow::Owned(words)).invert(rows);
+        sorted.write(part, &mut words);
+        if parts.len() == 1 {
+            return Rows::Words(Cow::Owned(words));
+        }
+        union.add(&Rows::Words(Cow::Owned(words)));
     }
-    let mut words = vec![0; rows.div_ceil(LANES)];
-    slices.for_each(|slice| kernels::set_bits(slice, &mut words));
-    Rows::Words(Cow::Owned(words))
+    union.finish()
 }
 
 /// The rows that have a value which passes the test, by reading the column.
 fn rows_passing<'b>(column: &'b Column, test: &ValueTest<'_>) -> Rows<'b> {
     let rows = column.rows();
+    if let (Data::Booleans { holders, .. }, ValueTest::Boolean(wanted)) = (&column.data, test) {
+        let [with_false, with_true] = &**holders;
+        return if *wanted { with_true } else { with_false }.into();
+    }
     match &column.layout {
         Layout::Single(present) => match test {
             ValueTest::Present => present.into(),
@@ -231,43 +229,34 @@ const FEW_RANGES: usize = 4;
 
 /// A bit for each value, of meaning only where the row is present.
 fn values_passing(data: &Data, values: usize, test: &ValueTest<'_>) -> Bitmap {
-    match (data, test) {
-        (Data::Booleans { values }, ValueTest::Boolean(wanted)) => {
-            let mut bitmap = values.clone();
-            if !wanted {
-                bitmap.invert();
+    Bitmap::filled_by(values, |words| match (data, test) {
+        (Data::Strings { codes, .. }, ValueTest::Code(code)) => match codes {
+            // A code that does not fit the width of the column's codes is none of them.
+            Codes::U8(codes) => {
+                if let Ok(code) = u8::try_from(*code) {
+                    kernels::equal(codes, code, words);
+                }
             }
-            bitmap
+            Codes::U16(codes) => {
+                if let Ok(code) = u16::try_from(*code) {
+                    kernels::equal(codes, code, words);
+                }
+            }
+            Codes::U32(codes) => kernels::equal(codes, *code, words),
+        },
+        (Data::Strings { codes, .. }, ValueTest::Codes(set)) => match codes {
+            Codes::U8(codes) => kernels::in_set(codes, set, words),
+            Codes::U16(codes) => kernels::in_set(codes, set, words),
+            Codes::U32(codes) => kernels::in_set(codes, set, words),
+        },
+        (Data::Numbers { values, .. }, ValueTest::Numbers(ranges)) => {
+            in_ranges(values, ranges, Number::get, words);
         }
-        _ => Bitmap::filled_by(values, |words| match (data, test) {
-            (Data::Strings { codes, .. }, ValueTest::Code(code)) => match codes {
-                // A code that does not fit the width of the column's codes is none of them.
-                Codes::U8(codes) => {
-                    if let Ok(code) = u8::try_from(*code) {
-                        kernels::equal(codes, code, words);
-                    }
-                }
-                Codes::U16(codes) => {
-                    if let Ok(code) = u16::try_from(*code) {
-                        kernels::equal(codes, code, words);
-                    }
-                }
-                Codes::U32(codes) => kernels::equal(codes, *code, words),
-            },
-            (Data::Strings { codes, .. }, ValueTest::Codes(set)) => match codes {
-                Codes::U8(codes) => kernels::in_set(codes, set, words),
-                Codes::U16(codes) => kernels::in_set(codes, set, words),
-                Codes::U32(codes) => kernels::in_set(codes, set, words),
-            },
-            (Data::Numbers { values, .. }, ValueTest::Numbers(ranges)) => {
-                in_ranges(values, ranges, Number::get, words);
-            }
-            (Data::Timestamps { values, .. }, ValueTest::Timestamps(ranges)) => {
-                in_ranges(values, ranges, Timestamp::as_millis, words);
-            }
-            _ => debug_assert!(false, "a test of the column's type"),
-        }),
-    }
+        (Data::Timestamps { values, .. }, ValueTest::Timestamps(ranges)) => {
+            in_ranges(values, ranges, Timestamp::as_millis, words);
+        }
+        _ => debug_assert!(false, "a test of the column's type"),
+    })
 }
 
 fn in_ranges<T: Copy, V: Copy + PartialOrd>(

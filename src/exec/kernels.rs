@@ -8,6 +8,10 @@
     reason = "every index and shift is bounded by the length of a chunk"
 )]
 
+mod simd;
+
+pub(super) use simd::{and, count_ones, or};
+
 use crate::column::LANES;
 
 /// Packs the truth of `test` for each value.
@@ -73,14 +77,6 @@ fn any_bit(bits: &[u64], start: usize, end: usize) -> bool {
         return bits[first] & head & tail != 0;
     }
     bits[first] & head != 0 || bits[first + 1..last].iter().any(|word| *word != 0) || bits[last] & tail != 0
-}
-
-/// Sets the bits of these rows, all of which lie within the words.
-pub(super) fn set_bits(rows: &[u16], words: &mut [u64]) {
-    for row in rows {
-        let row = usize::from(*row);
-        words[row / LANES] |= 1 << (row % LANES);
-    }
 }
 
 /// Sets the bits of a range of rows, all of which lie within the words.
@@ -155,10 +151,6 @@ mod tests {
                 bits(&words, 192),
                 (0..192).map(|row| (start..end).contains(&row)).collect::<Vec<_>>()
             );
-            let rows: Vec<u16> = (start as u16..end as u16).collect();
-            let mut listed = vec![0; 3];
-            set_bits(&rows, &mut listed);
-            assert_eq!(listed, words);
         }
     }
 

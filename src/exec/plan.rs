@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use super::query::{Access, Query};
 use crate::batch::{Batch, join, split};
-use crate::column::{Column, Data, LANES, Layout, Postings, Selection, Sorted};
+use crate::column::{Column, Data, LANES, Layout, Postings, Selection, Sorted, SortedRows};
 use crate::operator::Connective;
 use crate::predicate::{Leaf, Node, Set, Test};
 use crate::value::{Number, Timestamp};
@@ -183,7 +183,7 @@ fn plan_leaf<'p>(leaf: &'p Leaf, access: &Access<'p>, number: usize, column: &'p
 fn present_count(column: &Column) -> usize {
     match &column.data {
         Data::Numbers { sorted: Some(sorted), .. } | Data::Timestamps { sorted: Some(sorted), .. } => {
-            sorted.len()
+            sorted.rows().len()
         }
         _ => column.rows(),
     }
@@ -293,7 +293,11 @@ fn plan_set<'p>(column: &'p Column, set: &'p Set, access: &Access<'_>, number: u
         }
         (Data::Booleans { .. }, Set::Booleans(points)) => match points.as_slice() {
             _ if values == 0 => Matched::Nothing,
-            [boolean] => scan(ValueTest::Boolean(*boolean), rows / 2),
+            [boolean] => {
+                let test = SmallVec::from_iter([ValueTest::Boolean(*boolean)]);
+                // Whichever rows have the value is kept with the column.
+                Matched::By(Source::Scan(column, test), rows / 2, rows / LANES)
+            }
             [] => Matched::Nothing,
             _ => Matched::EveryValue,
         },
@@ -327,7 +331,7 @@ fn sorted_ranges<'p, T: Ord + Copy>(
         _ => {
             let touched = match sorted {
                 Sorted::AsStored(_) => 0,
-                Sorted::Listed(_) => matched.min(len.saturating_sub(matched)).saturating_mul(COST_OF_A_BIT),
+                Sorted::Listed(_) => SortedRows::touched(matched).saturating_mul(COST_OF_A_BIT),
             };
             let cost = touched.saturating_add(len / LANES);
             Matched::By(Source::Sorted { column, sorted, parts, test }, matched, cost)

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::kernels;
 use crate::column::{Bitmap, LANES, Posting, Selection};
 
 /// Some of the rows of a batch, borrowed from an index wherever one has them ready.
@@ -55,7 +56,7 @@ impl<'b> Rows<'b> {
             Self::None => 0,
             Self::All => rows,
             Self::List(list) => list.len(),
-            Self::Words(words) => words.iter().map(|word| word.count_ones() as usize).sum(),
+            Self::Words(words) => kernels::count_ones(words),
         }
     }
 
@@ -95,16 +96,10 @@ impl<'b> Rows<'b> {
                 )
             }
             (Self::Words(a), Self::Words(b)) => {
-                let (mut own, other) = if let Cow::Owned(own) = b {
-                    (own, a)
-                } else {
-                    (owned_and(&a, &b), Cow::Borrowed(&[] as &[u64]))
-                };
-                if !other.is_empty() {
-                    for (word, other) in own.iter_mut().zip(other.iter()) {
-                        *word &= other;
-                    }
-                }
+                // Whichever was made for this query is written over.
+                let (own, other) = if matches!(a, Cow::Owned(_)) { (a, b) } else { (b, a) };
+                let mut own = own.into_owned();
+                kernels::and(&mut own, &other);
                 Self::Words(Cow::Owned(own))
             }
         }
@@ -119,6 +114,15 @@ impl<'b> Rows<'b> {
         match (self, other) {
             (Self::All, _) | (_, Self::All) => Self::All,
             (Self::None, other) | (other, Self::None) => other,
+            (Self::Words(mut own @ Cow::Owned(_)), other) | (other, Self::Words(mut own @ Cow::Owned(_))) => {
+                // What was made for this query is written over.
+                match &other {
+                    Self::List(list) => set_bits(own.to_mut(), list),
+                    Self::Words(words) => kernels::or(own.to_mut(), words),
+                    _ => {}
+                }
+                Self::Words(own)
+            }
             (one, other) => {
                 let mut union = Union::new(rows);
                 union.add(&one);
@@ -202,11 +206,7 @@ impl Union {
                 }
                 None => set_bits(self.words(), list),
             },
-            Rows::Words(more) => {
-                for (word, more) in self.words().iter_mut().zip(more.iter()) {
-                    *word |= more;
-                }
-            }
+            Rows::Words(more) => kernels::or(self.words(), more),
         }
     }
 
@@ -233,10 +233,6 @@ impl Union {
             }
         }
     }
-}
-
-fn owned_and(a: &[u64], b: &[u64]) -> Vec<u64> {
-    a.iter().zip(b).map(|(a, b)| a & b).collect()
 }
 
 fn has_bit(words: &[u64], row: usize) -> bool {
