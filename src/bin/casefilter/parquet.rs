@@ -59,11 +59,12 @@ impl<W: Write + Send> ParquetFile<W> {
 impl<W: Write + Send> Write for ParquetFile<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let read = self.decoder.decode(bytes).map_err(io::Error::other)?;
-        if read < bytes.len() {
-            // The decoder has a batch.
-            self.write_batch()?;
+        if read == bytes.len() {
+            return Ok(read);
         }
-        Ok(read)
+        // The decoder has a batch, and may have had it before.
+        self.write_batch()?;
+        if read == 0 { self.decoder.decode(bytes).map_err(io::Error::other) } else { Ok(read) }
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -122,5 +123,27 @@ impl Key<'_> {
         } else {
             Field::new(self.name, kind, true)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use casefilter::{Engine, Mode, sample};
+
+    #[test]
+    fn a_batch_may_end_where_a_write_does() {
+        let mut file = Vec::new();
+        let mut writer = ParquetFile::new(&mut file).unwrap();
+        let count = 2 * BATCH_ROWS as u64 + 1;
+        for case in sample::Cases::new(count, 1) {
+            writer.write_all(&case).unwrap();
+            writer.write_all(b"\n").unwrap();
+        }
+        writer.finish().unwrap();
+        let engine = Engine::new(Catalog::cases());
+        let mut import = engine.import(Mode::Strict);
+        import.parquet("", bytes::Bytes::from(file)).unwrap();
+        assert_eq!(import.commit().unwrap().stored, count);
     }
 }
