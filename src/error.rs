@@ -67,6 +67,8 @@ pub enum ErrorKind {
     BadId,
     /// A case document larger than the limit.
     CaseTooLarge,
+    /// A file that is not of its format, or whose columns make no cases.
+    BadFile,
 }
 
 impl ErrorKind {
@@ -106,6 +108,7 @@ impl ErrorKind {
             Self::BadFlag => "bad_flag",
             Self::BadId => "bad_id",
             Self::CaseTooLarge => "case_too_large",
+            Self::BadFile => "bad_file",
         }
     }
 }

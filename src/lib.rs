@@ -11,6 +11,8 @@
     )
 )]
 
+#[cfg(feature = "arrow")]
+mod arrow;
 mod batch;
 mod catalog;
 mod column;

@@ -29,7 +29,7 @@ pub enum Mode {
 pub struct Refusal {
     /// The name given to [`Import::source`]; empty when there was none.
     pub source: String,
-    /// The line in the source where the fault lies, counted from 1.
+    /// The line in the source where the fault lies, or the row, counted from 1; 0 for a source as a whole.
     pub line: u64,
     /// The case was kept, the field at fault counting as absent.
     pub kept: bool,
@@ -42,7 +42,10 @@ impl fmt::Display for Refusal {
         if !self.source.is_empty() {
             write!(f, "{}: ", self.source)?;
         }
-        write!(f, "line {}: {}", self.line, self.error)?;
+        if self.line > 0 {
+            write!(f, "line {}: ", self.line)?;
+        }
+        write!(f, "{}", self.error)?;
         if self.kept {
             f.write_str(" (kept, the field counts as absent)")?;
         }
@@ -206,6 +209,31 @@ impl<'e> Import<'e> {
     }
 }
 
+/// For readers of sources that are rows already; [`source`](Import::source) begins one.
+#[cfg(feature = "arrow")]
+impl<'e> Import<'e> {
+    pub(crate) fn engine(&self) -> &'e Engine {
+        self.pending.engine
+    }
+
+    /// Takes in the case of a row, `line`, whose values are in and whose fields are complete.
+    pub(crate) fn row(&mut self, line: u64, row: &mut Row<'_>, document: &str) -> Result<(), Refusal> {
+        let result = self.pending.take(|_| line, row, document).map_err(Stop::Refused);
+        self.note(result)
+    }
+
+    /// Refuses a row that is no case.
+    pub(crate) fn refuse(&mut self, line: u64, error: Error) -> Result<(), Refusal> {
+        let result = self.pending.refuse(line, error).map_err(Stop::Refused);
+        self.note(result)
+    }
+
+    /// Ends the import because its source cannot be read on.
+    pub(crate) fn fail(&mut self, line: u64, error: Error) -> Result<(), Refusal> {
+        self.note(Err(Stop::File(FileFault { line, error })))
+    }
+}
+
 impl fmt::Debug for Import<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Import").field("mode", &self.pending.mode).finish_non_exhaustive()
@@ -251,6 +279,18 @@ impl Pending<'_> {
         if let Err(error) = read_case(text, &self.engine.catalog, &self.engine.limits, &mut row) {
             return self.refuse(line_of(&error), error);
         }
+        self.take(line_of, &mut row, text)?;
+        self.spare = row.recycle();
+        Ok(())
+    }
+
+    /// Takes in a case that was read, or refuses it for its faults.
+    fn take(
+        &mut self,
+        line_of: impl Fn(&Error) -> u64,
+        row: &mut Row<'_>,
+        document: &str,
+    ) -> Result<(), Box<Refusal>> {
         let faults = row.take_faults();
         if !faults.is_empty() {
             for fault in faults {
@@ -262,8 +302,7 @@ impl Pending<'_> {
             }
             self.report.incomplete = self.report.incomplete.saturating_add(1);
         }
-        self.add(&row, text);
-        self.spare = row.recycle();
+        self.add(row, document);
         Ok(())
     }
 

@@ -4,4 +4,6 @@ mod read;
 mod split;
 
 pub(crate) use read::read_case;
+#[cfg(feature = "arrow")]
+pub(crate) use read::{case_limit, complete, expected_value};
 pub(crate) use split::{FileFault, Piece, Splitter};

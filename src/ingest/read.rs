@@ -56,15 +56,30 @@ pub(crate) fn read_case<'a>(
     walk.document().map_err(|error| place(*error))?;
     let refused = std::mem::take(&mut walk.refused);
     let id_offset = walk.id_offset;
-    if !refused.is_empty() {
-        row.remove(&refused);
-    }
-    check_id(row, id_offset).map_err(place)?;
+    complete(row, &refused, id_offset, catalog).map_err(place)?;
     if !row.faults().is_empty() {
         for fault in row.take_faults() {
             row.fault(place(fault));
         }
     }
+    Ok(())
+}
+
+/// Ends a row whose values are all in: fields of which one was refused become absent, absent fields
+/// that have a default get it.
+///
+/// # Errors
+/// When there is no usable `id`; its value, where there is one, stands at `id_offset`.
+pub(crate) fn complete(
+    row: &mut Row<'_>,
+    refused: &[FieldId],
+    id_offset: usize,
+    catalog: &Catalog,
+) -> Result<(), Error> {
+    if !refused.is_empty() {
+        row.remove(refused);
+    }
+    check_id(row, id_offset)?;
     for (field, default) in catalog.defaults() {
         if row.values(*field).next().is_none() {
             row.push(*field, Value::String(Cow::Owned(default.to_string())));
@@ -74,7 +89,7 @@ pub(crate) fn read_case<'a>(
 }
 
 /// The largest case: what the host allows, up to what offsets in a batch can hold.
-pub(super) fn case_limit(limits: &Limits) -> usize {
+pub(crate) fn case_limit(limits: &Limits) -> usize {
     limits.case_bytes.min(MAX_DOCUMENT_BYTES)
 }
 
@@ -326,7 +341,8 @@ impl<'a> Walk<'a, '_> {
     }
 }
 
-fn expected_value(catalog: &Catalog, field: FieldId) -> String {
+/// What a document may hold as a value of the field.
+pub(crate) fn expected_value(catalog: &Catalog, field: FieldId) -> String {
     let article = match catalog.field(field).kind() {
         FieldType::String => "a string",
         FieldType::Number => "a number",

@@ -120,6 +120,37 @@ impl Timestamp {
         text.parse().ok().map(Self)
     }
 
+    /// Appends the text form with an offset, as documents have it, parts of a second left out.
+    ///
+    /// False, and nothing is appended, when the instant lies beyond the years of the text form.
+    #[cfg(feature = "arrow")]
+    pub(crate) fn push_text(self, out: &mut String) -> bool {
+        use chrono::{Datelike, Timelike};
+        let (local_ms, offset) = if self.0 < EARLIEST_UTC_MS {
+            (self.0.saturating_add(MAX_OFFSET_MS), "+1800")
+        } else if self.0 > LATEST_UTC_MS.saturating_add(MS_PER_S - 1) {
+            (self.0.saturating_sub(MAX_OFFSET_MS), "-1800")
+        } else {
+            (self.0, "+0000")
+        };
+        let Some(local) = DateTime::from_timestamp_millis(local_ms) else { return false };
+        let Some(year) = u32::try_from(local.year()).ok().filter(|year| *year <= 9999) else { return false };
+        let digit = |number: u32| char::from_digit(number % 10, 10).unwrap_or('0');
+        let mut two = |number: u32, mark: &str| {
+            out.push(digit(number / 10));
+            out.push(digit(number));
+            out.push_str(mark);
+        };
+        two(year / 100, "");
+        two(year, "-");
+        two(local.month(), "-");
+        two(local.day(), " ");
+        two(local.hour(), ":");
+        two(local.minute(), ":");
+        two(local.second(), offset);
+        true
+    }
+
     pub(crate) fn next_up(self) -> Option<Self> {
         self.0.checked_add(1).map(Self)
     }
@@ -190,6 +221,25 @@ impl fmt::Display for Timestamp {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(feature = "arrow")]
+    #[test]
+    fn the_text_of_documents_reads_back() {
+        let text_of = |ms| {
+            let mut text = String::new();
+            Timestamp::from_millis(ms).push_text(&mut text).then_some(text)
+        };
+        assert_eq!(text_of(0).as_deref(), Some("1970-01-01 00:00:00+0000"));
+        assert_eq!(text_of(-1).as_deref(), Some("1969-12-31 23:59:59+0000"));
+        let (first, last) = (EARLIEST_UTC_MS - MAX_OFFSET_MS, LATEST_UTC_MS + MAX_OFFSET_MS);
+        for ms in [first, EARLIEST_UTC_MS - 1000, EARLIEST_UTC_MS, 1_709_210_096_000, LATEST_UTC_MS, last] {
+            let text = text_of(ms).unwrap();
+            assert_eq!(Timestamp::parse(&text), Ok(Timestamp::from_millis(ms)), "{text}");
+        }
+        for ms in [i64::MIN, first - 1, last + 1000, i64::MAX] {
+            assert_eq!(text_of(ms), None, "{ms}");
+        }
+    }
 
     #[test]
     fn the_text_form_is_exact() {

@@ -12,7 +12,7 @@ use crate::Status;
 use crate::args::is_stdin;
 use crate::escape::escape;
 use crate::failure::{Failure, note};
-use crate::progress::{Progress, Watched};
+use crate::progress::{Progress, Watched, WatchedFile};
 use crate::table::{counted, thousands};
 
 /// How much is read at once.
@@ -24,7 +24,8 @@ const LISTED: usize = 20;
 /// Where cases come from.
 #[derive(clap::Args)]
 pub(crate) struct Cases {
-    /// Files of cases: .ndjson or .json, also with .gz or .zst behind; - for NDJSON on standard input
+    /// Files of cases: .ndjson or .json, also with .gz or .zst behind, or .parquet; - for NDJSON on standard
+    /// input
     #[arg(value_name = "CASES", required = true)]
     paths: Vec<PathBuf>,
 }
@@ -74,19 +75,19 @@ impl Cases {
     }
 }
 
-/// How a file is compressed.
+/// How cases lie in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Packing {
     Plain,
     Gzip,
     Zstd,
+    Parquet,
 }
 
 impl Packing {
     /// Tells it by the file's name.
     fn of(path: &Path) -> Result<Self, Failure> {
-        const ALLOWED: &str =
-            "expected .ndjson or .json, also with .gz or .zst behind, or - for NDJSON on standard input";
+        const ALLOWED: &str = "expected .ndjson or .json, also with .gz or .zst behind, .parquet, or - for NDJSON on standard input";
         if is_stdin(path) {
             return Ok(Self::Plain);
         }
@@ -99,7 +100,10 @@ impl Packing {
         };
         let fault = match inner.rsplit_once('.').map(|(_, extension)| extension) {
             Some("ndjson" | "json") => return Ok(packing),
-            Some("parquet") => "reading Parquet files is not in this release".to_owned(),
+            Some("parquet") if packing == Self::Plain => return Ok(Self::Parquet),
+            Some("parquet") => {
+                "found a compressed .parquet file, which compresses its columns itself".to_owned()
+            }
             Some("db" | "redb" | "casefilter") => "reading databases is not in this release".to_owned(),
             Some(other) => format!("found the file extension .{}", escape(other)),
             None => "found no file extension".to_owned(),
@@ -113,6 +117,18 @@ fn read(path: &Path, import: &mut Import<'_>, mode: Mode, progress: &Progress) -
     let name = if is_stdin(path) { "standard input".to_owned() } else { path.display().to_string() };
     let fail = |error: io::Error| Failure::io("cannot read", &name, &error);
     progress.say(format!("reading {}", escape(&name)));
+    if Packing::of(path)? == Packing::Parquet {
+        let file = File::open(path).map_err(fail)?;
+        if !file.metadata().map_err(fail)?.is_file() {
+            let message = format!(
+                "cannot read {}: Parquet has to be a file, which is read here and there",
+                escape(&name)
+            );
+            return Err(Failure::Failed(message));
+        }
+        let file = WatchedFile::new(file, progress);
+        return import.parquet(&name, file).map_err(|refusal| refused(&refusal, mode));
+    }
     import.source(&name).map_err(|refusal| refused(&refusal, mode))?;
     let mut source: Box<dyn Read + '_> = if is_stdin(path) {
         if io::stdin().is_terminal() {
@@ -122,7 +138,7 @@ fn read(path: &Path, import: &mut Import<'_>, mode: Mode, progress: &Progress) -
     } else {
         let file = Watched::new(File::open(path).map_err(fail)?, progress);
         match Packing::of(path)? {
-            Packing::Plain => Box::new(file),
+            Packing::Plain | Packing::Parquet => Box::new(file),
             Packing::Gzip => Box::new(MultiGzDecoder::new(BufReader::with_capacity(CHUNK_BYTES, file))),
             Packing::Zstd => Box::new(zstd::Decoder::new(file).map_err(fail)?),
         }
@@ -145,6 +161,7 @@ fn read(path: &Path, import: &mut Import<'_>, mode: Mode, progress: &Progress) -
 /// The failure of an import.
 fn refused(refusal: &Refusal, mode: Mode) -> Failure {
     let advice = match mode {
+        _ if refusal.line == 0 => "it has to be a Parquet file whose columns are the fields of cases",
         Mode::Strict => "with --lenient such cases are left out, or kept without the field, and listed",
         Mode::Lenient => "behind this place it cannot be told where a case begins",
     };
@@ -155,7 +172,8 @@ fn refused(refusal: &Refusal, mode: Mode) -> Failure {
 fn line_of(refusal: &Refusal) -> String {
     let Refusal { source, line, error, .. } = refusal;
     let path = if error.path.is_empty() { String::new() } else { format!("{}: ", error.path) };
-    escape(&format!("{source}:{line}: {path}{} [{}]", error.message(), error.kind.code())).into_owned()
+    let line = if *line == 0 { String::new() } else { format!("{line}:") };
+    escape(&format!("{source}:{line} {path}{} [{}]", error.message(), error.kind.code())).into_owned()
 }
 
 /// Says on standard error what a lenient import left out, and gives the status that tells of it.
@@ -194,7 +212,8 @@ mod tests {
         assert_eq!(of("a/b.ndjson"), Some(Packing::Plain));
         assert_eq!(of("a.b.JSON.GZ"), Some(Packing::Gzip));
         assert_eq!(of("cases.ndjson.zst"), Some(Packing::Zstd));
-        for name in ["cases", "cases.gz", "cases.csv", "cases.parquet", "x.json/cases", ".."] {
+        assert_eq!(of("cases.Parquet"), Some(Packing::Parquet));
+        for name in ["cases", "cases.gz", "cases.csv", "cases.parquet.gz", "x.json/cases", ".."] {
             assert_eq!(of(name), None, "{name}");
         }
     }

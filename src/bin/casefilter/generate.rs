@@ -13,6 +13,7 @@ use tempfile::NamedTempFile;
 use crate::Status;
 use crate::args::is_stdin;
 use crate::failure::Failure;
+use crate::parquet::ParquetFile;
 use crate::progress::Progress;
 
 /// How much is made before it is written.
@@ -31,6 +32,7 @@ static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 Examples:
   casefilter generate --cases 100000 -o cases.ndjson
   casefilter generate --cases 1000000 --seed 7 -o cases.ndjson.zst
+  casefilter generate --cases 10000000 -o cases.parquet
   casefilter generate --cases 10 | jq .caseReview.status")]
 pub(crate) struct Args {
     /// How many
@@ -41,7 +43,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
 
-    /// Where to: compressed if the name ends in .gz or .zst [default: standard output]
+    /// Where to: Parquet if the name ends in .parquet, else NDJSON, compressed if it ends in .gz or .zst
+    /// [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -61,12 +64,6 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
 fn to_file(path: &Path, cases: sample::Cases, count: u64) -> Result<(), Failure> {
     let name = path.display().to_string();
     let extension = path.extension().unwrap_or_default().to_ascii_lowercase();
-    if extension == "parquet" {
-        let message = format!(
-            "cannot write {name}: Parquet is not in this release; expected .ndjson, also with .gz or .zst behind"
-        );
-        return Err(Failure::Failed(message));
-    }
     let fail = |error: io::Error| Failure::io("cannot write", &name, &error);
     let found = fs::metadata(path).ok();
     if found.as_ref().is_some_and(fs::Metadata::is_dir) {
@@ -104,7 +101,7 @@ fn temporary_in(folder: &Path) -> io::Result<NamedTempFile> {
     builder.tempfile_in(folder)
 }
 
-fn pack(extension: &str, cases: sample::Cases, count: u64, out: &mut impl Write) -> io::Result<()> {
+fn pack(extension: &str, cases: sample::Cases, count: u64, out: &mut (impl Write + Send)) -> io::Result<()> {
     match extension {
         "gz" => {
             let mut packed = GzEncoder::new(BufWriter::new(out), Compression::default());
@@ -115,6 +112,11 @@ fn pack(extension: &str, cases: sample::Cases, count: u64, out: &mut impl Write)
             let mut packed = zstd::Encoder::new(BufWriter::new(out), 3)?;
             write(cases, count, &mut packed)?;
             packed.finish()?.flush()
+        }
+        "parquet" => {
+            let mut file = ParquetFile::new(out)?;
+            write(cases, count, &mut file)?;
+            file.finish()
         }
         _ => write(cases, count, out),
     }

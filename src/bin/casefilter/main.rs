@@ -21,6 +21,7 @@ mod failure;
 mod fields;
 mod generate;
 mod output;
+mod parquet;
 mod progress;
 mod report;
 mod requests;

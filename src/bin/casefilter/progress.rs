@@ -1,20 +1,31 @@
 //! How far a long piece of work has come, for people who watch a terminal.
 
-use std::cell::Cell;
 use std::fmt;
-use std::io::{self, IsTerminal, Read};
+use std::fs::File;
+use std::io::{self, BufReader, IsTerminal, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use parquet::errors::Result as ParquetResult;
+use parquet::file::reader::{ChunkReader, Length};
 
 /// Work that is done sooner shows nothing.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// A bar on standard error, when that is a terminal and the work takes long.
 pub(crate) struct Progress {
+    bar: Bar,
+}
+
+/// The bar, for those who advance it.
+#[derive(Clone)]
+struct Bar {
     bar: ProgressBar,
     since: Instant,
-    shown: Cell<bool>,
+    shown: Arc<AtomicBool>,
     wanted: bool,
 }
 
@@ -44,19 +55,25 @@ impl Progress {
             }));
         }
         let wanted = io::stderr().is_terminal();
-        Self { bar, since: Instant::now(), shown: false.into(), wanted }
+        Self { bar: Bar { bar, since: Instant::now(), shown: Arc::default(), wanted } }
     }
 
     /// What is being done.
     pub(crate) fn say(&self, doing: String) {
-        self.bar.set_message(doing);
+        self.bar.bar.set_message(doing);
     }
 
     pub(crate) fn advance(&self, by: u64) {
+        self.bar.advance(by);
+    }
+}
+
+impl Bar {
+    fn advance(&self, by: u64) {
         self.bar.inc(by);
-        if self.wanted && !self.shown.get() && self.since.elapsed() >= PATIENCE {
+        let is_time = self.wanted && self.since.elapsed() >= PATIENCE;
+        if is_time && !self.shown.swap(true, Ordering::Relaxed) {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
-            self.shown.set(true);
         }
     }
 }
@@ -64,7 +81,7 @@ impl Progress {
 /// Takes the bar off the terminal.
 impl Drop for Progress {
     fn drop(&mut self) {
-        self.bar.finish_and_clear();
+        self.bar.bar.finish_and_clear();
     }
 }
 
@@ -85,5 +102,38 @@ impl<R: Read> Read for Watched<'_, R> {
         let read = self.reader.read(buffer)?;
         self.progress.advance(u64::try_from(read).unwrap_or_default());
         Ok(read)
+    }
+}
+
+/// A file that is read here and there, and reports the bytes read from it.
+pub(crate) struct WatchedFile {
+    file: File,
+    bar: Bar,
+}
+
+impl WatchedFile {
+    pub(crate) fn new(file: File, progress: &Progress) -> Self {
+        Self { file, bar: progress.bar.clone() }
+    }
+}
+
+impl Length for WatchedFile {
+    fn len(&self) -> u64 {
+        self.file.len()
+    }
+}
+
+impl ChunkReader for WatchedFile {
+    type T = BufReader<File>;
+
+    // For the few bytes before each page; the pages themselves come as bytes.
+    fn get_read(&self, start: u64) -> ParquetResult<Self::T> {
+        self.file.get_read(start)
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> ParquetResult<Bytes> {
+        let bytes = self.file.get_bytes(start, length)?;
+        self.bar.advance(u64::try_from(length).unwrap_or_default());
+        Ok(bytes)
     }
 }

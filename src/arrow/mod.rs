@@ -1,0 +1,73 @@
+//! Cases from Parquet files and into them.
+
+mod bind;
+mod footer;
+mod plan;
+mod read;
+mod rows;
+
+use parquet::file::reader::ChunkReader;
+
+use crate::engine::{Import, Refusal};
+
+/// Parquet files; with the feature `arrow`.
+impl Import<'_> {
+    /// Takes in the cases of a Parquet file, from [`bytes::Bytes`], a [`std::fs::File`] or what else
+    /// the `parquet` crate reads from.
+    ///
+    /// A column is a member of the case. Structs and lists nest as the case does; a column named by a
+    /// path, such as `caseReview.status` or, as a list, `amlCases.amlCaseId`, lies where the path leads.
+    /// Both may occur in one file. Fields may be
+    ///
+    /// - strings: any sort of string column, dictionaries too,
+    /// - numbers: any integer, float or decimal of up to 38 digits,
+    /// - timestamps: timestamps of any unit and time zone, dates, or strings in the text form; fields
+    ///   [in Unix milliseconds](crate::Field::unix_millis) also integers and strings of them,
+    /// - booleans: booleans,
+    ///
+    /// and lists of these where they have many values. Nulls are absent. Documents are rebuilt from
+    /// all columns, those that are no field too, in the order of the columns: absent members left out,
+    /// timestamps in the text form with `+0000` and without parts of a second, which only the field
+    /// keeps. Columns of bytes, times, maps and other types that JSON has not are left out.
+    ///
+    /// Rows are cases under the same rules as documents. The [`line`](Refusal::line) of a refusal is the
+    /// row, counted from 1, or 0 for the file; a number that is not finite is a fault of its field.
+    ///
+    /// A file can hold many more rows than bytes, and decompresses to far more than its size: a host
+    /// that takes files from strangers bounds the time and memory of the process that reads them.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use arrow_array::{RecordBatch, StringArray};
+    /// use casefilter::{Catalog, Engine, Filter, Mode};
+    /// use parquet::arrow::ArrowWriter;
+    ///
+    /// let ids = Arc::new(StringArray::from(vec!["a", "b"])) as _;
+    /// let states = Arc::new(StringArray::from(vec![Some("open"), None])) as _;
+    /// let batch = RecordBatch::try_from_iter([("id", ids), ("caseReview.status", states)])?;
+    /// let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), None)?;
+    /// writer.write(&batch)?;
+    /// let file = bytes::Bytes::from(writer.into_inner()?);
+    ///
+    /// let engine = Engine::new(Catalog::cases());
+    /// let mut import = engine.import(Mode::Strict);
+    /// import.parquet("cases.parquet", file)?;
+    /// assert_eq!(import.commit()?.stored, 2);
+    /// let open = Filter::compile_text(engine.catalog(), "status = open")?;
+    /// let answer = engine.search(&casefilter::Request::new(open));
+    /// let document = r#"{"id":"a","caseReview":{"status":"open"}}"#;
+    /// assert_eq!(answer.documents().collect::<Vec<_>>(), [document]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`push`](Self::push). A file that is no Parquet file or is damaged, and a field whose column
+    /// has another type than those above, end the import in either mode.
+    ///
+    /// Complexity: linear in the values of the file.
+    pub fn parquet(&mut self, name: &str, reader: impl ChunkReader + 'static) -> Result<(), Refusal> {
+        self.source(name)?;
+        read::read(self, reader)?;
+        self.source("")
+    }
+}

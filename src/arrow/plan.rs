@@ -1,0 +1,324 @@
+//! How the columns of a file make a case: worked out once, from the schema alone.
+
+use arrow_schema::{DataType, Field, Fields, SchemaRef};
+
+use crate::catalog::{Catalog, FieldId, FieldType, Paths, Shape};
+use crate::error::{Error, ErrorKind, quote};
+
+/// How deep structs and lists may lie in each other.
+const MAX_DEPTH: usize = 64;
+
+/// The shape of a case, and where each part of it stands in a record batch.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub(super) members: Vec<Member>,
+    /// The columns that are read, ascending; places in a batch count these alone.
+    pub(super) columns: Vec<usize>,
+}
+
+/// A member of an object.
+#[derive(Debug)]
+pub(super) struct Member {
+    pub(super) key: Box<str>,
+    pub(super) node: Node,
+}
+
+/// A part of a case.
+#[derive(Debug)]
+pub(super) struct Node {
+    pub(super) origin: Origin,
+    pub(super) kind: Kind,
+}
+
+/// Where the array of a part is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// Among the columns of the batch.
+    Column(usize),
+    /// Among the columns of the struct around it.
+    Child(usize),
+    /// It is the values of the list around it.
+    Element,
+    /// There is none: the part is made of its members.
+    Members,
+}
+
+/// What a part is.
+#[derive(Debug)]
+pub(super) enum Kind {
+    Object(Vec<Member>),
+    List(Box<Node>),
+    /// A list of objects, each member of which is a list column of its own.
+    Zip(Vec<Member>),
+    /// A value of the field, or of none.
+    Value(Option<FieldId>),
+}
+
+/// What the values of a scalar column are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sort {
+    Text,
+    Number,
+    Boolean,
+    Instant,
+}
+
+/// The type as which a column is read, one for all that hold the same values.
+pub(super) fn read_as(kind: &DataType) -> DataType {
+    let list = |field: &Field| DataType::List(read_field_as(field).into());
+    match kind {
+        DataType::Utf8 | DataType::LargeUtf8 => DataType::Utf8View,
+        DataType::Dictionary(_, values) => read_as(values),
+        DataType::RunEndEncoded(_, values) => read_as(values.data_type()),
+        DataType::List(field)
+        | DataType::LargeList(field)
+        | DataType::FixedSizeList(field, _)
+        | DataType::ListView(field)
+        | DataType::LargeListView(field) => list(field),
+        DataType::Struct(fields) => {
+            DataType::Struct(fields.iter().map(|field| read_field_as(field)).collect())
+        }
+        other => other.clone(),
+    }
+}
+
+pub(super) fn read_field_as(field: &Field) -> Field {
+    field.clone().with_data_type(read_as(field.data_type()))
+}
+
+/// What a scalar column holds; none for types that a case has no place for.
+fn sort_of(kind: &DataType) -> Option<Sort> {
+    match kind {
+        DataType::Utf8View => Some(Sort::Text),
+        DataType::Boolean => Some(Sort::Boolean),
+        DataType::Decimal32(..) | DataType::Decimal64(..) | DataType::Decimal128(..) => Some(Sort::Number),
+        kind if kind.is_integer() || kind.is_floating() => Some(Sort::Number),
+        DataType::Timestamp(..) | DataType::Date32 | DataType::Date64 => Some(Sort::Instant),
+        _ => None,
+    }
+}
+
+/// True when the values of such a column can be values of the field.
+fn fits(field: &crate::catalog::Field, kind: &DataType) -> bool {
+    match (field.kind(), sort_of(kind)) {
+        (FieldType::String, Some(Sort::Text))
+        | (FieldType::Number, Some(Sort::Number))
+        | (FieldType::Boolean, Some(Sort::Boolean))
+        | (FieldType::Timestamp, Some(Sort::Text | Sort::Instant)) => true,
+        (FieldType::Timestamp, Some(Sort::Number)) => field.is_unix_millis() && kind.is_integer(),
+        _ => false,
+    }
+}
+
+/// The types that a column of the field may have, for messages.
+fn allowed(field: &crate::catalog::Field) -> &'static str {
+    match field.kind() {
+        FieldType::String => "strings",
+        FieldType::Number => "integers, floats or decimals",
+        FieldType::Boolean => "booleans",
+        FieldType::Timestamp if field.is_unix_millis() => {
+            "integers or strings of Unix milliseconds, timestamps or dates"
+        }
+        FieldType::Timestamp => "timestamps, dates or strings `yyyy-MM-dd HH:mm:ss`",
+    }
+}
+
+impl Plan {
+    /// Finds the case in a schema whose types are those of [`read_as`].
+    ///
+    /// # Errors
+    /// A column that cannot be what the catalogue says of its place, two columns for one place,
+    /// or no column of ids. The path is that of the column.
+    pub(super) fn new(schema: &SchemaRef, catalog: &Catalog) -> Result<Self, Error> {
+        let mut members = Vec::new();
+        let mut columns = Vec::new();
+        for (number, field) in schema.fields().iter().enumerate() {
+            let keys: Vec<&str> = match field.name() {
+                name if name.split('.').any(str::is_empty) => vec![name],
+                name => name.split('.').collect(),
+            };
+            let mut column = Column { catalog, name: field.name().clone(), depth: 0 };
+            let origin = Origin::Column(columns.len());
+            if column.insert(&mut members, &keys, Some(Paths::ROOT), origin, field.data_type())? {
+                columns.push(number);
+            }
+        }
+        let is_id = |member: &Member| matches!(member.node.kind, Kind::Value(Some(FieldId::ID)));
+        if !members.iter().any(is_id) {
+            return Err(Error::new(ErrorKind::BadId, 0, "no column `id`", "a column `id` of strings"));
+        }
+        Ok(Self { members, columns })
+    }
+}
+
+/// A column that is being given its place.
+struct Column<'c> {
+    catalog: &'c Catalog,
+    /// Its name, and those of the structs and their members on the way down.
+    name: String,
+    depth: usize,
+}
+
+impl Column<'_> {
+    fn error(&self, kind: ErrorKind, found: impl Into<String>, expected: impl Into<String>) -> Error {
+        Error::new(kind, 0, found, expected).at(self.name.clone())
+    }
+
+    fn wrong_type(&self, found: &DataType, allowed: &str) -> Error {
+        let mut found = found.to_string();
+        // A struct's type names all its members.
+        if let Some((at, _)) = found.char_indices().nth(60) {
+            found.truncate(at);
+            found.push('…');
+        }
+        self.error(ErrorKind::WrongType, format!("a column of type {found}"), allowed)
+    }
+
+    fn child(&self, node: Option<usize>, key: &str) -> Option<usize> {
+        node.and_then(|node| self.catalog.paths().child(node, key)).map(|(_, child)| child)
+    }
+
+    fn shape(&self, node: Option<usize>) -> Option<Shape> {
+        node.map(|node| self.catalog.paths().shape(node))
+    }
+
+    /// Puts a column at the place that its keys lead to; false when no case has room for its type.
+    fn insert(
+        &mut self,
+        members: &mut Vec<Member>,
+        keys: &[&str],
+        node: Option<usize>,
+        origin: Origin,
+        kind: &DataType,
+    ) -> Result<bool, Error> {
+        let Some((key, rest)) = keys.split_first() else { return Ok(false) };
+        let child = self.child(node, key);
+        if rest.is_empty() {
+            let Some(kind) = self.kind(kind, child)? else { return Ok(false) };
+            return self.place(members, key, Node { origin, kind }).map(|()| true);
+        }
+        self.deeper()?;
+        let found = members.iter().position(|member| *member.key == **key);
+        let inserted = if self.shape(child) == Some(Shape::Array) {
+            let mut made = Vec::new();
+            let lanes = match found.and_then(|at| members.get_mut(at)).map(|member| &mut member.node.kind) {
+                Some(Kind::Zip(lanes)) => lanes,
+                Some(_) => return Err(self.second(key)),
+                None => &mut made,
+            };
+            let (DataType::List(values), [lane]) = (kind, rest) else {
+                return Err(self.wrong_type(kind, "a list for each key of the structs in a list"));
+            };
+            let below = self.child(self.child(child, ""), lane);
+            let Some(kind) = self.kind(values.data_type(), below)? else { return Ok(false) };
+            let element = Box::new(Node { origin: Origin::Element, kind });
+            self.place(lanes, lane, Node { origin, kind: Kind::List(element) })?;
+            if found.is_none() {
+                members.push(member(key, Node { origin: Origin::Members, kind: Kind::Zip(made) }));
+            }
+            true
+        } else {
+            let mut made = Vec::new();
+            let below = match found.and_then(|at| members.get_mut(at)).map(|member| &mut member.node.kind) {
+                Some(Kind::Object(below)) => below,
+                Some(_) => return Err(self.second(key)),
+                None => &mut made,
+            };
+            if let Some(Shape::Leaf(field)) = self.shape(child) {
+                let path = self.catalog.field(field).name();
+                let found = format!("a column below {}", quote(path));
+                return Err(self.error(ErrorKind::WrongType, found, "a value there"));
+            }
+            let inserted = self.insert(below, rest, child, origin, kind)?;
+            if found.is_none() && inserted {
+                members.push(member(key, Node { origin: Origin::Members, kind: Kind::Object(made) }));
+            }
+            inserted
+        };
+        Ok(inserted)
+    }
+
+    /// Adds a member, or joins a struct with the flat columns of the same place.
+    fn place(&self, members: &mut Vec<Member>, key: &str, node: Node) -> Result<(), Error> {
+        let Some(found) = members.iter_mut().find(|member| *member.key == *key) else {
+            members.push(member(key, node));
+            return Ok(());
+        };
+        match (&mut found.node, node) {
+            (
+                Node { origin: origin @ Origin::Members, kind: Kind::Object(flat) },
+                Node { origin: of_struct, kind: Kind::Object(nested) },
+            ) => {
+                *origin = of_struct;
+                for Member { key, node } in nested {
+                    self.place(flat, &key, node)?;
+                }
+                Ok(())
+            }
+            _ => Err(self.second(key)),
+        }
+    }
+
+    fn second(&self, key: &str) -> Error {
+        self.error(
+            ErrorKind::DuplicateKey,
+            format!("a second column for {}", quote(key)),
+            "one for each place",
+        )
+    }
+
+    /// What a column of this type is at a place; none for types that a case has no room for.
+    fn kind(&mut self, kind: &DataType, node: Option<usize>) -> Result<Option<Kind>, Error> {
+        if *kind == DataType::Null {
+            return Ok(None);
+        }
+        match (self.shape(node), kind) {
+            (Some(Shape::Object) | None, DataType::Struct(fields)) => self.members(fields, node).map(Some),
+            (Some(Shape::Array) | None, DataType::List(values)) => {
+                self.deeper()?;
+                let element = self.kind(values.data_type(), self.child(node, ""))?;
+                self.depth = self.depth.saturating_sub(1);
+                Ok(element.map(|kind| Kind::List(Box::new(Node { origin: Origin::Element, kind }))))
+            }
+            (Some(Shape::Leaf(field)), kind) if fits(self.catalog.field(field), kind) => {
+                Ok(Some(Kind::Value(Some(field))))
+            }
+            (Some(Shape::Leaf(field)), kind) => {
+                Err(self.wrong_type(kind, allowed(self.catalog.field(field))))
+            }
+            (Some(Shape::Object), kind) => Err(self.wrong_type(kind, "a struct")),
+            (Some(Shape::Array), kind) => Err(self.wrong_type(kind, "lists")),
+            (None, kind) => Ok(sort_of(kind).map(|_| Kind::Value(None))),
+        }
+    }
+
+    fn members(&mut self, fields: &Fields, node: Option<usize>) -> Result<Kind, Error> {
+        self.deeper()?;
+        let mut members = Vec::new();
+        let length = self.name.len();
+        for (number, field) in fields.iter().enumerate() {
+            self.name.push('.');
+            self.name.push_str(field.name());
+            if let Some(kind) = self.kind(field.data_type(), self.child(node, field.name()))? {
+                self.place(&mut members, field.name(), Node { origin: Origin::Child(number), kind })?;
+            }
+            self.name.truncate(length);
+        }
+        self.depth = self.depth.saturating_sub(1);
+        Ok(Kind::Object(members))
+    }
+
+    fn deeper(&mut self) -> Result<(), Error> {
+        self.depth = self.depth.saturating_add(1);
+        if self.depth > MAX_DEPTH {
+            let expected = format!("at most {MAX_DEPTH} levels");
+            let found = format!("nesting deeper than {MAX_DEPTH}");
+            return Err(Error::new(ErrorKind::TooDeep, 0, found, expected));
+        }
+        Ok(())
+    }
+}
+
+fn member(key: &str, node: Node) -> Member {
+    Member { key: key.into(), node }
+}

@@ -1,0 +1,330 @@
+//! One case of a bound batch: its values into a row, its document as JSON.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+use arrow_array::Array;
+use arrow_array::types::{Decimal128Type, DecimalType};
+
+use super::bind::{Bound, Object, Part, Values};
+use crate::batch::Row;
+use crate::catalog::{Catalog, FieldId, FieldType};
+use crate::error::{Error, ErrorKind, quote};
+use crate::ingest::expected_value;
+use crate::value::{Number, Timestamp, TimestampFault, Value};
+
+/// Reads cases one after the other; what one left behind, the next has room in.
+pub(super) struct Rows<'b, 'c> {
+    pub(super) row: Row<'b>,
+    /// The document of the case last read.
+    pub(super) text: String,
+    /// Fields of which a value was refused.
+    pub(super) refused: Vec<FieldId>,
+    catalog: &'c Catalog,
+    /// Documents are not written much further than this, in bytes.
+    limit: usize,
+    is_too_large: bool,
+}
+
+impl<'b, 'c> Rows<'b, 'c> {
+    pub(super) fn new(catalog: &'c Catalog, limit: usize) -> Self {
+        let (row, text, refused) = (Row::default(), String::new(), Vec::new());
+        Self { row, text, refused, catalog, limit, is_too_large: false }
+    }
+
+    /// Reads the case at a place of the batch.
+    ///
+    /// # Errors
+    /// A document larger than the limit.
+    pub(super) fn read(&mut self, case: &'b Object<'b>, at: usize) -> Result<(), Error> {
+        self.row.clear();
+        self.text.clear();
+        self.refused.clear();
+        self.is_too_large = false;
+        self.object(case, at, true);
+        if self.is_full() {
+            let expected = format!("at most {} bytes", self.limit);
+            return Err(Error::new(ErrorKind::CaseTooLarge, 0, "a larger case", expected));
+        }
+        Ok(())
+    }
+
+    fn is_full(&self) -> bool {
+        self.is_too_large || self.text.len() > self.limit
+    }
+
+    /// Writes an object; false, and nothing is written, when it is made of members that are all absent.
+    fn object(&mut self, object: &'b Object<'b>, at: usize, is_there: bool) -> bool {
+        let start = self.text.len();
+        let mut mark = '{';
+        for entry in &object.members {
+            if entry.of_struct && !is_there {
+                continue;
+            }
+            let before = self.text.len();
+            self.text.push(mark);
+            self.string(entry.key);
+            self.text.push(':');
+            if self.part(&entry.part, at) {
+                mark = ',';
+            } else {
+                self.text.truncate(before);
+            }
+        }
+        match mark {
+            ',' => self.text.push('}'),
+            _ if is_there => self.text.push_str("{}"),
+            _ => self.text.truncate(start),
+        }
+        mark == ',' || is_there
+    }
+
+    /// Writes a part of a case; false, and nothing is written, when it is absent.
+    fn part(&mut self, part: &'b Part<'b>, at: usize) -> bool {
+        let is_null = part.nulls.is_some_and(|nulls| nulls.is_null(at));
+        match &part.shape {
+            Bound::Object(object) => self.object(object, at, object.is_struct && !is_null),
+            Bound::Zip(lanes) => self.zip(lanes, at),
+            _ if is_null => false,
+            Bound::List(offsets, element) => {
+                let (start, end) = range(offsets, at);
+                self.list(start..end, |rows, at| rows.part(element, at));
+                true
+            }
+            Bound::Value(field, values) => self.value(*field, values, at),
+        }
+    }
+
+    /// Writes an array of what `element` writes for each place; an absent element is `null`.
+    fn list(&mut self, places: std::ops::Range<usize>, mut element: impl FnMut(&mut Self, usize) -> bool) {
+        let mut mark = '[';
+        for at in places {
+            if self.is_full() {
+                return;
+            }
+            self.text.push(mark);
+            mark = ',';
+            if !element(self, at) {
+                self.text.push_str("null");
+            }
+        }
+        self.text.push_str(if mark == '[' { "[]" } else { "]" });
+    }
+
+    fn zip(&mut self, lanes: &'b [(&'b str, Part<'b>)], at: usize) -> bool {
+        let places = |lane: &'b Part<'b>| match &lane.shape {
+            Bound::List(offsets, element) if !lane.nulls.is_some_and(|nulls| nulls.is_null(at)) => {
+                Some((range(offsets, at), &**element))
+            }
+            _ => None,
+        };
+        let longest = lanes.iter().filter_map(|(_, lane)| places(lane));
+        let Some(length) = longest.map(|((start, end), _)| end.saturating_sub(start)).max() else {
+            return false;
+        };
+        self.list(0..length, |rows, element| {
+            let mut mark = '{';
+            for (key, lane) in lanes {
+                let Some(((start, end), values)) = places(lane) else { continue };
+                let at = start.saturating_add(element);
+                if at >= end {
+                    continue;
+                }
+                let before = rows.text.len();
+                rows.text.push(mark);
+                rows.string(key);
+                rows.text.push(':');
+                if rows.part(values, at) {
+                    mark = ',';
+                } else {
+                    rows.text.truncate(before);
+                }
+            }
+            rows.text.push_str(if mark == '{' { "{}" } else { "}" });
+            true
+        });
+        true
+    }
+
+    /// Writes a value and adds it to the row; false when JSON has no way to write it.
+    fn value(&mut self, field: Option<FieldId>, values: &'b Values<'b>, at: usize) -> bool {
+        let start = self.text.len();
+        let number = match values {
+            Values::Text(texts) => {
+                let is_in = at < texts.len();
+                if is_in {
+                    self.text_value(field, texts.value(at));
+                }
+                return is_in;
+            }
+            Values::Booleans(booleans) => {
+                let boolean = at < booleans.len() && booleans.value(at);
+                self.text.push_str(if boolean { "true" } else { "false" });
+                if let Some(field) = field {
+                    self.row.push(field, Value::Boolean(boolean));
+                }
+                return true;
+            }
+            Values::Instants(instants) => return self.instant(field, instants.millis(at)),
+            Values::Integers(integers) => {
+                let integer = integers.get(at).copied().unwrap_or_default();
+                if let Some(field) = field.filter(|field| self.is_timestamp(*field)) {
+                    return self.unix_millis(field, integer);
+                }
+                self.write(format_args!("{integer}"));
+                integer as f64
+            }
+            Values::Unsigned(integers) => {
+                let integer = integers.get(at).copied().unwrap_or_default();
+                if let Some(field) = field.filter(|field| self.is_timestamp(*field)) {
+                    return match i64::try_from(integer) {
+                        Ok(millis) => self.unix_millis(field, millis),
+                        Err(_) => {
+                            self.write(format_args!("{integer}"));
+                            self.fault(field, ErrorKind::BadTimestamp, integer.to_string());
+                            true
+                        }
+                    };
+                }
+                self.write(format_args!("{integer}"));
+                integer as f64
+            }
+            Values::Floats(floats) => {
+                let float = floats.get(at).copied().unwrap_or_default();
+                match Number::new(float) {
+                    Some(number) => self.write(format_args!("{number}")),
+                    None => {
+                        if let Some(field) = field {
+                            self.fault(field, ErrorKind::BadNumber, float.to_string());
+                        }
+                        return false;
+                    }
+                }
+                float
+            }
+            Values::Decimals(decimals, precision, scale) => {
+                let decimal = decimals.get(at).copied().unwrap_or_default();
+                self.text.push_str(&Decimal128Type::format_decimal(decimal, *precision, *scale));
+                self.text.get(start..).and_then(|text| text.parse().ok()).unwrap_or_default()
+            }
+        };
+        if let (Some(field), Some(number)) = (field, Number::new(number)) {
+            self.row.push(field, Value::Number(number));
+        }
+        true
+    }
+
+    fn text_value(&mut self, field: Option<FieldId>, text: &'b str) {
+        self.string(text);
+        let Some(field) = field else { return };
+        if !self.is_timestamp(field) {
+            self.row.push(field, Value::String(Cow::Borrowed(text)));
+            return;
+        }
+        let timestamp = if self.catalog.field(field).is_unix_millis() {
+            Timestamp::parse_millis(text).ok_or("Unix milliseconds, an integer or a string of one")
+        } else {
+            Timestamp::parse(text).map_err(TimestampFault::expected)
+        };
+        match timestamp {
+            Ok(timestamp) => self.row.push(field, Value::Timestamp(timestamp)),
+            Err(expected) => {
+                self.refuse(field, Error::new(ErrorKind::BadTimestamp, 0, quote(text), expected));
+            }
+        }
+    }
+
+    /// An instant, in the form that the field's values have in documents.
+    fn instant(&mut self, field: Option<FieldId>, millis: Option<i64>) -> bool {
+        if let (Some(field), Some(millis)) = (field, millis)
+            && self.catalog.field(field).is_unix_millis()
+        {
+            return self.unix_millis(field, millis);
+        }
+        let start = self.text.len();
+        self.text.push('"');
+        let timestamp = Timestamp::from_millis(millis.unwrap_or(i64::MAX));
+        if !timestamp.push_text(&mut self.text) {
+            self.text.truncate(start);
+            if let Some(field) = field {
+                let error = Error::new(
+                    ErrorKind::BadTimestamp,
+                    0,
+                    millis.map_or("an instant beyond all years".to_owned(), |millis| format!("{millis} ms")),
+                    "a timestamp of the years 0000 to 9999",
+                );
+                self.refuse(field, error);
+            }
+            return false;
+        }
+        self.text.push('"');
+        if let Some(field) = field {
+            self.row.push(field, Value::Timestamp(timestamp));
+        }
+        true
+    }
+
+    /// Unix milliseconds, which documents have in a string.
+    fn unix_millis(&mut self, field: FieldId, millis: i64) -> bool {
+        self.write(format_args!("\"{millis}\""));
+        self.row.push(field, Value::Timestamp(Timestamp::from_millis(millis)));
+        true
+    }
+
+    fn is_timestamp(&self, field: FieldId) -> bool {
+        self.catalog.field(field).kind() == FieldType::Timestamp
+    }
+
+    fn fault(&mut self, field: FieldId, kind: ErrorKind, found: String) {
+        let expected = match kind {
+            ErrorKind::BadNumber => "a finite number".to_owned(),
+            _ => expected_value(self.catalog, field),
+        };
+        self.refuse(field, Error::new(kind, 0, found, expected));
+    }
+
+    fn refuse(&mut self, field: FieldId, error: Error) {
+        self.row.fault(error.at(self.catalog.field(field).name()));
+        if !self.refused.contains(&field) {
+            self.refused.push(field);
+        }
+    }
+
+    fn write(&mut self, text: std::fmt::Arguments<'_>) {
+        // Writing to a string cannot fail.
+        let _ = self.text.write_fmt(text);
+    }
+
+    /// Writes a string as JSON; none that alone would be too large.
+    fn string(&mut self, text: &str) {
+        if self.text.len().saturating_add(text.len()) > self.limit {
+            self.is_too_large = true;
+            return;
+        }
+        self.text.push('"');
+        let needs_escape = |byte: u8| byte < 0x20 || byte == b'"' || byte == b'\\';
+        if text.bytes().fold(false, |any, byte| any | needs_escape(byte)) {
+            for c in text.chars() {
+                match c {
+                    '"' => self.text.push_str("\\\""),
+                    '\\' => self.text.push_str("\\\\"),
+                    '\n' => self.text.push_str("\\n"),
+                    '\t' => self.text.push_str("\\t"),
+                    '\r' => self.text.push_str("\\r"),
+                    c if c < ' ' => self.write(format_args!("\\u{:04x}", u32::from(c))),
+                    c => self.text.push(c),
+                }
+            }
+        } else {
+            self.text.push_str(text);
+        }
+        self.text.push('"');
+    }
+}
+
+/// Where the elements of a list start and end.
+fn range(offsets: &[i32], at: usize) -> (usize, usize) {
+    let offset =
+        |at: usize| offsets.get(at).and_then(|offset| usize::try_from(*offset).ok()).unwrap_or_default();
+    (offset(at), offset(at.saturating_add(1)))
+}

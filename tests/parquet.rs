@@ -1,0 +1,450 @@
+//! Parquet files give the answers that the same cases give as JSON, and no file makes a panic.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int32Type, Int64Type};
+use arrow_array::{
+    Array, ArrayRef, Date32Array, Decimal128Array, DictionaryArray, Float64Array, Int32Array, Int64Array,
+    ListArray, NullArray, RecordBatch, StringArray, TimestampMicrosecondArray, TimestampSecondArray,
+};
+use arrow_json::ReaderBuilder;
+use arrow_schema::{DataType, Field, Schema, TimeUnit};
+use bytes::Bytes;
+use casefilter::{
+    Catalog, Engine, ErrorKind, FieldType, Filter, Limits, Mode, Params, Refusal, Report, Request,
+};
+use parquet::arrow::ArrowWriter;
+use parquet::basic::Compression;
+use parquet::file::properties::WriterProperties;
+use serde_json::Value;
+
+fn data(name: &str) -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)).unwrap()
+}
+
+fn parquet(batch: &RecordBatch) -> Bytes {
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::SNAPPY)
+        .set_max_row_group_row_count(Some(300))
+        .set_data_page_row_count_limit(100)
+        .set_write_batch_size(50);
+    let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties.build())).unwrap();
+    writer.write(batch).unwrap();
+    Bytes::from(writer.into_inner().unwrap())
+}
+
+fn columns<const N: usize>(columns: [(&str, ArrayRef); N]) -> RecordBatch {
+    RecordBatch::try_from_iter_with_nullable(columns.map(|(name, array)| (name, array, true))).unwrap()
+}
+
+fn strings<const N: usize>(texts: [&str; N]) -> ArrayRef {
+    Arc::new(StringArray::from(texts.to_vec()))
+}
+
+fn load(mode: Mode, file: Bytes) -> Result<(Engine, Report), Refusal> {
+    let engine = Engine::new(Catalog::cases());
+    let mut import = engine.import(mode);
+    import.parquet("a file", file)?;
+    let report = import.commit()?;
+    engine.validate().unwrap();
+    Ok((engine, report))
+}
+
+fn documents(engine: &Engine) -> Vec<String> {
+    let all = Request::new(Filter::all(engine.catalog())).limit(10_000);
+    engine.search(&all).documents().map(str::to_owned).collect()
+}
+
+fn field_of(path: &[&str], kind: &DataType) -> Field {
+    let name = path[0].trim_end_matches("[]");
+    let kind = match &path[1..] {
+        [] => kind.clone(),
+        rest => DataType::Struct([Arc::new(field_of(rest, kind))].into_iter().collect()),
+    };
+    match path[0].ends_with("[]") {
+        true => Field::new_list(name, Field::new_list_field(kind, true), true),
+        false => Field::new(name, kind, true),
+    }
+}
+
+/// The type with the members of both.
+fn joined(a: &DataType, b: &DataType) -> DataType {
+    match (a, b) {
+        (DataType::Struct(a), DataType::Struct(b)) => {
+            let mut fields = a.to_vec();
+            for new in b {
+                match fields.iter_mut().find(|field| field.name() == new.name()) {
+                    Some(field) => {
+                        let kind = joined(field.data_type(), new.data_type());
+                        *field = Arc::new(field.as_ref().clone().with_data_type(kind));
+                    }
+                    None => fields.push(new.clone()),
+                }
+            }
+            DataType::Struct(fields.into())
+        }
+        (DataType::List(a), DataType::List(b)) => {
+            DataType::List(Arc::new(Field::new_list_field(joined(a.data_type(), b.data_type()), true)))
+        }
+        _ => a.clone(),
+    }
+}
+
+/// Cases as structs nested as they are, timestamps of this type.
+fn nested(ndjson: &str, timestamps: &DataType) -> RecordBatch {
+    let catalog = Catalog::cases();
+    let mut whole = DataType::Struct(arrow_schema::Fields::empty());
+    for field in catalog.fields() {
+        let kind = match field.kind() {
+            FieldType::Timestamp if !field.is_unix_millis() => timestamps.clone(),
+            FieldType::String | FieldType::Timestamp => DataType::Utf8,
+            FieldType::Number => DataType::Float64,
+            FieldType::Boolean => DataType::Boolean,
+        };
+        let path: Vec<&str> = field.path().split('.').collect();
+        whole = joined(&whole, &DataType::Struct([Arc::new(field_of(&path, &kind))].into_iter().collect()));
+    }
+    let DataType::Struct(fields) = whole else { unreachable!() };
+    let reader = ReaderBuilder::new(Arc::new(Schema::new(fields)))
+        .with_batch_size(10_000)
+        .with_coerce_primitive(true)
+        .build(ndjson.as_bytes());
+    reader.unwrap().next().unwrap().unwrap()
+}
+
+/// The same cases with a column for each field.
+fn flat(batch: &RecordBatch) -> RecordBatch {
+    fn add(
+        name: &str,
+        array: &ArrayRef,
+        nulls: Option<&arrow_buffer::NullBuffer>,
+        out: &mut Vec<(String, ArrayRef)>,
+    ) {
+        let nulls = arrow_buffer::NullBuffer::union(nulls, array.nulls());
+        if let Some(object) = array.as_struct_opt() {
+            for (field, member) in object.fields().iter().zip(object.columns()) {
+                add(&format!("{name}.{}", field.name()), member, nulls.as_ref(), out);
+            }
+            return;
+        }
+        let list = array.as_list_opt::<i32>().filter(|list| list.values().as_struct_opt().is_some());
+        if let Some(list) = list {
+            let object = list.values().as_struct();
+            for (field, member) in object.fields().iter().zip(object.columns()) {
+                let item = Arc::new(Field::new_list_field(member.data_type().clone(), true));
+                let column = ListArray::new(item, list.offsets().clone(), member.clone(), nulls.clone());
+                out.push((format!("{name}.{}", field.name()), Arc::new(column)));
+            }
+            return;
+        }
+        let data = array.to_data().into_builder().nulls(nulls).build().unwrap();
+        out.push((name.to_owned(), arrow_array::make_array(data)));
+    }
+    let mut out = Vec::new();
+    for (field, array) in batch.schema().fields().iter().zip(batch.columns()) {
+        add(field.name(), array, None, &mut out);
+    }
+    RecordBatch::try_from_iter_with_nullable(out.into_iter().map(|(name, array)| (name, array, true)))
+        .unwrap()
+}
+
+fn instants(zone: Option<&str>) -> DataType {
+    DataType::Timestamp(TimeUnit::Millisecond, zone.map(Into::into))
+}
+
+fn check(engine: &Engine, requests: &str, about: &str) {
+    let mut seen = 0;
+    for line in requests.lines() {
+        let line: Value = serde_json::from_str(line).unwrap();
+        let (request, expect) = (&line["request"], &line["expect"]);
+        let body = match &request["body"] {
+            Value::String(raw) => raw.clone(),
+            body => body.to_string(),
+        };
+        let [order, offset, limit, count] =
+            ["order", "offset", "limit", "countTotalItems"].map(|name| match &request[name] {
+                Value::Null => None,
+                Value::String(text) => Some(text.clone()),
+                other => Some(other.to_string()),
+            });
+        let params = Params {
+            order: order.as_deref(),
+            offset: offset.as_deref(),
+            limit: limit.as_deref(),
+            count: count.as_deref(),
+        };
+        let Ok(request) = Request::parse(engine.catalog(), &Limits::default(), body.as_bytes(), &params)
+        else {
+            continue;
+        };
+        let answer = engine.search(&request);
+        assert_eq!(Value::from(answer.ids().collect::<Vec<_>>()), expect["ids"], "{about}: {line}");
+        assert_eq!(answer.total(), expect["totalItems"].as_u64(), "{about}: {line}");
+        seen += 1;
+    }
+    assert!(seen > 100);
+}
+
+#[test]
+fn every_layout_answers_as_json_does() {
+    for name in ["plain", "weird"] {
+        let cases = data(&format!("{name}.cases.ndjson"));
+        let requests = data(&format!("{name}.requests.ndjson"));
+        let texts = nested(&cases, &DataType::Utf8);
+        let utc = nested(&cases, &instants(Some("+00:00")));
+        let layouts = [
+            ("flat, texts", flat(&texts)),
+            ("flat, instants", flat(&utc)),
+            ("nested, texts", texts),
+            ("nested, instants", utc),
+        ];
+        for (layout, batch) in layouts {
+            let about = format!("{name}, {layout}");
+            let (engine, report) = load(Mode::Strict, parquet(&batch)).unwrap();
+            assert_eq!(report.stored, cases.lines().count() as u64, "{about}");
+            check(&engine, &requests, &about);
+        }
+    }
+}
+
+#[test]
+fn documents_are_rebuilt() {
+    let cases = data("plain.cases.ndjson");
+    let (engine, _) = load(Mode::Strict, parquet(&nested(&cases, &instants(Some("+00:00"))))).unwrap();
+    let rebuilt = documents(&engine);
+    assert_eq!(rebuilt.len(), cases.lines().count());
+    for (rebuilt, original) in rebuilt.iter().zip(cases.lines()) {
+        let rebuilt: Value = serde_json::from_str(rebuilt).unwrap();
+        let mut original: Value = serde_json::from_str(original).unwrap();
+        // The one member that is no whole double there.
+        without_nulls(&mut original);
+        assert_eq!(
+            rebuilt.to_string().replace(".0", ""),
+            as_doubles(&original).to_string().replace(".0", "")
+        );
+    }
+    // And they are cases again.
+    let again = Engine::new(Catalog::cases());
+    let mut import = again.import(Mode::Strict);
+    import.push(rebuilt.join("\n").as_bytes()).unwrap();
+    import.commit().unwrap();
+    check(&again, &data("plain.requests.ndjson"), "rebuilt");
+}
+
+fn without_nulls(value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            members.retain(|_, member| !member.is_null());
+            members.values_mut().for_each(without_nulls);
+        }
+        Value::Array(elements) => elements.iter_mut().for_each(without_nulls),
+        _ => {}
+    }
+}
+
+fn as_doubles(value: &Value) -> Value {
+    match value {
+        Value::Object(members) => {
+            members.iter().map(|(key, member)| (key.clone(), as_doubles(member))).collect()
+        }
+        Value::Array(elements) => elements.iter().map(as_doubles).collect(),
+        Value::Number(number) => Value::from(number.as_f64().unwrap()),
+        other => other.clone(),
+    }
+}
+
+#[test]
+fn every_type_of_column_is_a_value_or_stays_in_the_document() {
+    let words: DictionaryArray<Int32Type> = [Some("open"), None].into_iter().collect();
+    let batch = columns([
+        ("id", strings(["a", "b"])),
+        ("caseReview.status", Arc::new(words)),
+        ("totalAmountInDefaultCurrency", {
+            Arc::new(Decimal128Array::from(vec![Some(1250), None]).with_precision_and_scale(10, 2).unwrap())
+        }),
+        ("createdByRule.revision", Arc::new(Int32Array::from(vec![Some(-3), None]))),
+        ("createdAt", Arc::new(TimestampMicrosecondArray::from(vec![Some(1_704_067_200_500_999), None]))),
+        ("updatedAt", Arc::new(Date32Array::from(vec![Some(19_723), None]))),
+        (
+            "review.createDate",
+            Arc::new(TimestampSecondArray::from(vec![Some(-1), None]).with_timezone("+05:00")),
+        ),
+        ("applicantInfo.dob", Arc::new(Int64Array::from(vec![Some(-1500), None]))),
+        ("tags", {
+            let lists = [Some(vec![Some(1), None]), Some(vec![])];
+            let numbers = ListArray::from_iter_primitive::<Int64Type, _, _>(lists);
+            let (_, offsets, _, nulls) = numbers.into_parts();
+            let item = Arc::new(Field::new_list_field(DataType::Utf8, true));
+            Arc::new(ListArray::new(
+                item,
+                offsets,
+                Arc::new(StringArray::from(vec![Some("x\"\n"), None])),
+                nulls,
+            ))
+        }),
+        ("priority", Arc::new(NullArray::new(2))),
+        ("extra.number", Arc::new(Float64Array::from(vec![Some(0.5), Some(f64::NAN)]))),
+        ("extra.bytes", Arc::new(arrow_array::BinaryArray::from_vec(vec![b"x", b"y"]))),
+    ]);
+    let (engine, _) = load(Mode::Strict, parquet(&batch)).unwrap();
+    assert_eq!(
+        documents(&engine),
+        [
+            concat!(
+                r#"{"id":"a","caseReview":{"status":"open"},"totalAmountInDefaultCurrency":12.50,"#,
+                r#""createdByRule":{"revision":-3},"createdAt":"2024-01-01 00:00:00+0000","#,
+                r#""updatedAt":"2024-01-01 00:00:00+0000","review":{"createDate":"1969-12-31 23:59:59+0000"},"#,
+                r#""applicantInfo":{"dob":"-1500"},"tags":["x\"\n",null],"extra":{"number":0.5}}"#
+            ),
+            r#"{"id":"b","tags":[]}"#
+        ]
+    );
+    let count = |text| engine.count(&Filter::compile_text(engine.catalog(), text).unwrap());
+    assert_eq!(count("priority = medium"), 2);
+    assert_eq!(count("totalAmountInDefaultCurrency = 12.5 and createdByRule.revision = -3"), 1);
+    // The field keeps the part of a second that the document has no form for.
+    assert_eq!(count("createdAt > \"2024-01-01 00:00:00\""), 1);
+    assert_eq!(count("applicantInfo.dob < \"1970-01-01 00:00:00\" and tags = \"x\\\"\\n\""), 1);
+}
+
+#[test]
+fn structs_and_flat_columns_of_one_place_are_one_object() {
+    let cases = r#"{"id":"a","caseReview":{"status":"open"}}
+{"id":"b"}
+{"id":"c","caseReview":{}}"#;
+    let batch = nested(cases, &DataType::Utf8);
+    let mut parts: Vec<(String, ArrayRef, bool)> = vec![
+        ("caseReview.note".to_owned(), Arc::new(StringArray::from(vec![None, Some("n"), None])), true),
+        ("id".to_owned(), batch["id"].clone(), true),
+    ];
+    let review = batch["caseReview"].as_struct();
+    let only_status = arrow_array::StructArray::new(
+        vec![review.fields()[0].clone()].into(),
+        vec![review.column(0).clone()],
+        review.nulls().cloned(),
+    );
+    parts.push(("caseReview".to_owned(), Arc::new(only_status), true));
+    let joined = RecordBatch::try_from_iter_with_nullable(parts.clone()).unwrap();
+    let (engine, _) = load(Mode::Strict, parquet(&joined)).unwrap();
+    assert_eq!(
+        documents(&engine),
+        [
+            r#"{"caseReview":{"status":"open"},"id":"a"}"#,
+            r#"{"caseReview":{"note":"n"},"id":"b"}"#,
+            r#"{"caseReview":{},"id":"c"}"#
+        ]
+    );
+    parts.push(("caseReview.status".to_owned(), strings(["x", "y", "z"]), true));
+    let twice = RecordBatch::try_from_iter_with_nullable(parts).unwrap();
+    assert_eq!(load(Mode::Lenient, parquet(&twice)).unwrap_err().error.kind, ErrorKind::DuplicateKey);
+}
+
+#[test]
+fn a_column_of_a_wrong_type_is_named() {
+    let numbers: ArrayRef = Arc::new(Int32Array::from(vec![1]));
+    let id = || ("id", strings(["a"]));
+    for (batch, path, expected) in [
+        (columns([id(), ("caseReview.status", numbers.clone())]), "caseReview.status", "strings"),
+        (columns([id(), ("tags", strings(["x"]))]), "tags", "lists"),
+        (columns([id(), ("caseReview", strings(["x"]))]), "caseReview", "a struct"),
+        (columns([id(), ("createdAt", numbers.clone())]), "createdAt", "timestamps, dates or strings"),
+        (columns([id(), ("totalAmountInDefaultCurrency", strings(["1"]))]), "totalAmount", "decimals"),
+        (columns([id(), ("amlCases.amlCaseId", strings(["x"]))]), "amlCases.amlCaseId", "list"),
+        (columns([id(), ("clientId.x", strings(["x"]))]), "clientId.x", "a value"),
+        (columns([("id", numbers)]), "id", "strings"),
+        (columns([("ID", strings(["x"]))]), "", "a column `id`"),
+    ] {
+        let refusal = load(Mode::Lenient, parquet(&batch)).unwrap_err();
+        assert_eq!(refusal.line, 0);
+        assert!(refusal.error.path.starts_with(path), "{refusal}");
+        assert!(refusal.error.expected.contains(expected), "{refusal}");
+    }
+}
+
+#[test]
+fn rows_obey_the_rules_of_documents() {
+    let ids: ArrayRef =
+        Arc::new(StringArray::from(vec![Some("a"), None, Some(""), Some("b"), Some("c"), Some("a")]));
+    let dates =
+        strings(["2024-01-01 00:00:00", "x", "x", "yesterday", "2024-01-01 00:00:00", "2024-01-01 00:00:00"]);
+    let amounts: ArrayRef = Arc::new(Float64Array::from(vec![1.0, 1.0, 1.0, 1.0, f64::INFINITY, 2.0]));
+    let batch = columns([("id", ids), ("createdAt", dates), ("totalAmountInDefaultCurrency", amounts)]);
+    let refusal = load(Mode::Strict, parquet(&batch)).unwrap_err();
+    assert_eq!((refusal.line, refusal.error.kind), (2, ErrorKind::BadId));
+    let (engine, report) = load(Mode::Lenient, parquet(&batch)).unwrap();
+    assert_eq!((report.stored, report.replaced, report.incomplete, report.skipped), (3, 1, 2, 2));
+    let faults: Vec<(u64, &str, ErrorKind)> =
+        report.refusals.iter().map(|fault| (fault.line, &*fault.error.path, fault.error.kind)).collect();
+    assert_eq!(
+        faults,
+        [
+            (2, "id", ErrorKind::BadId),
+            (3, "id", ErrorKind::BadId),
+            (4, "createdAt", ErrorKind::BadTimestamp),
+            (5, "totalAmountInDefaultCurrency", ErrorKind::BadNumber)
+        ]
+    );
+    assert_eq!(
+        documents(&engine),
+        [
+            r#"{"id":"a","createdAt":"2024-01-01 00:00:00","totalAmountInDefaultCurrency":2}"#,
+            r#"{"id":"b","createdAt":"yesterday","totalAmountInDefaultCurrency":1}"#,
+            r#"{"id":"c","createdAt":"2024-01-01 00:00:00"}"#
+        ]
+    );
+}
+
+#[test]
+fn a_document_beyond_the_limit_is_refused() {
+    let batch = columns([("id", strings(["a", "b"])), ("name", strings(["short", &"long".repeat(100)]))]);
+    let engine =
+        Engine::builder(Catalog::cases()).limits(Limits { case_bytes: 200, ..Limits::default() }).build();
+    let mut import = engine.import(Mode::Lenient);
+    import.parquet("", parquet(&batch)).unwrap();
+    let report = import.commit().unwrap();
+    assert_eq!((report.stored, report.refusals[0].error.kind), (1, ErrorKind::CaseTooLarge));
+}
+
+#[test]
+fn a_failed_file_fails_the_import() {
+    let engine = Engine::new(Catalog::cases());
+    let mut import = engine.import(Mode::Lenient);
+    import.push(b"{\"id\":\"a\"}\n").unwrap();
+    let refusal = import.parquet("no file", Bytes::from_static(b"PAR1 this is not one PAR1")).unwrap_err();
+    assert_eq!((refusal.source.as_str(), refusal.error.kind), ("no file", ErrorKind::BadFile));
+    assert_eq!(import.push(b"{\"id\":\"b\"}\n").unwrap_err(), refusal);
+    assert_eq!(import.commit().unwrap_err(), refusal);
+    assert!(engine.is_empty());
+}
+
+/// Splitmix64.
+fn draw(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let z = (*state ^ (*state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+#[test]
+fn damaged_files_are_errors_or_cases_and_never_a_panic() {
+    let cases: String = data("plain.cases.ndjson").split_inclusive('\n').take(40).collect();
+    let batch = nested(&cases, &instants(None));
+    for batch in [flat(&batch), batch] {
+        let sound = parquet(&batch);
+        for length in (0..sound.len()).step_by(sound.len() / 100) {
+            assert!(load(Mode::Lenient, sound.slice(..length)).is_err());
+        }
+        let mut state = 7;
+        for _ in 0..200 {
+            let mut damaged = sound.to_vec();
+            let at = usize::try_from(draw(&mut state)).unwrap() % damaged.len();
+            damaged[at] ^= 1 << (draw(&mut state) % 8);
+            if let Ok((engine, _)) = load(Mode::Lenient, damaged.into()) {
+                assert!(engine.len() <= 40, "byte {at}");
+            }
+        }
+    }
+}
