@@ -12,6 +12,8 @@ import pyarrow.parquet as pq
 SEED = 20_260_101
 CHUNK = 1_000_000
 ROW_GROUP = 131_072
+# A point request should find something: so many cases are given to one known applicant.
+PLANTED = 3
 START_S = int(datetime.datetime(2023, 1, 1, tzinfo=datetime.UTC).timestamp())
 END_S = int(datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC).timestamp())
 SHAPES = ("arrival", "shuffled", "uniform", "tags1000")
@@ -62,6 +64,11 @@ def hex_ids(numbers, salt):
 
 def case_id(number):
     return hex_ids([number], 1)[0].tobytes().decode()
+
+
+def known_applicant(cases):
+    """The number of an applicant who has cases, those of the rows from the middle on."""
+    return applicants(cases) // 2
 
 
 def applicant_id(number):
@@ -126,9 +133,13 @@ def chunk(first, rows, cases, shape, seed=SEED):
         amount = rng.lognormal(6.5, 1.6, rows)
     pool = applicants(cases)
     share = rng.random(rows) if shape == "uniform" else rng.random(rows) ** 1.3
+    applicant = (share * pool).astype(np.uint64)
+    nobody = rng.random(rows) < 0.02
+    planted = slice(max(cases // 2 - first, 0), max(cases // 2 + PLANTED - first, 0))
+    applicant[planted], nobody[planted] = known_applicant(cases), False
     columns = {
         "id": _id_column(np.arange(first, first + rows), 1),
-        "applicantReference.applicantId": _id_column((share * pool).astype(np.uint64), 2, rng.random(rows) < 0.02),
+        "applicantReference.applicantId": _id_column(applicant, 2, nobody),
         "createdByType": _text(_codes(rng, rows, 5, shape), CREATED_BY),
         "groupByType": _text(_codes(rng, rows, 4, shape), GROUP_BY, rng.random(rows) < 0.3),
         "createdAt": _seconds(created),
