@@ -1,8 +1,8 @@
 //! From body bytes to a compiled filter; `serde_json::Value` for the same bytes is the yardstick.
 //!
-//! Parsing is not public by itself. The bodies of `refused` have an unknown field at their very
-//! end, so that they are parsed and resolved whole and never optimised: the difference between
-//! `compile` and `refused` is what the normal form costs.
+//! Parsing is not public by itself. The bodies of `refused` have a value at their very end that is
+//! no timestamp: they are parsed and resolved whole, and then not brought into normal form but read
+//! once more for the path of the error.
 
 use std::hint::black_box;
 
@@ -11,7 +11,7 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 use casefilter::{Catalog, Filter};
 
 /// A body of about so many bytes: conjunctions of ranges, sets and disjunctions.
-fn body(size: usize, last_field: &str) -> String {
+fn body(size: usize, last_timestamp: &str) -> String {
     let mut criteria = Vec::new();
     let mut length = 0;
     while length < size.saturating_sub(400) {
@@ -22,9 +22,9 @@ fn body(size: usize, last_field: &str) -> String {
         length += criterion.len() + 1;
         criteria.push(criterion);
     }
-    criteria.push(r#"{"field":"createdAt","op":">=","values":["2024-01-01 00:00:00+0200"]}"#.to_owned());
     criteria.push(r#"{"field":"priority","op":"$contains","values":["high","medium"]}"#.to_owned());
-    criteria.push(format!(r#"{{"field":"{last_field}","op":"<>","values":["DEU"]}}"#));
+    criteria.push(r#"{"field":"applicantInfo.country","op":"<>","values":["DEU"]}"#.to_owned());
+    criteria.push(format!(r#"{{"field":"createdAt","op":">=","values":["{last_timestamp}"]}}"#));
     format!(r#"{{"criteria":[{}]}}"#, criteria.join(","))
 }
 
@@ -32,8 +32,8 @@ fn compile(criterion: &mut Criterion) {
     let catalog = Catalog::cases();
     let mut group = criterion.benchmark_group("compile");
     for (name, size) in [("0.5 KB", 500), ("5 KB", 5_000), ("50 KB", 50_000)] {
-        let sound = body(size, "applicantInfo.country");
-        let refused = body(size, "applicantInfo.county");
+        let sound = body(size, "2024-01-01 00:00:00+0200");
+        let refused = body(size, "2024-01-32 00:00:00+0200");
         let filter = Filter::compile(&catalog, sound.as_bytes()).unwrap();
         assert_eq!(Filter::compile(&catalog, filter.to_json().as_bytes()).unwrap(), filter);
         assert_eq!(filter.matches(br#"{"id":"a","createdAt":"2023-01-01 00:00:00"}"#), Ok(false));

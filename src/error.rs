@@ -238,6 +238,15 @@ impl Errors {
     }
 
     /// The `description` of the error envelope: `Invalid parameters: ` and every error.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Filter};
+    /// let errors = Filter::compile(&Catalog::cases(), b"[]").unwrap_err();
+    /// assert_eq!(
+    ///     errors.description(),
+    ///     "Invalid parameters: (byte 0): found an array, expected an object with `ids`, `criteria` or both"
+    /// );
+    /// ```
     #[must_use]
     pub fn description(&self) -> String {
         format!("Invalid parameters: {self}")

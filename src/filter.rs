@@ -39,6 +39,14 @@ pub struct Filter {
 impl Filter {
     /// Compiles a JSON body under the default [`Limits`].
     ///
+    /// ```
+    /// use casefilter::{Catalog, Filter};
+    /// let errors = Filter::compile(&Catalog::cases(), br#"{"criteria":[{"field":"status","op":"!=","values":["open"]}]}"#)
+    ///     .unwrap_err();
+    /// assert_eq!(errors.as_slice()[0].path, "criteria[0].op");
+    /// assert_eq!(errors.as_slice()[0].suggestion.as_deref(), Some("`<>`"));
+    /// ```
+    ///
     /// # Errors
     /// Everything wrong with the body, up to ten errors in document order.
     pub fn compile(catalog: &Catalog, body: &[u8]) -> Result<Self, Errors> {
@@ -48,6 +56,13 @@ impl Filter {
     /// Compiles a JSON body.
     ///
     /// Time and memory are linear in the length of the body, but for sorting.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Filter, Limits};
+    /// let limits = Limits { ids: 1, ..Limits::default() };
+    /// assert!(Filter::compile_with(&Catalog::cases(), &limits, br#"{"ids":["a"]}"#).is_ok());
+    /// assert!(Filter::compile_with(&Catalog::cases(), &limits, br#"{"ids":["a","b"]}"#).is_err());
+    /// ```
     ///
     /// # Errors
     /// Everything wrong with the body, up to ten errors in document order.
@@ -78,6 +93,12 @@ impl Filter {
 
     /// Compiles the text syntax.
     ///
+    /// ```
+    /// use casefilter::{Catalog, Filter, Limits};
+    /// let limits = Limits { values: 1, ..Limits::default() };
+    /// assert!(Filter::compile_text_with(&Catalog::cases(), &limits, "tags in (cash, vip)").is_err());
+    /// ```
+    ///
     /// # Errors
     /// Everything wrong with the text, up to ten errors in order; offsets are bytes of `text`.
     pub fn compile_text_with(catalog: &Catalog, limits: &Limits, text: &str) -> Result<Self, Errors> {
@@ -99,12 +120,25 @@ impl Filter {
     }
 
     /// The filter that selects every case, which no body can say in one word.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Filter};
+    /// assert!(Filter::all(&Catalog::cases()).matches(br#"{"id":"any"}"#)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn all(catalog: &Catalog) -> Self {
         Self::constant(catalog, true)
     }
 
     /// The filter that selects no case.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Filter};
+    /// let none = Filter::compile(&Catalog::cases(), br#"{"ids":[]}"#)?;
+    /// assert_eq!(none, Filter::none(&Catalog::cases()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn none(catalog: &Catalog) -> Self {
         Self::constant(catalog, false)
@@ -117,6 +151,14 @@ impl Filter {
     /// This filter with its criteria run as written, no rule of the optimiser applied.
     ///
     /// It selects the same cases, more slowly: made for tests that hold the two equal.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Filter};
+    /// let filter = Filter::compile_text(&Catalog::cases(), "name = a and name = a")?;
+    /// assert_eq!(filter.size(), 1);
+    /// assert_eq!(filter.unoptimized().size(), 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn unoptimized(&self) -> Self {
         let predicate = predicate::normalize(&self.written, &self.catalog);
@@ -124,6 +166,14 @@ impl Filter {
     }
 
     /// Whether the filter selects the case in this JSON document. No engine is needed.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Filter};
+    /// let filter = Filter::compile_text(&Catalog::cases(), "tags <> vip")?;
+    /// assert!(filter.matches(br#"{"id":"without tags"}"#)?);
+    /// assert_eq!(filter.matches(br#"{"id":"1","tags":"vip"}"#).unwrap_err().path, "tags");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// The document is not a case, as a strict import would say.
@@ -148,6 +198,13 @@ impl Filter {
     }
 
     /// What the author of the filter may not have meant, in document order, at most 100.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Filter, WarningKind};
+    /// let filter = Filter::compile_text(&Catalog::cases(), "status = opened")?;
+    /// assert_eq!(filter.warnings()[0].kind, WarningKind::UnknownValue);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn warnings(&self) -> Vec<Warning> {
         predicate::lint(&self.written, &self.predicate, &self.catalog)

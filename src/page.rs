@@ -89,6 +89,16 @@ impl<'b> Keys<'b> {
         Self { batch, column, ranks }
     }
 
+    /// The key of the rows that have this code.
+    fn of_code(&self, code: usize) -> Key<'b> {
+        match self.column.map(|column| &column.data) {
+            Some(Data::Strings { dictionary, .. }) => {
+                Key::String(self.ranks.get(code).copied().unwrap_or(usize::MAX), dictionary.get(code))
+            }
+            _ => Key::Absent,
+        }
+    }
+
     fn key(&self, row: usize, by: SortBy<'_>) -> Key<'b> {
         if let SortBy::Place = by {
             return Key::Place(self.batch.place(row));
@@ -99,10 +109,7 @@ impl<'b> Keys<'b> {
             _ => return Key::Absent,
         }
         match &column.data {
-            Data::Strings { dictionary, codes, .. } => {
-                let code = codes.get(row);
-                Key::String(self.ranks.get(code).copied().unwrap_or(usize::MAX), dictionary.get(code))
-            }
+            Data::Strings { codes, .. } => self.of_code(codes.get(row)),
             Data::Numbers { values, .. } => {
                 values.get(row).and_then(|value| Number::new(*value)).map_or(Key::Absent, Key::Number)
             }
@@ -247,6 +254,16 @@ pub(crate) fn sorted_page<'r>(
     best.page(offset, limit)
 }
 
+/// Keeps the first `wanted` in an order, in any order.
+fn keep_first<T>(items: &mut Vec<T>, wanted: usize, compare: impl Fn(&T, &T) -> Ordering) {
+    if items.len() > wanted {
+        if let Some(last) = wanted.checked_sub(1) {
+            items.select_nth_unstable_by(last, compare);
+        }
+        items.truncate(wanted);
+    }
+}
+
 /// Gathering a row as a candidate takes as long as passing over so many rows in sorted order.
 const STEPS_OF_A_CANDIDATE: usize = 16;
 
@@ -305,51 +322,79 @@ impl<'o, 'b, 's> Best<'o, 'b, 's> {
             (rows, Some(Data::Numbers { sorted, .. } | Data::Timestamps { sorted, .. })) => {
                 keys.column.and_then(|column| Sorted::new(sorted, column)).filter(|sorted| {
                     // Of rows evenly spread, so many are met before as many as wanted are selected.
-                    let count = rows.count(batch.rows()).max(1);
-                    let steps = (wanted.saturating_mul(sorted.len()) / count).min(sorted.len());
+                    let count = rows.count(batch.rows());
+                    let steps =
+                        wanted.saturating_mul(sorted.len()).checked_div(count).unwrap_or(0).min(sorted.len());
                     steps <= count.saturating_mul(STEPS_OF_A_CANDIDATE)
                 })
             }
             _ => None,
         };
         let mut found: Vec<Candidate<'b>> = Vec::new();
-        match sorted {
-            None => {
-                let all = rows.iter(batch.rows()).filter_map(|row| u16::try_from(row).ok());
-                found.extend(all.map(candidate).filter(better));
-            }
-            Some(sorted) => {
+        let is_behind =
+            |key: &Key<'_>| worst.is_some_and(|worst| key.compare(&worst.key, self.descending).is_gt());
+        let is_selected = |row: &u16| rows.contains(usize::from(*row));
+        // Whether rows without a value may still be wanted, those with one all having been met.
+        let mut absent_wanted = !is_behind(&Key::Absent);
+        match (sorted, keys.column.map(|column| &column.data)) {
+            (Some(sorted), _) => {
                 let len = sorted.len();
                 let walk = (0..len).filter_map(|step| {
                     let place = if self.descending { len.checked_sub(step)?.checked_sub(1)? } else { step };
                     sorted.get(place).and_then(|row| u16::try_from(row).ok())
                 });
-                for candidate in walk.filter(|row| rows.contains(usize::from(*row))).map(candidate) {
+                for candidate in walk.filter(is_selected).map(candidate) {
                     // Rows of one key may still change places by id.
                     let full = found.len() >= wanted;
-                    if full && found.last().is_some_and(|last| last.key != candidate.key) {
-                        break;
-                    }
-                    if worst.is_some_and(|worst| candidate.key.compare(&worst.key, self.descending).is_gt()) {
+                    let is_done = full && found.last().is_some_and(|last| last.key != candidate.key);
+                    if is_done || is_behind(&candidate.key) {
+                        absent_wanted = false;
                         break;
                     }
                     found.push(candidate);
                 }
-                if found.len() < wanted && len < batch.rows() {
-                    let all = rows.iter(batch.rows()).filter_map(|row| u16::try_from(row).ok());
-                    found.extend(all.map(candidate).filter(|candidate| candidate.key == Key::Absent));
+            }
+            (None, Some(Data::Strings { dictionary, postings: Some(postings), .. }))
+                if !matches!(rows, Rows::List(_)) =>
+            {
+                let mut codes: Vec<(Key<'_>, u32)> =
+                    (0..).zip(0..dictionary.len()).map(|(code, at)| (keys.of_code(at), code)).collect();
+                codes.sort_by(|(a, _), (b, _)| a.compare(b, self.descending));
+                for (key, code) in codes {
+                    if found.len() >= wanted || is_behind(&key) {
+                        absent_wanted = false;
+                        break;
+                    }
+                    let with_code = Rows::from(postings.get(code));
+                    let with_code = with_code.iter(batch.rows()).filter_map(|row| u16::try_from(row).ok());
+                    found.extend(with_code.filter(is_selected).map(candidate));
                 }
             }
+            _ => {
+                let all = rows.iter(batch.rows()).filter_map(|row| u16::try_from(row).ok());
+                found.extend(all.map(candidate).filter(better));
+                absent_wanted = false;
+            }
         }
-        self.candidates.extend(found);
-        if let Some(last) = wanted.checked_sub(1)
-            && self.candidates.len() > wanted
-        {
-            let mut candidates = std::mem::take(&mut self.candidates);
-            candidates.select_nth_unstable_by(last, |a, b| self.compare(a, b));
-            candidates.truncate(wanted);
-            self.candidates = candidates;
+        if absent_wanted && found.len() < wanted {
+            let all = rows.iter(batch.rows()).filter_map(|row| u16::try_from(row).ok());
+            found.extend(all.map(candidate).filter(|candidate| candidate.key == Key::Absent));
         }
+        // Within a batch the codes of ids, being ranks, compare as the ids do, and faster.
+        let ids = batch.column(FieldId::ID).map(|ids| &ids.data);
+        let id_rank = |candidate: &Candidate<'_>| match (self.by, ids) {
+            (SortBy::Field { .. }, Some(Data::Strings { codes, .. })) => {
+                codes.get(usize::from(candidate.at.row))
+            }
+            _ => 0,
+        };
+        keep_first(&mut found, wanted, |a, b| {
+            a.key.compare(&b.key, self.descending).then_with(|| id_rank(a).cmp(&id_rank(b)))
+        });
+        let mut candidates = std::mem::take(&mut self.candidates);
+        candidates.extend(found);
+        keep_first(&mut candidates, wanted, |a, b| self.compare(a, b));
+        self.candidates = candidates;
     }
 
     fn page(mut self, offset: usize, limit: usize) -> Vec<At> {

@@ -103,6 +103,15 @@ impl Request {
 
     /// A request for a filter that was, or was not, compiled, with the parameters beside it.
     ///
+    /// ```
+    /// use casefilter::{Catalog, Filter, Limits, Params, Request};
+    /// let (catalog, limits) = (Catalog::cases(), Limits::default());
+    /// let filter = Filter::compile_text(&catalog, "tags in (cash)");
+    /// let request = Request::with_params(&catalog, &limits, filter, &Params { offset: Some("20"), ..Params::default() })?;
+    /// assert_eq!((request.offset, request.limit), (20, 100));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// Those of the filter, and everything wrong with the parameters, ten at most.
     pub fn with_params(

@@ -48,17 +48,17 @@ fn everyone_agrees_around_the_size_of_a_word() {
 
 #[test]
 fn everyone_agrees_at_65_535_rows() {
-    sized(65_535, 4, 0..1);
+    sized(65_535, 6, 0..2);
 }
 
 #[test]
 fn everyone_agrees_at_65_536_rows() {
-    sized(65_536, 4, 1..2);
+    sized(65_536, 6, 2..4);
 }
 
 #[test]
 fn everyone_agrees_at_65_537_rows() {
-    sized(65_537, 4, 2..3);
+    sized(65_537, 6, 4..6);
 }
 
 #[test]

@@ -16,11 +16,11 @@ pub(crate) struct Row<'a> {
 impl<'a> Row<'a> {
     /// This row without its values, for a case of any other text.
     pub(crate) fn recycle<'b>(self) -> Row<'b> {
-        let (mut values, mut faults) = (self.values, self.faults);
-        values.clear();
+        let mut faults = self.faults;
         faults.clear();
-        // Collecting nothing from a vector of the same layout keeps its memory.
-        Row { values: values.into_iter().filter_map(|_| None).collect(), faults }
+        // Collecting from a vector of the same layout keeps its memory.
+        let values = self.values.into_iter().map_while(|_| None);
+        Row { values: values.collect(), faults }
     }
 
     pub(crate) fn clear(&mut self) {

@@ -83,6 +83,12 @@ impl Field {
     }
 
     /// Values known to occur, in the order in which they sort. Others are allowed, with a warning.
+    ///
+    /// ```
+    /// use casefilter::{Field, FieldType};
+    /// let field = Field::new("level", FieldType::String).known(["low", "high"]);
+    /// assert_eq!(field.known_rank("high"), Some(1));
+    /// ```
     #[must_use]
     pub fn known<'v>(mut self, values: impl IntoIterator<Item = &'v str>) -> Self {
         self.known = values.into_iter().map(Box::from).collect();
@@ -90,6 +96,13 @@ impl Field {
     }
 
     /// The value that a document without this field counts as having.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Field, FieldType, Filter};
+    /// let catalog = Catalog::new([Field::new("level", FieldType::String).default_value("low")])?;
+    /// assert!(Filter::compile_text(&catalog, "level = low")?.matches(br#"{"id":"1"}"#)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn default_value(mut self, value: &str) -> Self {
         self.default = Some(value.into());
@@ -106,6 +119,14 @@ impl Field {
     }
 
     /// In documents the timestamp is Unix milliseconds, as an integer or in a string.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Field, FieldType, Filter};
+    /// let catalog = Catalog::new([Field::new("born", FieldType::Timestamp).unix_millis()])?;
+    /// let filter = Filter::compile_text(&catalog, "born = '1970-01-01 00:00:01'")?;
+    /// assert!(filter.matches(br#"{"id":"1","born":"1000"}"#)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn unix_millis(mut self) -> Self {
         self.unix_millis = true;

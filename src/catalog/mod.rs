@@ -268,6 +268,12 @@ impl Catalog {
     }
 
     /// The names and aliases that requests may use, in the order of the fields.
+    ///
+    /// ```
+    /// let narrow = casefilter::Catalog::cases().allow(["status"])?;
+    /// assert_eq!(narrow.names().collect::<Vec<_>>(), ["caseReview.status", "status"]);
+    /// # Ok::<(), casefilter::CatalogError>(())
+    /// ```
     pub fn names(&self) -> impl Iterator<Item = &str> + Clone {
         self.visible_fields().flat_map(|(_, field)| std::iter::once(field.name()).chain(field.aliases()))
     }
@@ -309,6 +315,13 @@ impl Catalog {
     }
 
     /// True when `self` is `other` or a narrowing of it, so that its filters run on engines of `other`.
+    ///
+    /// ```
+    /// let all = casefilter::Catalog::cases();
+    /// let narrow = all.allow(["tags"])?;
+    /// assert!(narrow.is_within(&all) && !all.is_within(&narrow));
+    /// # Ok::<(), casefilter::CatalogError>(())
+    /// ```
     #[must_use]
     pub fn is_within(&self, other: &Self) -> bool {
         let same_fields = Arc::ptr_eq(&self.fields, &other.fields) || self.fields == other.fields;

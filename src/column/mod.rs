@@ -10,7 +10,7 @@ pub(crate) use builder::ColumnBuilder;
 pub(crate) use dictionary::{Codes, Dictionary};
 pub(crate) use postings::{Posting, Postings};
 
-use crate::value::{Number, Timestamp, Value};
+use crate::value::{Number, Timestamp};
 
 /// The values of one field in the rows of a batch.
 ///
@@ -116,21 +116,6 @@ impl Data {
             Self::Booleans { values } => values.rows(),
         }
     }
-
-    fn get(&self, at: usize) -> Option<Value<'_>> {
-        match self {
-            Self::Strings { dictionary, codes, .. } => {
-                Some(Value::String(dictionary.get(codes.get(at)).into()))
-            }
-            Self::Numbers { values, .. } => {
-                values.get(at).and_then(|value| Number::new(*value)).map(Value::Number)
-            }
-            Self::Timestamps { values, .. } => {
-                values.get(at).map(|millis| Value::Timestamp(Timestamp::from_millis(*millis)))
-            }
-            Self::Booleans { values } => Some(Value::Boolean(values.get(at))),
-        }
-    }
 }
 
 impl Column {
@@ -141,19 +126,6 @@ impl Column {
     /// How many values there are in all rows together; an upper bound where rows are absent.
     pub(crate) fn values_len(&self) -> usize {
         self.data.len()
-    }
-
-    /// The values of a row, in the order of its document.
-    pub(crate) fn values(&self, row: usize) -> impl Iterator<Item = Value<'_>> {
-        let range = match &self.layout {
-            Layout::Single(present) if present.contains(row) => row..row.saturating_add(1),
-            Layout::Single(_) => 0..0,
-            Layout::Many(ends) => {
-                let start = row.checked_sub(1).and_then(|before| ends.get(before)).copied().unwrap_or(0);
-                start as usize..ends.get(row).copied().unwrap_or(start) as usize
-            }
-        };
-        range.filter_map(|at| self.data.get(at))
     }
 
     /// The string of a row of a single-valued string column.

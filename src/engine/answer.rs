@@ -9,6 +9,21 @@ use crate::page::At;
 /// The page of cases that a search found.
 ///
 /// It keeps the snapshot that it was found in, so that documents are borrowed, never copied.
+///
+/// ```
+/// use casefilter::{Catalog, Engine, Filter, Mode, Request};
+/// let engine = Engine::new(Catalog::cases());
+/// let mut import = engine.import(Mode::Strict);
+/// import.push(br#"{"id":"a","amount":1.0}"#)?;
+/// import.commit()?;
+/// let answer = engine.search(&Request::new(Filter::all(engine.catalog())).limit(1).count(true));
+/// assert_eq!(answer.documents().collect::<Vec<_>>(), [r#"{"id":"a","amount":1.0}"#]);
+/// assert_eq!(
+///     answer.to_json(),
+///     r#"{"list":{"items":[{"id":"a","amount":1.0}],"totalItems":1,"pageInfo":{"limit":1,"offset":0}}}"#
+/// );
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Answer {
     snapshot: Arc<Snapshot>,
     rows: Vec<At>,

@@ -96,12 +96,26 @@ impl EngineBuilder {
 
 impl Engine {
     /// An engine without cases, under the default limits, that keeps documents.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Engine};
+    /// assert!(Engine::new(Catalog::cases()).is_empty());
+    /// ```
     #[must_use]
     pub fn new(catalog: Catalog) -> Self {
         Self::builder(catalog).build()
     }
 
     /// Settings for an engine.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Engine, Limits};
+    /// let engine = Engine::builder(Catalog::cases())
+    ///     .limits(Limits { case_bytes: 1 << 20, ..Limits::default() })
+    ///     .documents(false)
+    ///     .build();
+    /// assert_eq!(engine.limits().case_bytes, 1 << 20);
+    /// ```
     #[must_use]
     pub fn builder(catalog: Catalog) -> EngineBuilder {
         EngineBuilder { catalog, limits: Limits::default(), keep_documents: true, batch_rows: MAX_ROWS }
@@ -138,6 +152,18 @@ impl Engine {
     }
 
     /// Answers a request.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Engine, Filter, Mode, Order, Request};
+    /// let engine = Engine::new(Catalog::cases());
+    /// let mut import = engine.import(Mode::Strict);
+    /// import.push(br#"[{"id":"a","totalAmountInDefaultCurrency":5},{"id":"b"},{"id":"c","totalAmountInDefaultCurrency":7}]"#)?;
+    /// import.commit()?;
+    /// let largest_first = Request::new(Filter::all(engine.catalog()))
+    ///     .order(Order::parse(engine.catalog(), "-totalAmountInDefaultCurrency")?);
+    /// assert_eq!(engine.search(&largest_first).ids().collect::<Vec<_>>(), ["c", "a", "b"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Panics
     /// When the filter was compiled for a catalogue that is not [within](Catalog::is_within) the engine's.
@@ -178,6 +204,12 @@ impl Engine {
 
     /// How many cases the filter selects.
     ///
+    /// ```
+    /// use casefilter::{Catalog, Engine, Filter};
+    /// let engine = Engine::new(Catalog::cases());
+    /// assert_eq!(engine.count(&Filter::all(engine.catalog())), 0);
+    /// ```
+    ///
     /// # Panics
     /// As [`search`](Self::search).
     #[must_use]
@@ -207,6 +239,12 @@ impl Engine {
     }
 
     /// What the cases take in memory.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Engine};
+    /// let memory = Engine::new(Catalog::cases()).memory();
+    /// assert_eq!(memory.fields[0].name, "id");
+    /// ```
     #[must_use]
     pub fn memory(&self) -> Memory {
         Memory::new(&self.current.load(), &self.catalog)

@@ -241,9 +241,16 @@ fn values_passing(data: &Data, values: usize, test: &ValueTest<'_>) -> Bitmap {
         }
         _ => Bitmap::filled_by(values, |words| match (data, test) {
             (Data::Strings { codes, .. }, ValueTest::Code(code)) => match codes {
-                Codes::U8(codes) => u8::try_from(*code).map_or((), |code| kernels::equal(codes, code, words)),
+                // A code that does not fit the width of the column's codes is none of them.
+                Codes::U8(codes) => {
+                    if let Ok(code) = u8::try_from(*code) {
+                        kernels::equal(codes, code, words);
+                    }
+                }
                 Codes::U16(codes) => {
-                    u16::try_from(*code).map_or((), |code| kernels::equal(codes, code, words))
+                    if let Ok(code) = u16::try_from(*code) {
+                        kernels::equal(codes, code, words);
+                    }
                 }
                 Codes::U32(codes) => kernels::equal(codes, *code, words),
             },

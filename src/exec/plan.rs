@@ -252,9 +252,9 @@ fn plan_set<'p>(column: &'p Column, set: &'p Set, access: &Access<'_>, number: u
                         .sum();
                     Matched::By(Source::AnyPosting(postings, codes), matched, words)
                 }
-                ([code], None) => scan(ValueTest::Code(*code), values / dictionary.len().max(1)),
+                ([code], None) => scan(ValueTest::Code(*code), share(values, 1, dictionary.len())),
                 (some, None) => {
-                    let matched = values.saturating_mul(some.len()) / dictionary.len().max(1);
+                    let matched = share(values, some.len(), dictionary.len());
                     scan(ValueTest::Codes(code_bits(some, dictionary.len())), matched)
                 }
             }
@@ -395,6 +395,11 @@ fn plan_all<'p>(column: &'p Column, set: &'p Set, access: &Access<'_>, number: u
             leaf(Source::Scan(column, tests), rows / 16, cost)
         }
     }
+}
+
+/// `part` in `whole` of `values`.
+fn share(values: usize, part: usize, whole: usize) -> usize {
+    values.saturating_mul(part).checked_div(whole).unwrap_or(0)
 }
 
 fn code_bits(codes: &[u32], distinct: usize) -> Box<[u64]> {

@@ -47,6 +47,7 @@ pub(crate) fn read_case<'a>(
         open: SmallVec::new(),
         keys: Vec::new(),
         refused: Vec::new(),
+        id_offset: 0,
     };
     let place = |error: Error| {
         let path = paths_at(text, &[error.offset]).pop().unwrap_or_default();
@@ -54,10 +55,11 @@ pub(crate) fn read_case<'a>(
     };
     walk.document().map_err(|error| place(*error))?;
     let refused = std::mem::take(&mut walk.refused);
+    let id_offset = walk.id_offset;
     if !refused.is_empty() {
         row.remove(&refused);
     }
-    check_id(row).map_err(place)?;
+    check_id(row, id_offset).map_err(place)?;
     if !row.faults().is_empty() {
         for fault in row.take_faults() {
             row.fault(place(fault));
@@ -77,13 +79,13 @@ pub(super) fn case_limit(limits: &Limits) -> usize {
 }
 
 /// A case must have a usable `id`; a wrong type was noted as a fault of the field.
-fn check_id(row: &Row<'_>) -> Result<(), Error> {
+fn check_id(row: &Row<'_>, offset: usize) -> Result<(), Error> {
     let expected = format!("a string of 1 to {MAX_ID_BYTES} bytes");
     let bad = |offset, found: String| Err(Error::new(ErrorKind::BadId, offset, found, expected.clone()));
     match row.values(FieldId::ID).next() {
-        Some(Value::String(id)) if id.is_empty() => bad(0, "an empty `id`".to_owned()),
+        Some(Value::String(id)) if id.is_empty() => bad(offset, "an empty `id`".to_owned()),
         Some(Value::String(id)) if id.len() > MAX_ID_BYTES => {
-            bad(0, format!("an `id` of {} bytes", id.len()))
+            bad(offset, format!("an `id` of {} bytes", id.len()))
         }
         Some(_) => Ok(()),
         None => match row.faults().iter().find(|fault| fault.kind == ErrorKind::BadId) {
@@ -103,6 +105,8 @@ struct Walk<'a, 'w> {
     keys: Vec<Cow<'a, str>>,
     /// Fields with a value of the wrong type.
     refused: Vec<FieldId>,
+    /// Where the value of `id` stands; 0 until it was read.
+    id_offset: usize,
 }
 
 /// An open array or object.
@@ -118,7 +122,7 @@ struct Open<'a> {
     /// The place among the node's children that most likely comes next: documents tend to keep an order.
     likely: usize,
     /// Its keys, once there are many.
-    many_keys: Option<Box<HashSet<Cow<'a, str>>>>,
+    many_keys: Option<HashSet<Cow<'a, str>>>,
 }
 
 impl<'a> Walk<'a, '_> {
@@ -206,7 +210,7 @@ impl<'a> Walk<'a, '_> {
                 return Err(Box::new(repeated(&key)));
             }
             if own.len() >= FEW_KEYS {
-                open.many_keys = Some(Box::new(self.keys.drain(open.keys_start..).chain([key]).collect()));
+                open.many_keys = Some(self.keys.drain(open.keys_start..).chain([key]).collect());
             } else {
                 self.keys.push(key);
             }
@@ -264,6 +268,9 @@ impl<'a> Walk<'a, '_> {
         let fault = match (self.catalog.field(field).kind(), kind) {
             (FieldType::String, JsonType::String) => {
                 let text = self.reader.string()?;
+                if field == FieldId::ID {
+                    self.id_offset = at;
+                }
                 self.row.push(field, Value::String(text));
                 return Ok(());
             }

@@ -9,7 +9,7 @@ use nom::combinator::{all_consuming, opt, recognize};
 use nom::{IResult, Parser};
 
 /// A finite IEEE double whose zero is positive, so that equality and order are total.
-#[derive(Clone, Copy, PartialEq, PartialOrd)]
+#[derive(Clone, Copy, PartialEq)]
 pub struct Number(f64);
 
 impl Number {
@@ -78,6 +78,12 @@ fn json_number(input: &str) -> IResult<&str, &str> {
 }
 
 impl Eq for Number {}
+
+impl PartialOrd for Number {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
 
 impl Ord for Number {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {

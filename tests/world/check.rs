@@ -14,7 +14,10 @@ fn engine(
     files: &[Vec<u8>],
     choices: &mut Choices<'_>,
 ) -> (Engine, Result<Vec<Report>, Refusal>) {
-    let engine = Engine::new(world.catalog.clone());
+    // Small batches bring what only many of them have: values absent from some, pages across several.
+    let rows =
+        if world.documents.len() > 1000 { 65_536 } else { [65_536, 1, 2, 7, 64, 100][choices.below(6)] };
+    let engine = Engine::builder(world.catalog.clone()).batch_rows(rows).build();
     let mut reports = Vec::new();
     let mut run = || {
         for (number, file) in files.iter().enumerate() {
@@ -91,8 +94,9 @@ pub(crate) fn check(world: &World, choices: &mut Choices<'_>) {
         let (whole, outcome) = engine(world, Mode::Strict, &[file(documents, 0)], &mut Choices::new(&[]));
         assert_eq!(outcome.unwrap().len(), 1);
         engines.push(whole);
-        let (first, second) = documents.split_at(choices.below(documents.len() + 1));
-        let files = [file(first, choices.below(4)), file(second, choices.below(4))];
+        let (first, rest) = documents.split_at(choices.below(documents.len() + 1));
+        let (second, third) = rest.split_at(choices.below(rest.len() + 1));
+        let files = [first, second, third].map(|part| file(part, choices.below(4)));
         let (parted, outcome) = engine(world, Mode::Strict, &files, choices);
         outcome.unwrap();
         engines.push(parted);
