@@ -133,7 +133,7 @@ def side_by_side(args, binary):
             raise SystemExit(f"casefilter: {name}: {line}, search answers {answer}")
     result["matched"] = {name: line["matched"] for name, line in measured.items()}
     result["engines"]["casefilter"] = {
-        "version": casefilter.version(binary), "note": casefilter.NOTE, "load_s": summary["load_s"],
+        "version": casefilter.version(binary, not args.casefilter), "note": casefilter.NOTE, "load_s": summary["load_s"],
         "bytes_per_case": summary["bytes_per_case"], "from": file.suffix[1:], "requests": measured,
     }  # fmt: skip
     for engine in args.engines.split(","):
@@ -153,7 +153,7 @@ def side_by_side(args, binary):
 
 
 def growth(args, binary):
-    result = {"shape": args.shape, "note": args.note, "machine": machine(), "version": casefilter.version(binary)}
+    result = {"shape": args.shape, "note": args.note, "machine": machine(), "version": casefilter.version(binary, not args.casefilter)}
     result["sizes"] = {}
     for size in map(int, args.sizes.split(",")):
         say(f"growth: {size:,}")

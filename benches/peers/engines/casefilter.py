@@ -68,9 +68,11 @@ def bench(binary, file, all_requests, work):
     return dict(zip(all_requests, timed, strict=True)), summary
 
 
-def version(binary):
+def version(binary, built):
+    """What the binary says, and the last commit of its sources if they are those beside this script."""
     said = subprocess.run([binary, "--version"], check=True, capture_output=True, text=True).stdout.split()[-1]
-    commit = subprocess.run(
-        ["git", "log", "-1", "--format=%h"], cwd=ROOT, check=False, capture_output=True, text=True
-    ).stdout.strip()
-    return f"{said} at {commit}"
+    if not built:
+        return f"{said}, a binary built elsewhere"
+    command = ["git", "log", "-1", "--format=%h", "--", "src", "Cargo.toml", "Cargo.lock"]
+    commit = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True).stdout.strip()
+    return f"{said} at {commit}" if commit else said
