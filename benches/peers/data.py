@@ -22,11 +22,7 @@ STATUS = ["resolvedFalsePositive", "open", "resolvedPotentialThreat", "awaitingU
 CREATED_BY = ["byRule", "byWorkflow", "byOfficer", "byOngoingAmlHit", "byApi"]
 GROUP_BY = ["applicant", "rule", "transaction", "none"]
 PRIORITY = ["medium", "low", "high"]
-COUNTRIES = (
-    "USA DEU GBR FRA ESP ITA NLD POL TUR BRA IND NGA KEN ZAF ARE UKR CAN MEX ARG IDN VNM PHL THA JPN "
-    "KOR CHN SGP MYS AUS NZL PRT IRL BEL CHE AUT CZE SVK HUN ROU BGR GRC CYP MLT EST LVA LTU FIN SWE "
-    "NOR DNK ISL GEO ARM AZE KAZ UZB KGZ MDA SRB HRV SVN ALB MKD BIH MNE ISR EGY MAR TUN GHA COL PER"
-).split()
+COUNTRIES = ["USA", "DEU", "GBR", "FRA", "ESP", "ITA", "NLD", "POL", "TUR", "BRA", "IND", "NGA", "KEN", "ZAF", "ARE", "UKR", "CAN", "MEX", "ARG", "IDN", "VNM", "PHL", "THA", "JPN", "KOR", "CHN", "SGP", "MYS", "AUS", "NZL", "PRT", "IRL", "BEL", "CHE", "AUT", "CZE", "SVK", "HUN", "ROU", "BGR", "GRC", "CYP", "MLT", "EST", "LVA", "LTU", "FIN", "SWE", "NOR", "DNK", "ISL", "GEO", "ARM", "AZE", "KAZ", "UZB", "KGZ", "MDA", "SRB", "HRV", "SVN", "ALB", "MKD", "BIH", "MNE", "ISR", "EGY", "MAR", "TUN", "GHA", "COL", "PER"]
 CLIENTS = [f"client{i:03d}" for i in range(200)]
 BLUEPRINTS = [f"blueprint{i:02d}" for i in range(40)]
 ASSIGNEES = [f"officer{i:03d}" for i in range(500)]

@@ -126,8 +126,7 @@ def thirteen(cases):
 
 def write(path, requests):
     with open(path, "w", encoding="utf-8") as out:
-        for request in requests.values():
-            out.write(json.dumps(request, separators=(",", ":")) + "\n")
+        out.writelines(json.dumps(request, separators=(",", ":")) + "\n" for request in requests.values())
 
 
 def is_count(request):

@@ -7,10 +7,10 @@ import os
 
 os.environ["POLARS_MAX_THREADS"] = "1"
 
-import polars as pl  # noqa: E402
+import polars as pl
 
-import requests  # noqa: E402
-from engines import sql  # noqa: E402
+import requests
+from engines import sql
 
 COMPARE = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le, "=": operator.eq}
 
