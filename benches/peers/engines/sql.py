@@ -1,0 +1,73 @@
+"""What the SQL engines share: a request as one SELECT."""
+
+import requests
+
+TYPED = {"totalAmountInDefaultCurrency": "number", "createdAt": "time", "updatedAt": "time"}
+LISTS = {"tags", "sourceKeys"}
+# Absent counts as medium; each engine stores it so.
+NAMES = {"totalAmountInDefaultCurrency": "amount"}
+FIELDS = [
+    "id", "applicantReference.applicantId", "createdByType", "groupByType", "createdAt", "updatedAt",
+    "totalAmountInDefaultCurrency", "clientId", "applicantInfo.country", "blueprintReference.blueprintId",
+    "caseReview.status", "caseReview.assignee", "priority", "tags", "sourceKeys",
+]  # fmt: skip
+# Columns of few values, which a careful user stores as such.
+FEW = {
+    "createdByType", "groupByType", "clientId", "country", "blueprintId", "status", "assignee", "priority",
+}  # fmt: skip
+
+
+def column(field):
+    """The last step of the path, quoted."""
+    return f'"{name(field)}"'
+
+
+def name(field):
+    return NAMES.get(field) or field.rsplit(".", 1)[-1]
+
+
+def text(value):
+    return "'" + value.replace("'", "''") + "'"
+
+
+class Dialect:
+    """How one engine spells lists and instants; the default is DuckDB's."""
+
+    has_all = "list_has_all({column}, {values})"
+    has_any = "list_has_any({column}, {values})"
+    array = "[{}]"
+    instant = "TIMESTAMP '{}'"
+
+    def literal(self, field, value):
+        kind = TYPED.get(field)
+        if kind == "number":
+            return value
+        return self.instant.format(value) if kind == "time" else text(value)
+
+    def where(self, node):
+        if "children" in node:
+            joint = " AND " if node["op"] == "$and" else " OR "
+            return "(" + joint.join(self.where(child) for child in node["children"]) + ")"
+        field, op = node["field"], node["op"]
+        values = [self.literal(field, value) for value in node["values"]]
+        if field in LISTS:
+            shape = {"$all": self.has_all, "$contains": self.has_any, "=": self.has_any}[op]
+            return shape.format(column=column(field), values=self.array.format(", ".join(values)))
+        if op == "$contains":
+            return f"{column(field)} IN ({', '.join(values)})"
+        if op == "<>":
+            return f"({column(field)} IS NULL OR {column(field)} <> {values[0]})"
+        return f"{column(field)} {op} {values[0]}"
+
+    def select(self, request):
+        where = self.where(requests.tree(request))
+        if requests.is_count(request):
+            return f"SELECT count(*) FROM cases WHERE {where}"
+        order = request.get("order")
+        by = ""
+        if order:
+            direction = "DESC" if order.startswith("-") else "ASC"
+            # createdAt is never absent, so that an index or a sort key can serve it.
+            nulls = "" if order == "-createdAt" else " NULLS LAST"
+            by = f' ORDER BY {column(order.lstrip("-"))} {direction}{nulls}, "id"'
+        return f'SELECT "id" FROM cases WHERE {where}{by} LIMIT {request["limit"]} OFFSET {request["offset"]}'

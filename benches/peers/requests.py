@@ -1,0 +1,140 @@
+"""The thirteen requests, as the lines that `casefilter bench --requests` takes."""
+
+import json
+
+import data
+
+
+def _field(field, op, *values):
+    return {"field": field, "op": op, "values": list(values)}
+
+
+def _all(*children):
+    return {"op": "$and", "children": list(children)}
+
+
+def _any(*children):
+    return {"op": "$or", "children": list(children)}
+
+
+def _count(*criteria, ids=None):
+    body = {"criteria": list(criteria)}
+    if ids is not None:
+        body["ids"] = ids
+    return {"body": body, "limit": 0, "countTotalItems": True}
+
+
+def _page(*criteria, order=None, offset=0, limit=100):
+    request = {"body": {"criteria": list(criteria)}, "offset": offset, "limit": limit}
+    return request | ({"order": order} if order else {})
+
+
+STATUS = "caseReview.status"
+COUNTRY = "applicantInfo.country"
+AMOUNT = "totalAmountInDefaultCurrency"
+APPLICANT = "applicantReference.applicantId"
+BLUEPRINT = "blueprintReference.blueprintId"
+ASSIGNEE = "caseReview.assignee"
+
+TITLES = {
+    "c1": "count: status in 2 values",
+    "c2": "count: status = open, one month of createdAt",
+    "c3": "count: (status and priority) or (amount > x and createdByType)",
+    "c4": "count: tags `$all` of 2",
+    "c5": "count: tags `$contains` of 5, country in 20",
+    "c6": "count: nested tree of 20 criteria",
+    "c7": "count: one hour of updatedAt",
+    "p1": "page: newest 100, status in 2, priority",
+    "p2": "page: newest, offset 10,000, status = open",
+    "p3": "page: top 100 by amount, status, createdByType",
+    "p4": "point: one applicant id",
+    "p5": "count: 1,000 applicant ids",
+    "p6": "count: 100 ids or (status and updatedAt >)",
+}
+
+
+def thirteen(cases):
+    """Name → request, for data of so many cases."""
+    pool = data.applicants(cases)
+    # No lists in the tree: c4 and c5 are for those, and they would outweigh the rest in most peers.
+    tree = _any(
+        _all(
+            _field(STATUS, "=", "open"),
+            _field("priority", "=", "high"),
+            _field(COUNTRY, "$contains", "DEU", "FRA", "ESP", "ITA", "NLD"),
+            _field("clientId", "$contains", *data.CLIENTS[:12:3]),
+            _field("createdAt", ">=", "2024-06-01 00:00:00"),
+            _field("createdAt", "<", "2025-06-01 00:00:00"),
+        ),
+        _all(
+            _field("createdByType", "=", "byRule"),
+            _field(BLUEPRINT, "$contains", "blueprint03", "blueprint07", "blueprint21"),
+            _field(AMOUNT, ">=", "1000"),
+            _field(AMOUNT, "<", "5000"),
+            _field("clientId", "<>", "client000"),
+            _field(ASSIGNEE, "$contains", "officer001", "officer002", "officer040"),
+        ),
+        _all(
+            _any(_field("groupByType", "=", "rule"), _field(BLUEPRINT, "=", "blueprint02")),
+            _field(STATUS, "<>", "resolvedFalsePositive"),
+            _field("createdByType", "$contains", "byWorkflow", "byOfficer"),
+            _field("updatedAt", ">=", "2025-01-01 00:00:00"),
+            _any(
+                _field("priority", "=", "low"),
+                _field(ASSIGNEE, "=", "officer003"),
+                _field(COUNTRY, "=", "USA"),
+            ),
+        ),
+    )
+    spread = [number * pool // 1000 for number in range(1000)]
+    return {
+        "c1": _count(_field(STATUS, "$contains", "open", "awaitingUser")),
+        "c2": _count(
+            _field(STATUS, "=", "open"),
+            _field("createdAt", ">=", "2025-03-01 00:00:00"),
+            _field("createdAt", "<", "2025-04-01 00:00:00"),
+        ),
+        "c3": _count(
+            _any(
+                _all(_field(STATUS, "=", "blocked"), _field("priority", "=", "high")),
+                _all(_field(AMOUNT, ">", "5000"), _field("createdByType", "=", "byRule")),
+            )
+        ),
+        "c4": _count(_field("tags", "$all", data.tag(3), data.tag(7))),
+        "c5": _count(
+            _field("tags", "$contains", *(data.tag(i) for i in (2, 9, 14, 23, 41))),
+            _field(COUNTRY, "$contains", *data.COUNTRIES[3:63:3]),
+        ),
+        "c6": _count(tree),
+        "c7": _count(
+            _field("updatedAt", ">=", "2025-03-12 10:00:00"), _field("updatedAt", "<", "2025-03-12 11:00:00")
+        ),
+        "p1": _page(
+            _field(STATUS, "$contains", "open", "awaitingUser"), _field("priority", "=", "high"), order="-createdAt"
+        ),
+        "p2": _page(_field(STATUS, "=", "open"), order="-createdAt", offset=10_000),
+        "p3": _page(_field(STATUS, "=", "open"), _field("createdByType", "=", "byRule"), order="-" + AMOUNT),
+        "p4": _page(_field(APPLICANT, "=", data.applicant_id(data.known_applicant(cases)))),
+        "p5": _count(_field(APPLICANT, "$contains", *sorted({data.applicant_id(i) for i in spread}))),
+        "p6": _count(
+            _field(STATUS, "=", "open"),
+            _field("updatedAt", ">", "2025-12-28 00:00:00"),
+            ids=[data.case_id(number * cases // 100) for number in range(100)],
+        ),
+    }
+
+
+def write(path, requests):
+    with open(path, "w", encoding="utf-8") as out:
+        out.writelines(json.dumps(request, separators=(",", ":")) + "\n" for request in requests.values())
+
+
+def is_count(request):
+    return request["limit"] == 0
+
+
+def tree(request):
+    """The body as one criterion; the ids as a criterion on `id`."""
+    criteria = _all(*request["body"]["criteria"])
+    ids = request["body"].get("ids")
+    return _any(_field("id", "$contains", *ids), criteria) if ids else criteria

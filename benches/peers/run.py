@@ -1,0 +1,187 @@
+"""casefilter beside the engines one would pick instead: same cases, same requests, equal answers.
+
+Each engine runs in a process of its own, so that its memory is given back before the next one.
+"""
+
+import argparse
+import importlib
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import data
+import engines
+import requests
+from engines import casefilter
+
+LEAST_RUNS = 5
+ENOUGH_S = 1.0
+MOST_RUNS = 100_000
+WORKER_S = 1800
+GROWTH = (1_000_000, 3_000_000, 10_000_000)
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cases", type=int, default=1_000_000, metavar="N")
+    parser.add_argument(
+        "--engines", default=",".join(engines.SCAN + engines.INDEXED), metavar="A,B", help="default: %(default)s"
+    )
+    parser.add_argument("--shape", choices=data.SHAPES, default="arrival")
+    parser.add_argument("--growth", action="store_true", help="casefilter alone at 1M, 3M and 10M cases")
+    parser.add_argument("--sizes", default=",".join(map(str, GROWTH)), help="other sizes for --growth")
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results", metavar="DIR")
+    parser.add_argument("--work", type=Path, default=Path(tempfile.gettempdir()) / "casefilter-peers", metavar="DIR")
+    parser.add_argument("--casefilter", metavar="FILE", help="a binary to use instead of building one")
+    parser.add_argument("--ndjson", action="store_true", help="give casefilter NDJSON even if it reads Parquet")
+    parser.add_argument("--note", default="", help="a sentence for the table, for example who shared the machine")
+    parser.add_argument("--worker", help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def timed(function):
+    """Times in µs, ascending; the caller has run it once already."""
+    times, taken = [], 0
+    while len(times) < LEAST_RUNS or (taken < ENOUGH_S * 1e9 and len(times) < MOST_RUNS):
+        start = time.perf_counter_ns()
+        function()
+        took = time.perf_counter_ns() - start
+        times.append(took / 1000)
+        taken += took
+    return sorted(times)
+
+
+def same(request, got, expected):
+    # Without an order, which of two cases comes first is an engine's own affair.
+    if requests.is_count(request) or request.get("order"):
+        return got == expected
+    return sorted(got) == sorted(expected)
+
+
+def work_one(args):
+    """In a process of its own: load one engine, compare and time; results to a file."""
+    expected = json.loads((args.work / "expected.json").read_text())
+    start = time.perf_counter()
+    engine = importlib.import_module(f"engines.{args.worker}").load(
+        data.parquet(args.work, args.cases, args.shape), args.work
+    )
+    result = {"load_s": round(time.perf_counter() - start, 2), "version": engine.version, "note": engine.note}
+    result["requests"] = {}
+    try:
+        for name, request in requests.thirteen(args.cases).items():
+            result["requests"][name] = best_way(name, request, engine.prepare(request), expected[name])
+    finally:
+        getattr(engine, "close", lambda: None)()
+    (args.work / f"{args.worker}.json").write_text(json.dumps(result))
+
+
+def best_way(name, request, ways, expected):
+    best = None
+    for way in ways if isinstance(ways, list) else [ways]:
+        got = way()
+        if not same(request, got, expected):
+            shown = [str(answer)[:200] for answer in (got, expected)]
+            print(f"  {name}: answers {shown[0]}, casefilter {shown[1]}", file=sys.stderr)
+            return {"error": "another answer"}
+        times = timed(way)
+        median = round(statistics.median(times), 2)
+        if best is None or median < best["median_us"]:
+            best = {"median_us": median, "min_us": round(times[0], 2), "runs": len(times)}
+    return best
+
+
+def machine():
+    facts = {"system": f"{platform.system()} {platform.release()}", "python": platform.python_version()}
+    cpu = [line.split(":")[1].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")]
+    facts["cpu"] = cpu[0] if cpu else platform.processor()
+    facts["cores"] = os.cpu_count()
+    memory = [line.split()[1] for line in _lines("/proc/meminfo") if line.startswith("MemTotal")]
+    facts["memory_gib"] = round(int(memory[0]) / 2**20, 1) if memory else None
+    cache = Path("/sys/devices/system/cpu/cpu0/cache/index3/size")
+    facts["l3"] = cache.read_text().strip() if cache.exists() else None
+    facts["load_average"] = round(os.getloadavg()[0], 1)
+    return facts
+
+
+def _lines(path):
+    return Path(path).read_text().splitlines() if Path(path).exists() else []
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def side_by_side(args, binary):
+    wanted = requests.thirteen(args.cases)
+    say(f"cases: {args.cases:,} ({args.shape})")
+    file = casefilter.cases(binary, args.work, args.cases, args.shape, args.ndjson)
+    data.parquet(args.work, args.cases, args.shape)
+    expected = casefilter.answers(binary, file, wanted, args.work)
+    (args.work / "expected.json").write_text(json.dumps(expected))
+    say(f"casefilter: {file.name}")
+    result = {"cases": args.cases, "shape": args.shape, "note": args.note, "machine": machine(), "engines": {}}
+    measured, summary = casefilter.bench(binary, file, wanted, args.work)
+    for name, line in measured.items():
+        answer = expected[name]
+        if "error" in line or (requests.is_count(wanted[name]) and line["matched"] != answer):
+            raise SystemExit(f"casefilter: {name}: {line}, search answers {answer}")
+    result["matched"] = {name: line["matched"] for name, line in measured.items()}
+    result["engines"]["casefilter"] = {
+        "version": casefilter.version(binary, not args.casefilter), "note": casefilter.NOTE, "load_s": summary["load_s"],
+        "bytes_per_case": summary["bytes_per_case"], "from": file.suffix[1:], "requests": measured,
+    }  # fmt: skip
+    for engine in args.engines.split(","):
+        say(engine)
+        (args.work / f"{engine}.json").unlink(missing_ok=True)
+        command = [sys.executable, __file__, "--worker", engine, "--cases", str(args.cases)]
+        command += ["--shape", args.shape, "--work", str(args.work)]
+        try:
+            status = subprocess.run(command, check=False, timeout=WORKER_S).returncode
+        except subprocess.TimeoutExpired:
+            status = "none: it took too long"
+        if status:
+            say(f"  failed with status {status}")
+            continue
+        result["engines"][engine] = json.loads((args.work / f"{engine}.json").read_text())
+    return result
+
+
+def growth(args, binary):
+    result = {"shape": args.shape, "note": args.note, "machine": machine(), "version": casefilter.version(binary, not args.casefilter)}
+    result["sizes"] = {}
+    for size in map(int, args.sizes.split(",")):
+        say(f"growth: {size:,}")
+        file = casefilter.cases(binary, args.work, size, args.shape, args.ndjson)
+        measured, summary = casefilter.bench(binary, file, requests.thirteen(size), args.work)
+        result["sizes"][str(size)] = {"from": file.suffix[1:], "summary": summary, "requests": measured}
+    return result
+
+
+def main():
+    args = arguments()
+    args.work.mkdir(parents=True, exist_ok=True)
+    if args.worker:
+        work_one(args)
+        return
+    import table  # matplotlib is not for the workers
+
+    binary = args.casefilter or casefilter.build()
+    args.out.mkdir(parents=True, exist_ok=True)
+    if args.growth:
+        result, stem = growth(args, binary), f"growth-{args.shape}"
+    else:
+        result, stem = side_by_side(args, binary), f"{args.shape}-{args.cases}"
+    (args.out / f"{stem}.json").write_text(json.dumps(result, indent=1) + "\n")
+    text = table.growth(result, args.out / f"{stem}.png") if args.growth else table.table(result, args.out / f"{stem}.png")
+    (args.out / f"{stem}.md").write_text(text)
+    print(text)
+
+
+if __name__ == "__main__":
+    main()
