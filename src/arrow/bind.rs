@@ -28,7 +28,7 @@ pub(super) enum Bound<'b> {
     Object(Object<'b>),
     /// Where the elements of each case start, and behind the last of them where they end.
     List(&'b [i32], Box<Part<'b>>),
-    /// Lists side by side, by key.
+    /// Lists side by side, by the label of their key.
     Zip(Vec<(&'b str, Part<'b>)>),
     Value(Option<FieldId>, Values<'b>),
 }
@@ -42,7 +42,8 @@ pub(super) struct Object<'b> {
 
 /// A member of an object.
 pub(super) struct Entry<'b> {
-    pub(super) key: &'b str,
+    /// The key as it stands in a document, with its colon.
+    pub(super) label: &'b str,
     pub(super) part: Part<'b>,
     /// It is a member of the struct column, and absent where that is null.
     pub(super) of_struct: bool,
@@ -84,9 +85,9 @@ fn object<'b>(
     batch: &'b RecordBatch,
     around: Option<&'b ArrayRef>,
 ) -> Option<Object<'b>> {
-    let entries = members.iter().map(|Member { key, node }| {
+    let entries = members.iter().map(|Member { label, node, .. }| {
         let of_struct = matches!(node.origin, Origin::Child(_));
-        Some(Entry { key, part: part(node, batch, around)?, of_struct })
+        Some(Entry { label, part: part(node, batch, around)?, of_struct })
     });
     Some(Object { is_struct: around.is_some(), members: entries.collect::<Option<_>>()? })
 }
@@ -105,7 +106,7 @@ fn part<'b>(node: &'b Node, batch: &'b RecordBatch, around: Option<&'b ArrayRef>
             Bound::List(list.value_offsets(), Box::new(part(element, batch, Some(list.values()))?))
         }
         Kind::Zip(lanes) => {
-            let lane = |Member { key, node }: &'b Member| Some((&**key, part(node, batch, None)?));
+            let lane = |Member { label, node, .. }: &'b Member| Some((&**label, part(node, batch, None)?));
             Bound::Zip(lanes.iter().map(lane).collect::<Option<_>>()?)
         }
         Kind::Value(field) => Bound::Value(*field, values(array?)?),

@@ -2,6 +2,7 @@
 
 use arrow_schema::{DataType, Field, Fields, SchemaRef};
 
+use super::rows::push_json;
 use crate::catalog::{Catalog, FieldId, FieldType, Paths, Shape};
 use crate::error::{Error, ErrorKind, quote};
 
@@ -20,6 +21,8 @@ pub(super) struct Plan {
 #[derive(Debug)]
 pub(super) struct Member {
     pub(super) key: Box<str>,
+    /// The key as it stands in a document, with its colon.
+    pub(super) label: Box<str>,
     pub(super) node: Node,
 }
 
@@ -250,7 +253,7 @@ impl Column<'_> {
                 Node { origin: of_struct, kind: Kind::Object(nested) },
             ) => {
                 *origin = of_struct;
-                for Member { key, node } in nested {
+                for Member { key, node, .. } in nested {
                     self.place(flat, &key, node)?;
                 }
                 Ok(())
@@ -320,5 +323,8 @@ impl Column<'_> {
 }
 
 fn member(key: &str, node: Node) -> Member {
-    Member { key: key.into(), node }
+    let mut label = String::new();
+    push_json(&mut label, key);
+    label.push(':');
+    Member { key: key.into(), label: label.into(), node }
 }

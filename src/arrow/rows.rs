@@ -63,8 +63,7 @@ impl<'b, 'c> Rows<'b, 'c> {
             }
             let before = self.text.len();
             self.text.push(mark);
-            self.string(entry.key);
-            self.text.push(':');
+            self.text.push_str(entry.label);
             if self.part(&entry.part, at) {
                 mark = ',';
             } else {
@@ -124,7 +123,7 @@ impl<'b, 'c> Rows<'b, 'c> {
         };
         self.list(0..length, |rows, element| {
             let mut mark = '{';
-            for (key, lane) in lanes {
+            for (label, lane) in lanes {
                 let Some(((start, end), values)) = places(lane) else { continue };
                 let at = start.saturating_add(element);
                 if at >= end {
@@ -132,8 +131,7 @@ impl<'b, 'c> Rows<'b, 'c> {
                 }
                 let before = rows.text.len();
                 rows.text.push(mark);
-                rows.string(key);
-                rows.text.push(':');
+                rows.text.push_str(label);
                 if rows.part(values, at) {
                     mark = ',';
                 } else {
@@ -301,25 +299,34 @@ impl<'b, 'c> Rows<'b, 'c> {
             self.is_too_large = true;
             return;
         }
-        self.text.push('"');
-        let needs_escape = |byte: u8| byte < 0x20 || byte == b'"' || byte == b'\\';
-        if text.bytes().fold(false, |any, byte| any | needs_escape(byte)) {
-            for c in text.chars() {
-                match c {
-                    '"' => self.text.push_str("\\\""),
-                    '\\' => self.text.push_str("\\\\"),
-                    '\n' => self.text.push_str("\\n"),
-                    '\t' => self.text.push_str("\\t"),
-                    '\r' => self.text.push_str("\\r"),
-                    c if c < ' ' => self.write(format_args!("\\u{:04x}", u32::from(c))),
-                    c => self.text.push(c),
-                }
-            }
-        } else {
-            self.text.push_str(text);
-        }
-        self.text.push('"');
+        push_json(&mut self.text, text);
     }
+}
+
+/// Appends a string as JSON.
+pub(super) fn push_json(out: &mut String, text: &str) {
+    out.push('"');
+    let needs_escape = |byte: u8| byte < 0x20 || byte == b'"' || byte == b'\\';
+    // Without a way out early the loop goes over many bytes at once.
+    if text.bytes().fold(false, |any, byte| any | needs_escape(byte)) {
+        for c in text.chars() {
+            match c {
+                '"' => out.push_str("\\\""),
+                '\\' => out.push_str("\\\\"),
+                '\n' => out.push_str("\\n"),
+                '\t' => out.push_str("\\t"),
+                '\r' => out.push_str("\\r"),
+                c if c < ' ' => {
+                    // Writing to a string cannot fail.
+                    let _ = write!(out, "\\u{:04x}", u32::from(c));
+                }
+                c => out.push(c),
+            }
+        }
+    } else {
+        out.push_str(text);
+    }
+    out.push('"');
 }
 
 /// Where the elements of a list start and end.

@@ -5,7 +5,7 @@ use std::io::{self, BufReader, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use casefilter::{Catalog, Engine, Import, Mode, Refusal, Report};
+use casefilter::{Catalog, Engine, ErrorKind, Import, Mode, Refusal, Report};
 use flate2::read::MultiGzDecoder;
 
 use crate::Status;
@@ -161,7 +161,9 @@ fn read(path: &Path, import: &mut Import<'_>, mode: Mode, progress: &Progress) -
 /// The failure of an import.
 fn refused(refusal: &Refusal, mode: Mode) -> Failure {
     let advice = match mode {
-        _ if refusal.line == 0 => "it has to be a Parquet file whose columns are the fields of cases",
+        _ if refusal.line == 0 || refusal.error.kind == ErrorKind::BadFile => {
+            "a .parquet file has to be whole, and its columns of the types that the fields have"
+        }
         Mode::Strict => "with --lenient such cases are left out, or kept without the field, and listed",
         Mode::Lenient => "behind this place it cannot be told where a case begins",
     };

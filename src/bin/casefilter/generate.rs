@@ -25,8 +25,8 @@ static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 /// Make sample cases, the same bytes for the same arguments
 ///
 /// Cases lie evenly over the years 2023 to 2025, oldest first, about 900 bytes each. The bytes
-/// depend on --cases and --seed only: not on the machine, and, but for compression, not on the
-/// version of casefilter.
+/// depend on --cases and --seed only: not on the machine, and, but for compression and Parquet, not on
+/// the version of casefilter.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
