@@ -43,7 +43,7 @@ def cases(binary, work, number, shape, ndjson):
 
 
 def lines(command, check=True):
-    done = subprocess.run([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    done = subprocess.run([str(part) for part in command], check=False, capture_output=True, text=True)
     if check and done.returncode:
         raise SystemExit(f"{' '.join(map(str, command))}: {done.stderr}")
     return [json.loads(line) for line in done.stdout.splitlines()]
