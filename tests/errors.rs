@@ -151,7 +151,14 @@ fn every_kind_has_a_case() {
         .filter_map(|line| line.strip_prefix("> ")?.split_once(' '))
         .map(|(code, _)| code)
         .collect();
-    let missing: Vec<_> = kinds.difference(&covered).collect();
+    // Kinds that no text brings about, and the test that holds them.
+    let elsewhere = [("bad_file", "tests/parquet.rs", "ErrorKind::BadFile")];
+    let held = |kind: &str| {
+        elsewhere.iter().any(|(code, file, name)| {
+            *code == kind && std::fs::read_to_string(file).is_ok_and(|test| test.contains(name))
+        })
+    };
+    let missing: Vec<_> = kinds.difference(&covered).filter(|kind| !held(kind)).collect();
     assert!(missing.is_empty(), "no case for {missing:?}");
     let unknown: Vec<_> = covered.difference(&kinds).collect();
     assert!(unknown.is_empty(), "no such kinds: {unknown:?}");
