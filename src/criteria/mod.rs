@@ -9,3 +9,12 @@ pub(crate) mod text;
 
 pub(crate) use ast::{Body, Criterion, NodeId, Text};
 pub(crate) use parse::parse;
+
+use crate::error::{Error, ErrorKind};
+
+/// The error for the first `count` beyond a limit; the ones behind it are the same fault.
+fn over_limit(kind: ErrorKind, count: usize, limit: usize, offset: usize, what: &str) -> Option<Error> {
+    (count == limit.saturating_add(1)).then(|| {
+        Error::new(kind, offset, format!("number {count} of the {what}"), format!("at most {limit} {what}"))
+    })
+}

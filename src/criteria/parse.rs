@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::names::{suggest_key, suggest_operator};
-use super::{Body, Criterion, NodeId, Text};
+use super::{Body, Criterion, NodeId, Text, over_limit};
 use crate::error::{Error, ErrorKind, REPORTED_ERRORS, quote};
 use crate::json::{JsonType, Reader, Result};
 use crate::limits::Limits;
@@ -215,13 +215,8 @@ impl<'a> Parser<'a, '_> {
 
     /// True when `count` is over `limit`, which is reported once, at the first one over it.
     fn over(&mut self, kind: ErrorKind, count: usize, limit: usize, offset: usize, what: &str) -> bool {
-        if count == limit.saturating_add(1) {
-            self.report(Error::new(
-                kind,
-                offset,
-                format!("number {count} of the {what}"),
-                format!("at most {limit} {what}"),
-            ));
+        if let Some(error) = over_limit(kind, count, limit, offset, what) {
+            self.report(error);
         }
         count > limit
     }

@@ -20,24 +20,20 @@
 //! `and` at the top makes the body's list of criteria; anything else is one criterion. Parentheses
 //! may be open as deep as criteria may nest, whether they are needed or not.
 
+mod lexer;
+#[cfg(test)]
+mod tests;
+
 use std::borrow::Cow;
 use std::ops::Range;
 
-use nom::branch::alt;
-use nom::bytes::complete::{is_not, tag, take_while1};
-use nom::character::complete::{anychar, char, multispace0};
-use nom::combinator::{map, recognize, value};
-use nom::multi::many0_count;
-use nom::sequence::delimited;
-use nom::{IResult, Parser as _};
-
+use self::lexer::{Lexer, Result, Token};
 use super::names::suggest_operator;
-use super::{Body, Criterion, NodeId, Text};
+use super::{Body, Criterion, NodeId, Text, over_limit};
 use crate::error::{Error, ErrorKind, REPORTED_ERRORS, quote};
-use crate::json::Reader;
 use crate::limits::Limits;
 use crate::operator::{Connective, Operator};
-use crate::value::{is_bare_char, is_reserved_word};
+use crate::value::is_reserved_word;
 
 /// What a text says.
 pub(crate) enum Parsed<'a> {
@@ -50,7 +46,7 @@ pub(crate) enum Parsed<'a> {
 /// The paths of the errors stay empty: a text has none. Linear in the length of `text`.
 pub(crate) fn parse<'a>(text: &'a str, limits: &Limits) -> (Parsed<'a>, Vec<Error>) {
     let mut parser = Parser {
-        lexer: Lexer { text, at: 0, next: Token::End, start: 0 },
+        lexer: Lexer::new(text),
         limits,
         body: Body::default(),
         offsets: Vec::new(),
@@ -66,129 +62,6 @@ pub(crate) fn parse<'a>(text: &'a str, limits: &Limits) -> (Parsed<'a>, Vec<Erro
     });
     parser.check_depth();
     (constant.map_or(Parsed::Body(parser.body), Parsed::Constant), parser.errors)
-}
-
-type Result<T> = std::result::Result<T, Error>;
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Token<'a> {
-    Open,
-    Close,
-    Comma,
-    /// A run of characters that operators are made of, an operator or not.
-    Symbol(&'a str),
-    Word(&'a str),
-    Quoted(Cow<'a, str>),
-    Other(char),
-    End,
-}
-
-impl Token<'_> {
-    fn is_word(&self, keyword: &str) -> bool {
-        matches!(self, Self::Word(word) if word.eq_ignore_ascii_case(keyword))
-    }
-
-    /// The operator with a list of values that this token is.
-    fn chooser(&self) -> Option<Operator> {
-        let Self::Word(word) = self else { return None };
-        match word.to_ascii_lowercase().as_str() {
-            "in" | "contains" | "$contains" => Some(Operator::Contains),
-            "all" | "$all" => Some(Operator::All),
-            _ => None,
-        }
-    }
-
-    fn connective(&self) -> Option<Connective> {
-        match self {
-            token if token.is_word("and") => Some(Connective::And),
-            token if token.is_word("or") => Some(Connective::Or),
-            _ => None,
-        }
-    }
-}
-
-fn is_symbol_char(c: char) -> bool {
-    matches!(c, '=' | '<' | '>' | '!' | '~' | '&' | '|' | '≠' | '≥' | '≤')
-}
-
-/// One token of a text that does not start with space or a double quote.
-fn token(input: &str) -> IResult<&str, Token<'_>> {
-    let quoted = delimited(char('\''), recognize(many0_count(alt((is_not("'"), tag("''"))))), char('\''));
-    alt((
-        value(Token::Open, char('(')),
-        value(Token::Close, char(')')),
-        value(Token::Comma, char(',')),
-        map(take_while1(is_bare_char), Token::Word),
-        map(take_while1(is_symbol_char), Token::Symbol),
-        map(quoted, |inner: &str| {
-            Token::Quoted(if inner.contains('\'') {
-                Cow::Owned(inner.replace("''", "'"))
-            } else {
-                Cow::Borrowed(inner)
-            })
-        }),
-        map(anychar, Token::Other),
-    ))
-    .parse(input)
-}
-
-/// Cuts a text into tokens, one ahead.
-#[derive(Clone)]
-struct Lexer<'a> {
-    text: &'a str,
-    /// Where the token behind `next` is looked for.
-    at: usize,
-    next: Token<'a>,
-    /// Where `next` starts.
-    start: usize,
-}
-
-impl<'a> Lexer<'a> {
-    fn rest(&self) -> &'a str {
-        self.text.get(self.at..).unwrap_or_default()
-    }
-
-    /// Gives the next token with its offset, and reads the one behind it.
-    fn bump(&mut self) -> Result<(Token<'a>, usize)> {
-        let space: IResult<&str, &str> = multispace0(self.rest());
-        if let Ok((rest, _)) = space {
-            self.at = self.text.len().saturating_sub(rest.len());
-        }
-        let start = self.at;
-        let next = if self.rest().starts_with('"') {
-            let mut reader = Reader::starting_at(self.text, start);
-            let text = reader.string()?;
-            self.at = reader.offset();
-            Token::Quoted(text)
-        } else {
-            match token(self.rest()) {
-                Err(_) => Token::End,
-                Ok((_, Token::Other('\''))) => {
-                    return Err(Error::new(
-                        ErrorKind::Syntax,
-                        self.text.len(),
-                        "the end of the text",
-                        "`'` at the end of the string",
-                    ));
-                }
-                Ok((rest, token)) => {
-                    self.at = self.text.len().saturating_sub(rest.len());
-                    token
-                }
-            }
-        };
-        let offset = std::mem::replace(&mut self.start, start);
-        Ok((std::mem::replace(&mut self.next, next), offset))
-    }
-
-    /// What stands at `next`, for a message.
-    fn found(&self) -> String {
-        match &self.next {
-            Token::End => "the end of the text".to_owned(),
-            Token::Other('\u{feff}') => "a byte-order mark".to_owned(),
-            _ => quote(self.text.get(self.start..self.at).unwrap_or_default()),
-        }
-    }
 }
 
 /// An open parenthesis, or the text itself.
@@ -390,13 +263,8 @@ impl<'a> Parser<'a, '_> {
 
     /// True when `count` is over `limit`, which is reported once, at the first one over it.
     fn over(&mut self, kind: ErrorKind, count: usize, limit: usize, offset: usize, what: &str) -> bool {
-        if count == limit.saturating_add(1) {
-            self.report(Error::new(
-                kind,
-                offset,
-                format!("number {count} of the {what}"),
-                format!("at most {limit} {what}"),
-            ));
+        if let Some(error) = over_limit(kind, count, limit, offset, what) {
+            self.report(error);
         }
         count > limit
     }
@@ -717,6 +585,3 @@ impl<'a> Parser<'a, '_> {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,0 +1,144 @@
+//! The tokens of the text syntax.
+
+use std::borrow::Cow;
+
+use nom::branch::alt;
+use nom::bytes::complete::{is_not, tag, take_while1};
+use nom::character::complete::{anychar, char, multispace0};
+use nom::combinator::{map, recognize, value};
+use nom::multi::many0_count;
+use nom::sequence::delimited;
+use nom::{IResult, Parser as _};
+
+use crate::error::{Error, ErrorKind, quote};
+use crate::json::Reader;
+use crate::operator::{Connective, Operator};
+use crate::value::is_bare_char;
+
+pub(super) type Result<T> = std::result::Result<T, Error>;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Token<'a> {
+    Open,
+    Close,
+    Comma,
+    /// A run of characters that operators are made of, an operator or not.
+    Symbol(&'a str),
+    Word(&'a str),
+    Quoted(Cow<'a, str>),
+    Other(char),
+    End,
+}
+
+impl Token<'_> {
+    pub(super) fn is_word(&self, keyword: &str) -> bool {
+        matches!(self, Self::Word(word) if word.eq_ignore_ascii_case(keyword))
+    }
+
+    /// The operator with a list of values that this token is.
+    pub(super) fn chooser(&self) -> Option<Operator> {
+        let Self::Word(word) = self else { return None };
+        match word.to_ascii_lowercase().as_str() {
+            "in" | "contains" | "$contains" => Some(Operator::Contains),
+            "all" | "$all" => Some(Operator::All),
+            _ => None,
+        }
+    }
+
+    pub(super) fn connective(&self) -> Option<Connective> {
+        match self {
+            token if token.is_word("and") => Some(Connective::And),
+            token if token.is_word("or") => Some(Connective::Or),
+            _ => None,
+        }
+    }
+}
+
+fn is_symbol_char(c: char) -> bool {
+    matches!(c, '=' | '<' | '>' | '!' | '~' | '&' | '|' | '≠' | '≥' | '≤')
+}
+
+/// One token of a text that does not start with space or a double quote.
+fn token(input: &str) -> IResult<&str, Token<'_>> {
+    let quoted = delimited(char('\''), recognize(many0_count(alt((is_not("'"), tag("''"))))), char('\''));
+    alt((
+        value(Token::Open, char('(')),
+        value(Token::Close, char(')')),
+        value(Token::Comma, char(',')),
+        map(take_while1(is_bare_char), Token::Word),
+        map(take_while1(is_symbol_char), Token::Symbol),
+        map(quoted, |inner: &str| {
+            Token::Quoted(if inner.contains('\'') {
+                Cow::Owned(inner.replace("''", "'"))
+            } else {
+                Cow::Borrowed(inner)
+            })
+        }),
+        map(anychar, Token::Other),
+    ))
+    .parse(input)
+}
+
+/// Cuts a text into tokens, one ahead.
+#[derive(Clone)]
+pub(super) struct Lexer<'a> {
+    pub(super) text: &'a str,
+    /// Where the token behind `next` is looked for.
+    pub(super) at: usize,
+    pub(super) next: Token<'a>,
+    /// Where `next` starts.
+    pub(super) start: usize,
+}
+
+impl<'a> Lexer<'a> {
+    /// A lexer that has read nothing; the first token comes with the second [`bump`](Self::bump).
+    pub(super) fn new(text: &'a str) -> Self {
+        Self { text, at: 0, next: Token::End, start: 0 }
+    }
+
+    fn rest(&self) -> &'a str {
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
+    /// Gives the next token with its offset, and reads the one behind it.
+    pub(super) fn bump(&mut self) -> Result<(Token<'a>, usize)> {
+        let space: IResult<&str, &str> = multispace0(self.rest());
+        if let Ok((rest, _)) = space {
+            self.at = self.text.len().saturating_sub(rest.len());
+        }
+        let start = self.at;
+        let next = if self.rest().starts_with('"') {
+            let mut reader = Reader::starting_at(self.text, start);
+            let text = reader.string()?;
+            self.at = reader.offset();
+            Token::Quoted(text)
+        } else {
+            match token(self.rest()) {
+                Err(_) => Token::End,
+                Ok((_, Token::Other('\''))) => {
+                    return Err(Error::new(
+                        ErrorKind::Syntax,
+                        self.text.len(),
+                        "the end of the text",
+                        "`'` at the end of the string",
+                    ));
+                }
+                Ok((rest, token)) => {
+                    self.at = self.text.len().saturating_sub(rest.len());
+                    token
+                }
+            }
+        };
+        let offset = std::mem::replace(&mut self.start, start);
+        Ok((std::mem::replace(&mut self.next, next), offset))
+    }
+
+    /// What stands at `next`, for a message.
+    pub(super) fn found(&self) -> String {
+        match &self.next {
+            Token::End => "the end of the text".to_owned(),
+            Token::Other('\u{feff}') => "a byte-order mark".to_owned(),
+            _ => quote(self.text.get(self.start..self.at).unwrap_or_default()),
+        }
+    }
+}
