@@ -33,6 +33,9 @@ impl Import<'_> {
     /// Rows are cases under the same rules as documents. The [`line`](Refusal::line) of a refusal is the
     /// row, counted from 1, or 0 for the file; a number that is not finite is a fault of its field.
     ///
+    /// The `parquet` crate panics over some damage; such a panic is caught and becomes an error like the
+    /// others, but a process that aborts on panics ends there. Damage inside of values is not found.
+    ///
     /// A file can hold many more rows than bytes, and decompresses to far more than its size: a host
     /// that takes files from strangers bounds the time and memory of the process that reads them.
     ///
