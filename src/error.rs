@@ -67,6 +67,8 @@ pub enum ErrorKind {
     BadId,
     /// A case document larger than the limit.
     CaseTooLarge,
+    /// More batches in an engine than the limit.
+    TooManyBatches,
     /// A file that is not of its format, or whose columns make no cases.
     BadFile,
 }
@@ -108,6 +110,7 @@ impl ErrorKind {
             Self::BadFlag => "bad_flag",
             Self::BadId => "bad_id",
             Self::CaseTooLarge => "case_too_large",
+            Self::TooManyBatches => "too_many_batches",
             Self::BadFile => "bad_file",
         }
     }

@@ -35,6 +35,11 @@ pub struct Limits {
     pub case_bytes: usize,
     /// Nesting depth of a case document; the case itself has depth 1.
     pub case_depth: usize,
+    /// Batches of an engine, of up to 65,536 cases each, and 65,536 of them at most.
+    ///
+    /// Every import that stores a case makes a batch of its own, so that many small imports come
+    /// here sooner than many cases do.
+    pub batches: usize,
 }
 
 impl Default for Limits {
@@ -49,6 +54,7 @@ impl Default for Limits {
             page: 10_000,
             case_bytes: 16 << 20,
             case_depth: 128,
+            batches: 65_536,
         }
     }
 }

@@ -152,7 +152,10 @@ fn every_kind_has_a_case() {
         .map(|(code, _)| code)
         .collect();
     // Kinds that no text brings about, and the test that holds them.
-    let elsewhere = [("bad_file", "tests/parquet.rs", "ErrorKind::BadFile")];
+    let elsewhere = [
+        ("bad_file", "tests/parquet.rs", "ErrorKind::BadFile"),
+        ("too_many_batches", "tests/limits.rs", "ErrorKind::TooManyBatches"),
+    ];
     let held = |kind: &str| {
         elsewhere.iter().any(|(code, file, name)| {
             *code == kind && std::fs::read_to_string(file).is_ok_and(|test| test.contains(name))

@@ -1,6 +1,6 @@
 //! Each limit holds at its value and is an error at one more, for JSON bodies and for text.
 
-use casefilter::{Catalog, Error, ErrorKind, Filter, Limits, Params, Request};
+use casefilter::{Catalog, Engine, Error, ErrorKind, Filter, Limits, Mode, Params, Request};
 
 /// Holds that the limit lets `n` pass and reports the one behind it.
 #[track_caller]
@@ -197,4 +197,28 @@ fn page() {
     }
     // The default page is cut to the largest one.
     assert_eq!(Request::parse(&catalog, &limits, br#"{"ids":["x"]}"#, &Params::default()).unwrap().limit, 7);
+}
+
+#[test]
+fn batches() {
+    let limits = Limits { batches: 3, ..Limits::default() };
+    for mode in [Mode::Strict, Mode::Lenient] {
+        let engine = Engine::builder(Catalog::cases()).limits(limits.clone()).batch_rows(2).build();
+        let store = |documents: std::ops::Range<usize>| {
+            let mut import = engine.import(mode);
+            let lines: String = documents.map(|id| format!("{{\"id\":\"{id}\"}}\n")).collect();
+            import.push(lines.as_bytes())?;
+            import.commit()
+        };
+        // Three full batches in all, then one case more, by an import that would store others too.
+        assert_eq!(store(0..4).unwrap().stored, 4);
+        let refusal = store(4..7).unwrap_err();
+        assert_eq!((refusal.line, refusal.error.kind), (3, ErrorKind::TooManyBatches));
+        assert!(refusal.error.expected.starts_with("at most 3 batches"), "{refusal}");
+        assert_eq!(engine.len(), 4);
+        assert_eq!(store(4..6).unwrap().stored, 2);
+        assert_eq!(store(0..1).unwrap_err().error.kind, ErrorKind::TooManyBatches);
+        assert_eq!(engine.len(), 6);
+        engine.validate().unwrap();
+    }
 }

@@ -15,6 +15,8 @@ use crate::column::Column;
 
 /// The most rows of a batch, so that a row's number in its batch is a `u16`.
 pub(crate) const MAX_ROWS: usize = 1 << 16;
+/// The most batches of an engine, so that a batch's number and a row's fit 32 bits together.
+pub(crate) const MAX_BATCHES: usize = 1 << 16;
 /// A batch whose documents reach this size is sealed early, so that offsets in it are `u32`s.
 pub(crate) const MAX_DOCUMENT_BYTES: usize = 1 << 30;
 

@@ -8,8 +8,8 @@ use serde::Serialize;
 
 use super::Engine;
 use super::snapshot::{Slot, Snapshot};
-use crate::batch::{Batch, BatchBuilder, Row};
-use crate::error::Error;
+use crate::batch::{Batch, BatchBuilder, MAX_BATCHES, Row};
+use crate::error::{Error, ErrorKind};
 use crate::filter::not_utf8;
 use crate::ingest::{FileFault, Piece, Splitter, read_case};
 use crate::page::At;
@@ -302,8 +302,7 @@ impl Pending<'_> {
             }
             self.report.incomplete = self.report.incomplete.saturating_add(1);
         }
-        self.add(row, document);
-        Ok(())
+        self.add(row, document).map_err(|error| Box::new(self.refusal(line_of(&error), *error)))
     }
 
     fn refuse(&mut self, line: u64, error: Error) -> Result<(), Box<Refusal>> {
@@ -321,15 +320,21 @@ impl Pending<'_> {
         self.snapshot.slots().len().saturating_add(self.sealed.len())
     }
 
-    fn add(&mut self, row: &Row<'_>, document: &str) {
+    /// Stores a case; in either mode an error when the engine can hold no further batch.
+    fn add(&mut self, row: &Row<'_>, document: &str) -> Result<(), Box<Error>> {
         if self.builder.is_full() || self.builder.rows() >= self.engine.batch_rows {
             self.sealed.push(self.builder.seal());
         }
-        let (Ok(batch), Ok(number)) = (u32::try_from(self.filling()), u16::try_from(self.builder.rows()))
-        else {
-            return;
+        let limit = self.engine.limits.batches.min(MAX_BATCHES);
+        let at = match (u32::try_from(self.filling()), u16::try_from(self.builder.rows())) {
+            (Ok(batch), Ok(row)) if self.filling() < limit => At { batch, row },
+            _ => {
+                let found = format!("a case for batch {}", self.filling().saturating_add(1));
+                let expected =
+                    format!("at most {limit} batches in an engine; each import makes one at least");
+                return Err(Box::new(Error::new(ErrorKind::TooManyBatches, 0, found, expected)));
+            }
         };
-        let at = At { batch, row: number };
         let id = row.id();
         let hasher = self.snapshot.directory().hasher();
         let hash = hasher.hash_one(id);
@@ -358,6 +363,7 @@ impl Pending<'_> {
             }
         };
         self.builder.push(row, document, place);
+        Ok(())
     }
 
     fn commit(mut self) -> Report {
