@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use casefilter::{Catalog, ErrorKind, Errors, Filter, Limits};
+use casefilter::{Catalog, Engine, ErrorKind, Errors, Filter, Limits, Mode, Request};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -451,4 +451,24 @@ proptest! {
             Err(errors) => check(&errors, &text),
         }
     }
+}
+
+#[test]
+fn a_case_or_a_file_of_nothing_but_faults_is_listed_in_part() {
+    let engine = Engine::new(Catalog::cases());
+    let mut import = engine.import(Mode::Lenient);
+    let faults = "1,".repeat(1_000_000);
+    import
+        .push(format!("{{\"id\":\"a\",\"tags\":[{faults}1],\"amlCases\":[{faults}1]}}\n").as_bytes())
+        .unwrap();
+    import.push("x\n".repeat(150_000).as_bytes()).unwrap();
+    let report = import.commit().unwrap();
+    assert_eq!((report.stored, report.incomplete, report.skipped), (1, 1, 150_000));
+    let of_the_case = report.refusals.iter().take_while(|refusal| refusal.kept).count();
+    assert_eq!(of_the_case, 10);
+    assert_eq!(report.refusals.len() as u64 + report.unlisted, 150_010);
+    assert!(report.unlisted > 0);
+    // The fields are absent all the same.
+    let answer = engine.search(&Request::new(Filter::compile_text(engine.catalog(), "tags <> x").unwrap()));
+    assert_eq!(answer.ids().collect::<Vec<_>>(), ["a"]);
 }

@@ -1,7 +1,7 @@
 //! The values of one case, before they go into columns.
 
 use crate::catalog::FieldId;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind, REPORTED_ERRORS};
 use crate::value::Value;
 
 /// The values of one case, each with its field, in the order of its document.
@@ -55,9 +55,11 @@ impl<'a> Row<'a> {
         self.values.retain(|(field, _)| !fields.contains(field));
     }
 
-    /// Notes a field value that was refused.
+    /// Notes a field value that was refused: the first ten, and that of an `id`, which decides more.
     pub(crate) fn fault(&mut self, fault: Error) {
-        self.faults.push(fault);
+        if self.faults.len() < REPORTED_ERRORS || fault.kind == ErrorKind::BadId {
+            self.faults.push(fault);
+        }
     }
 
     pub(crate) fn faults(&self) -> &[Error] {

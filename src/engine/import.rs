@@ -66,8 +66,24 @@ pub struct Report {
     pub incomplete: u64,
     /// Malformed cases left out.
     pub skipped: u64,
-    /// Every fault, in the order of the sources.
+    /// The faults in the order of the sources: the first ten of a case, and the first 100,000 of all.
     pub refusals: Vec<Refusal>,
+    /// How many further faults are not in the list.
+    pub unlisted: u64,
+}
+
+/// How many faults a report lists. A file of nothing but faults would otherwise take far more memory
+/// than its own size.
+const LISTED_REFUSALS: usize = 100_000;
+
+impl Report {
+    fn list(&mut self, refusal: Refusal) {
+        if self.refusals.len() < LISTED_REFUSALS {
+            self.refusals.push(refusal);
+        } else {
+            self.unlisted = self.unlisted.saturating_add(1);
+        }
+    }
 }
 
 /// An import under way: nothing of it is visible until [`commit`](Import::commit), or ever without it.
@@ -298,7 +314,7 @@ impl Pending<'_> {
                 if self.mode == Mode::Strict {
                     return Err(Box::new(Refusal { kept: false, ..refusal }));
                 }
-                self.report.refusals.push(refusal);
+                self.report.list(refusal);
             }
             self.report.incomplete = self.report.incomplete.saturating_add(1);
         }
@@ -311,7 +327,7 @@ impl Pending<'_> {
             return Err(Box::new(refusal));
         }
         self.report.skipped = self.report.skipped.saturating_add(1);
-        self.report.refusals.push(refusal);
+        self.report.list(refusal);
         Ok(())
     }
 

@@ -195,9 +195,10 @@ pub(crate) fn tell_left_out(report: &Report) -> Status {
         let what = if refusal.kept { "kept" } else { "left out" };
         text.push_str(&format!("  {what}: {}\n", line_of(refusal)));
     }
-    let more = report.refusals.len().saturating_sub(listed);
+    let more = (report.refusals.len().saturating_sub(listed) as u64).saturating_add(report.unlisted);
     if more > 0 {
-        text.push_str(&format!("  … and {more} more; 2> FILE writes them all\n"));
+        let hint = if listed == LISTED { "; 2> FILE writes more of them" } else { "" };
+        text.push_str(&format!("  … and {} more{hint}\n", thousands(more)));
     }
     note(text);
     Status::LeftOut
