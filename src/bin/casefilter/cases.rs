@@ -18,7 +18,7 @@ use crate::table::{counted, thousands};
 /// How much is read at once.
 const CHUNK_BYTES: usize = 1 << 20;
 
-/// How many refused cases are listed on a terminal; elsewhere all of them are.
+/// How many faults are listed on a terminal; elsewhere all that the report holds are.
 const LISTED: usize = 20;
 
 /// Where cases come from.

@@ -51,8 +51,8 @@ pub(crate) struct Args {
 
     /// Leave out malformed cases, and count malformed fields as absent, instead of refusing the files
     ///
-    /// What was left out is told on standard error: the first 20 faults on a terminal, all of them
-    /// elsewhere. The exit status is 3 then, after the answer was printed.
+    /// What was left out is told on standard error: the first 20 faults on a terminal, up
+    /// to 100,000 elsewhere, ten of a case at most. The exit status is 3 then, after the answer was printed.
     #[arg(long)]
     lenient: bool,
 }
