@@ -675,6 +675,25 @@ fn bench_prints_a_line_for_each_request_and_a_summary() {
     let table =
         run(&["bench", &cases, "--requests", &requests, "--runs", "1", "--format", "table"]).code(0).out;
     assert!(table.contains("median") && table.contains("3 cases"), "{table}");
+    assert!(!table.contains("index bytes"), "{table}");
+}
+
+#[test]
+fn bench_tells_what_each_field_takes_in_memory() {
+    let files = Files::new();
+    let cases = files.write("cases.ndjson", THREE);
+    let requests = files.write("requests.ndjson", format!("{{\"body\":{OPEN}}}\n"));
+    let args = ["bench", &cases, "--requests", &requests, "--runs", "1", "--memory"];
+    let lines = run(&args).code(0).lines();
+    let (summary, fields) = lines[1..].split_last().unwrap();
+    assert_eq!(summary["cases"], 3);
+    let bytes = |line: &Value| line["column_bytes"].as_u64().unwrap() + line["index_bytes"].as_u64().unwrap();
+    let id = fields.iter().find(|line| line["field"] == "id").unwrap();
+    assert!(bytes(id) > 0 && id["bytes_per_case"].as_f64().unwrap() > 0.0);
+    assert!(fields.iter().map(bytes).is_sorted_by(|a, b| a >= b), "the largest first");
+    assert_eq!(fields.len(), run(&["fields"]).code(0).json().as_array().unwrap().len());
+    let table = run(&[&args[..], &["--format", "table"]].concat()).code(0).out;
+    assert!(table.contains("index bytes") && table.contains("createdAt"), "{table}");
 }
 
 #[test]

@@ -420,6 +420,21 @@ fn a_failed_file_fails_the_import() {
     assert!(engine.is_empty());
 }
 
+#[test]
+fn a_file_that_grows_a_thousandfold_is_refused() {
+    // One long name, which the file has once, in each of 40,000 documents.
+    let repeated =
+        |text: &str| Arc::new(StringArray::from_iter_values(std::iter::repeat_n(text, 40_000))) as ArrayRef;
+    let batch = columns([("id", repeated("a")), ("name", repeated(&"n".repeat(2000)))]);
+    let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), None).unwrap();
+    writer.write(&batch).unwrap();
+    let file = Bytes::from(writer.into_inner().unwrap());
+    assert!(file.len() < 64_000, "{}", file.len());
+    let refusal = load(Mode::Lenient, file).err().unwrap();
+    assert_eq!(refusal.error.kind, ErrorKind::BadFile);
+    assert!(refusal.to_string().contains("1000 times the size of their file"), "{refusal}");
+}
+
 /// Splitmix64.
 fn draw(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);

@@ -36,8 +36,10 @@ impl Import<'_> {
     /// The `parquet` crate panics over some damage; such a panic is caught and becomes an error like the
     /// others, but a process that aborts on panics ends there. Damage inside of values is not found.
     ///
-    /// A file can hold many more rows than bytes, and decompresses to far more than its size: a host
-    /// that takes files from strangers bounds the time and memory of the process that reads them.
+    /// A file can hold many more rows than bytes, and decompresses to far more than its size. One whose
+    /// documents take a thousand times its own bytes, and more than 64 MiB, is refused. What the `parquet`
+    /// crate itself takes for a page, up to 2 GiB, is as the file says: a host that takes files from
+    /// strangers bounds the memory of the process that reads them.
     ///
     /// ```
     /// use std::sync::Arc;

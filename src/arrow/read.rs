@@ -23,9 +23,17 @@ use crate::ingest::{case_limit, complete};
 /// Rows that are decoded at once: enough that the work for a batch does not count.
 const BATCH_ROWS: usize = 4096;
 
+/// A file may become so many times its size in documents …
+const EXPANSION: u64 = 1000;
+/// … or this much, whatever its size.
+const SMALL_BYTES: u64 = 64 << 20;
+/// What a row counts beside its document.
+const ROW_BYTES: u64 = 64;
+
 /// Reads a whole file into the import.
 pub(super) fn read(import: &mut Import<'_>, reader: impl ChunkReader + 'static) -> Result<(), Refusal> {
     let engine = import.engine();
+    let mut room = reader.len().saturating_mul(EXPANSION).max(SMALL_BYTES);
     let (plan, mut batches) = match open(reader, engine.catalog()) {
         Ok(opened) => opened,
         Err(error) => return import.fail(0, error),
@@ -34,7 +42,7 @@ pub(super) fn read(import: &mut Import<'_>, reader: impl ChunkReader + 'static) 
     // The next batch, or why there is none; nothing of a reader that panicked is used again.
     while let Some(batch) = guarded(|| batches.next().transpose()).transpose() {
         let taken = match batch {
-            Ok(batch) => take(import, &plan, &batch, &mut line)?,
+            Ok(batch) => take(import, &plan, &batch, &mut line, &mut room)?,
             Err(error) => return import.fail(line.saturating_add(1), error),
         };
         if taken.is_none() {
@@ -45,11 +53,14 @@ pub(super) fn read(import: &mut Import<'_>, reader: impl ChunkReader + 'static) 
 }
 
 /// Takes in the cases of a batch; none when it is not of the plan's schema.
+///
+/// `room` is for how many bytes of documents there still is; a file that becomes more is refused.
 fn take(
     import: &mut Import<'_>,
     plan: &Plan,
     batch: &RecordBatch,
     line: &mut u64,
+    room: &mut u64,
 ) -> Result<Option<()>, Refusal> {
     let engine = import.engine();
     let catalog = engine.catalog();
@@ -58,6 +69,10 @@ fn take(
     for at in 0..batch.num_rows() {
         *line = line.saturating_add(1);
         let read = rows.read(&case, at);
+        match room.checked_sub((rows.text.len() as u64).saturating_add(ROW_BYTES)) {
+            Some(left) => *room = left,
+            None => import.fail(*line, too_much())?,
+        }
         let complete =
             |()| complete(&mut rows.row, &rows.refused, 0, catalog).map_err(|error| error.at("id"));
         match read.and_then(complete) {
@@ -97,6 +112,12 @@ fn guarded<T, E: std::fmt::Display>(call: impl FnOnce() -> Result<T, E>) -> Resu
         Ok(result) => result.map_err(|error| bad_file(&error.to_string())),
         Err(_) => Err(bad_file("damage that the Parquet library cannot name")),
     }
+}
+
+fn too_much() -> Error {
+    let found = format!("cases of more than {EXPANSION} times the size of their file");
+    let expected = format!("at most that, or {} MiB", SMALL_BYTES >> 20);
+    Error::new(ErrorKind::BadFile, 0, found, expected)
 }
 
 fn bad_file(found: &str) -> Error {

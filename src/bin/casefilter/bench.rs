@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use casefilter::{Catalog, Engine, Errors, Limits, Mode};
+use casefilter::{Catalog, Engine, Errors, Limits, Memory, Mode};
 use serde::Serialize;
 
 use crate::Status;
@@ -30,12 +30,14 @@ const MOST_RUNS: usize = 100_000;
 /// filter selects, on the page or not. In a pipe: a JSON line for each request,
 /// {"request":n,"matched":…,"median_us":…,"min_us":…,"p99_us":…,"runs":…}, or "error" instead
 /// of the times, and at the end {"cases":…,"load_s":…,"bytes_per_case":…,"threads":…}, where
-/// bytes_per_case are those of columns and index, without the documents.
+/// bytes_per_case are those of columns and index, without the documents. With --memory, a line
+/// {"field":…,"column_bytes":…,"index_bytes":…,"bytes_per_case":…} for each field stands before the last.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   casefilter bench cases.ndjson --requests requests.ndjson
   casefilter bench cases.ndjson --requests requests.ndjson --threads 4 --runs 1000 --format json
+  casefilter bench cases.ndjson --requests requests.ndjson --memory
 
 A line of requests.ndjson, only body is required:
   {\"body\":{\"criteria\":[{\"field\":\"status\",\"op\":\"=\",\"values\":[\"open\"]}]},\"order\":\"-createdAt\",\"limit\":20}")]
@@ -54,6 +56,10 @@ pub(crate) struct Args {
     /// How often each request is timed [default: for 0.2 s, at least 5 times]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     runs: Option<u32>,
+
+    /// Tell what the column and the indexes of each field take in memory too
+    #[arg(long)]
+    memory: bool,
 
     /// JSON lines or a table [default: table on a terminal, json in a pipe]
     #[arg(long)]
@@ -74,6 +80,14 @@ struct Timed {
 struct Faulty {
     request: u64,
     error: String,
+}
+
+#[derive(Serialize)]
+struct Taken<'m> {
+    field: &'m str,
+    column_bytes: u64,
+    index_bytes: u64,
+    bytes_per_case: f64,
 }
 
 #[derive(Serialize)]
@@ -122,11 +136,19 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         bytes_per_case: rounded(memory.bytes_per_case(), 10.0),
         threads: args.threads,
     };
+    let taken = if args.memory { taken(&memory) } else { Vec::new() };
     match format {
-        Format::Json => out.json(&summary)?,
+        Format::Json => {
+            taken.iter().try_for_each(|taken| out.json(taken))?;
+            out.json(&summary)?;
+        }
         Format::Table => {
             out.line(&table::render(&Timed::COLUMNS, &rows))?;
             out.write(faults.as_bytes())?;
+            if args.memory {
+                let rows: Vec<Vec<String>> = taken.iter().map(Taken::row).collect();
+                out.line(&format!("\n{}\n", table::render(&Taken::COLUMNS, &rows)))?;
+            }
             out.line(&summary.text())?;
         }
     }
@@ -152,6 +174,42 @@ impl Timed {
             microseconds(self.min_us),
             microseconds(self.p99_us),
             self.runs.to_string(),
+        ]
+    }
+}
+
+/// What each field takes, the largest first; the places of cases are of no field.
+fn taken(memory: &Memory) -> Vec<Taken<'_>> {
+    let mut fields: Vec<Taken<'_>> = memory
+        .fields
+        .iter()
+        .map(|field| Taken::new(&field.name, field.column_bytes, field.index_bytes, memory.cases))
+        .collect();
+    fields.sort_by_key(|taken| std::cmp::Reverse(taken.column_bytes.saturating_add(taken.index_bytes)));
+    fields
+}
+
+impl<'m> Taken<'m> {
+    const COLUMNS: [Column; 4] = [
+        Column::whole("field"),
+        Column::number("column bytes"),
+        Column::number("index bytes"),
+        Column::number("a case"),
+    ];
+
+    #[expect(clippy::cast_precision_loss, reason = "a figure to read")]
+    fn new(field: &'m str, column_bytes: u64, index_bytes: u64, cases: u64) -> Self {
+        let bytes = column_bytes.saturating_add(index_bytes) as f64;
+        let bytes_per_case = rounded(bytes / cases.max(1) as f64, 100.0);
+        Self { field, column_bytes, index_bytes, bytes_per_case }
+    }
+
+    fn row(&self) -> Vec<String> {
+        vec![
+            self.field.to_owned(),
+            thousands(self.column_bytes),
+            thousands(self.index_bytes),
+            format!("{:.2}", self.bytes_per_case),
         ]
     }
 }

@@ -1,0 +1,35 @@
+//! Any bytes as a Parquet file: cases or a refusal, never a panic of ours, and what was stored keeps
+//! every invariant.
+//!
+//! The first byte chooses: its lowest bit strict or lenient.
+
+#![no_main]
+
+use std::panic;
+
+use bytes::Bytes;
+use casefilter::{Catalog, Engine, Filter, Mode, Request};
+use libfuzzer_sys::fuzz_target;
+use serde::de::IgnoredAny;
+
+fuzz_target!(
+    // The Parquet library panics over some damage, and the import makes errors of that: such a panic
+    // must not end the process before it is caught. One that nobody catches still does.
+    init: panic::set_hook(Box::new(|info| eprintln!("{info}"))),
+    |bytes: &[u8]| {
+        let Some((choice, file)) = bytes.split_first() else { return };
+        let mode = if choice & 1 == 0 { Mode::Strict } else { Mode::Lenient };
+        let engine = Engine::new(Catalog::cases());
+        let mut import = engine.import(mode);
+        let read = import.parquet("fuzz", Bytes::copy_from_slice(file));
+        let outcome = import.commit();
+        assert_eq!(read.is_ok(), outcome.is_ok(), "a failed file fails the import");
+        engine.validate().expect("the engine keeps its invariants");
+        let all = Request::new(Filter::all(engine.catalog())).limit(10_000).count(true);
+        let answer = engine.search(&all);
+        assert_eq!(answer.total(), outcome.ok().map(|report| report.stored).or(Some(0)));
+        for document in answer.documents() {
+            let _: IgnoredAny = serde_json::from_str(document).expect("a stored document is JSON");
+        }
+    }
+);
