@@ -378,19 +378,19 @@ impl<'a> Reader<'a> {
 }
 
 /// How many bytes of a string stand before its next quote, backslash or control character.
-fn plain_len(bytes: &[u8]) -> usize {
+#[inline]
+pub(crate) fn plain_len(bytes: &[u8]) -> usize {
     const ONES: u64 = u64::MAX / 255;
     const HIGHS: u64 = ONES << 7;
-    // The high bit of each byte that is zero, exact up to the first such byte.
-    let zeros = |word: u64| word.wrapping_sub(ONES) & !word & HIGHS;
     let (chunks, rest) = bytes.as_chunks::<8>();
     let mut len: usize = 0;
     for chunk in chunks {
         let word = u64::from_le_bytes(*chunk);
-        let quotes = zeros(word ^ ONES.wrapping_mul(0x22));
-        let backslashes = zeros(word ^ ONES.wrapping_mul(0x5c));
-        let controls = word.wrapping_sub(ONES.wrapping_mul(0x20)) & !word & HIGHS;
-        let ends = quotes | backslashes | controls;
+        // The high bit of each byte that ends the text, exact up to the first such byte: it alone borrows.
+        let quotes = (word ^ ONES.wrapping_mul(0x22)).wrapping_sub(ONES);
+        let backslashes = (word ^ ONES.wrapping_mul(0x5c)).wrapping_sub(ONES);
+        let controls = word.wrapping_sub(ONES.wrapping_mul(0x20));
+        let ends = (quotes | backslashes | controls) & !word & HIGHS;
         if ends != 0 {
             return len.saturating_add(ends.trailing_zeros() as usize / 8);
         }
