@@ -87,7 +87,7 @@ fn selects(filter: &Filter, row: &Row<'_>) -> bool {
 }
 
 /// The table of operators of the specification, section 2.
-fn holds(comparison: &Comparison, set: &[&Value<'_>]) -> bool {
+fn holds(comparison: &Comparison<'_>, set: &[&Value<'_>]) -> bool {
     let values = &comparison.values;
     match comparison.operator {
         Operator::Equal => values.iter().all(|value| set.contains(&value)),
