@@ -310,11 +310,11 @@ impl fmt::Debug for Filter {
 
 /// The normal form of a body in which these errors were found, if they are all.
 fn predicate_of(catalog: &Catalog, body: &Body<'_>, mut errors: Vec<Error>) -> Result<Tree<Leaf>, Errors> {
-    let (written, more) = predicate::lower(body, catalog);
+    let (predicate, more) = predicate::compile(body, catalog);
     errors.extend(more);
     match Errors::from_unsorted(errors) {
         Some(errors) => Err(errors),
-        None => Ok(predicate::optimize(&written, catalog)),
+        None => Ok(predicate),
     }
 }
 

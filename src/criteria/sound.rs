@@ -4,6 +4,7 @@
 //! repeated and unknown ones, several errors in order. This reader gives up at the first thing
 //! that is not plainly right, be it an error or only unusual, and the careful one then decides.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use smallvec::SmallVec;
@@ -217,34 +218,48 @@ impl<'a> Sound<'a, '_> {
         Some(start..self.body.texts.len())
     }
 
+    #[inline]
     fn string(&mut self) -> Option<Text<'a>> {
         self.space();
         let [b'"', rest @ ..] = self.rest else { return None };
-        let offset = self.text.len().saturating_sub(self.rest.len());
+        let start = self.text.len().saturating_sub(rest.len());
+        let offset = start.saturating_sub(1);
         let len = plain_len(rest);
-        let text = match rest.get(len..) {
-            Some([b'"', behind @ ..]) => {
-                self.rest = behind;
-                let start = offset.saturating_add(1);
-                self.text.get(start..start.saturating_add(len))?.into()
-            }
-            _ => {
-                let mut reader = Reader::starting_at(self.text, offset);
-                let text = reader.string().ok()?;
-                self.rest = self.text.as_bytes().get(reader.offset()..)?;
-                text
-            }
-        };
+        let Some([b'"', behind @ ..]) = rest.get(len..) else { return self.unusual_string(offset) };
+        if len > self.limits.string_bytes {
+            return None;
+        }
+        self.rest = behind;
+        let text = Cow::Borrowed(self.text.get(start..start.saturating_add(len))?);
+        Some(Text { text, offset })
+    }
+
+    /// Reads a string with escapes.
+    #[cold]
+    fn unusual_string(&mut self, offset: usize) -> Option<Text<'a>> {
+        let mut reader = Reader::starting_at(self.text, offset);
+        let text = reader.string().ok()?;
+        self.rest = self.text.as_bytes().get(reader.offset()..)?;
         (text.len() <= self.limits.string_bytes).then_some(Text { text, offset })
     }
 
+    #[inline]
     fn space(&mut self) {
+        // Compact bodies have none.
+        if self.rest.first().is_some_and(|byte| *byte <= b' ') {
+            self.much_space();
+        }
+    }
+
+    #[cold]
+    fn much_space(&mut self) {
         while let [b' ' | b'\t' | b'\n' | b'\r', rest @ ..] = self.rest {
             self.rest = rest;
         }
     }
 
     /// Reads over this byte, with space before it, if it stands next.
+    #[inline]
     fn next_is(&mut self, byte: u8) -> bool {
         self.space();
         match self.rest {
@@ -256,6 +271,7 @@ impl<'a> Sound<'a, '_> {
         }
     }
 
+    #[inline]
     fn take(&mut self, byte: u8) -> Option<()> {
         self.next_is(byte).then_some(())
     }

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::tree::{Children, Comparison, Node, Tree, Values};
+use super::optimize::Optimizer;
+use super::tree::{Children, Comparison, Leaf, Node, Tree, Values};
 use crate::catalog::{Catalog, Field, FieldId, FieldType};
 use crate::criteria::{Body, Criterion, Text};
 use crate::error::{Error, ErrorKind, REPORTED_ERRORS, quote};
@@ -15,10 +16,23 @@ use crate::value::{Number, Timestamp, Value};
 /// first ten of this stage, paths still empty; with any of them, or with broken criteria, the
 /// tree means nothing.
 pub(crate) fn lower<'b>(body: &'b Body<'_>, catalog: &Catalog) -> (Tree<Comparison<'b>>, Vec<Error>) {
-    let mut errors = Vec::new();
     let mut nodes = Vec::with_capacity(body.nodes.len().saturating_add(3));
+    let errors = walk(body, catalog, |node| nodes.push(node));
+    (Tree::from_nodes(nodes), errors)
+}
+
+/// The normal form of a body, and the errors that [`lower`] finds, with any of which it means nothing.
+pub(crate) fn compile(body: &Body<'_>, catalog: &Catalog) -> (Tree<Leaf>, Vec<Error>) {
+    let mut optimizer = Optimizer::new(catalog, body.nodes.len().saturating_add(3));
+    let errors = walk(body, catalog, |node| optimizer.push(&node));
+    (optimizer.finish(), errors)
+}
+
+/// Gives the nodes of the typed tree one by one, the root last.
+fn walk<'b>(body: &'b Body<'_>, catalog: &Catalog, mut push: impl FnMut(Node<Comparison<'b>>)) -> Vec<Error> {
+    let mut errors = Vec::new();
     for criterion in &body.nodes {
-        nodes.push(match criterion {
+        push(match criterion {
             Criterion::Broken => Node::Constant(false),
             // Field criteria come in document order, so that no error in this one is among the first ten.
             Criterion::Field { .. } if errors.len() >= REPORTED_ERRORS => Node::Constant(false),
@@ -33,25 +47,27 @@ pub(crate) fn lower<'b>(body: &'b Body<'_>, catalog: &Catalog) -> (Tree<Comparis
             }
         });
     }
+    let mut count = body.nodes.len();
     let mut roots = Children::new();
     if let Some(ids) = &body.ids {
         let values = body.texts(ids).iter().map(|id| Value::String(Cow::Borrowed(&*id.text))).collect();
-        roots.push(nodes.len());
-        nodes.push(Node::Leaf(Comparison { field: FieldId::ID, operator: Operator::Contains, values }));
+        roots.push(count);
+        count = count.saturating_add(1);
+        push(Node::Leaf(Comparison { field: FieldId::ID, operator: Operator::Contains, values }));
     }
     if let Some(criteria) = &body.criteria {
-        let children = Children::from_slice(body.children(criteria));
-        roots.push(nodes.len());
-        nodes.push(if children.is_empty() {
+        let children = body.children(criteria);
+        roots.push(count);
+        push(if children.is_empty() {
             Node::Constant(false)
         } else {
-            Node::Branch(Connective::And, children)
+            Node::Branch(Connective::And, Children::from_slice(children))
         });
     }
     if roots.len() != 1 {
-        nodes.push(Node::Branch(Connective::Or, roots));
+        push(Node::Branch(Connective::Or, roots));
     }
-    (Tree::from_nodes(nodes), errors)
+    errors
 }
 
 fn comparison<'b>(

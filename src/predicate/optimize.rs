@@ -29,26 +29,40 @@ use crate::value::{Number, Timestamp, Value};
 /// Beyond this many branches in one, they are not compared pairwise.
 const PAIRWISE: usize = 64;
 
-/// The normal form of a tree as written.
+/// Makes the normal form of a tree as written, from its nodes in order.
 ///
 /// Time is linear in the criteria and values, but for sorting them.
-pub(crate) fn optimize(tree: &Tree<Comparison<'_>>, catalog: &Catalog) -> Tree<Leaf> {
-    let mut builder = Builder::new(catalog, tree.nodes().len());
-    let mut made: SmallVec<[NodeId; 32]> = SmallVec::with_capacity(tree.nodes().len());
-    for node in tree.nodes() {
+pub(super) struct Optimizer<'c> {
+    builder: Builder<'c>,
+    /// For each node, its number in the builder.
+    made: SmallVec<[NodeId; 24]>,
+}
+
+impl<'c> Optimizer<'c> {
+    /// For about so many nodes.
+    pub(super) fn new(catalog: &'c Catalog, likely: usize) -> Self {
+        Self { builder: Builder::new(catalog, likely), made: SmallVec::new() }
+    }
+
+    pub(super) fn push(&mut self, node: &Node<Comparison<'_>>) {
         let id = match node {
-            Node::Constant(value) => builder.constant(*value),
-            Node::Leaf(comparison) => builder.comparison(comparison),
+            Node::Constant(value) => self.builder.constant(*value),
+            Node::Leaf(comparison) => self.builder.comparison(comparison),
             Node::Branch(connective, children) => {
-                let children = children.iter().filter_map(|child| made.get(*child)).copied().collect();
-                builder.make(*connective, children)
+                let made = |child: &NodeId| self.made.get(*child).copied();
+                let children: Nodes = children.iter().filter_map(made).collect();
+                self.builder.make(*connective, &children)
             }
         };
-        made.push(id);
+        self.made.push(id);
     }
-    match made.last() {
-        Some(root) => builder.finish(*root),
-        None => Tree::constant(false),
+
+    /// The normal form of the last node.
+    pub(super) fn finish(self) -> Tree<Leaf> {
+        match self.made.last() {
+            Some(root) => self.builder.finish(*root),
+            None => Tree::constant(false),
+        }
     }
 }
 
@@ -178,11 +192,11 @@ impl<'c> Builder<'c> {
     }
 
     /// The normal form of a branch whose children are in normal form.
-    fn make(&mut self, connective: Connective, children: Children) -> NodeId {
+    fn make(&mut self, connective: Connective, children: &[NodeId]) -> NodeId {
         let neutral = connective == Connective::And;
         let mut leaves: SmallVec<[(FieldId, NodeId); 8]> = SmallVec::new();
         let mut branches = Nodes::new();
-        for id in children {
+        for id in children.iter().copied() {
             match self.nodes.get(id) {
                 Some(Node::Constant(value)) if *value == neutral => {}
                 Some(Node::Constant(_)) => return id,
@@ -318,11 +332,11 @@ impl<'c> Builder<'c> {
         for branch in branches {
             let mut rest = children(&self.nodes, *branch);
             rest.retain(|child| common.binary_search(child).is_err());
-            rests.push(self.make(dual, rest));
+            rests.push(self.make(dual, &rest));
         }
-        let rest = self.make(connective, rests);
+        let rest = self.make(connective, &rests);
         common.push(rest);
-        Some(self.make(dual, common))
+        Some(self.make(dual, &common))
     }
 
     /// The nodes below `root` in an order that depends on their structure alone.
@@ -333,8 +347,8 @@ impl<'c> Builder<'c> {
             place.wanted = true;
         }
         for id in (0..=root).rev() {
-            if places.get(id).is_some_and(|place| place.wanted)
-                && let Some(Node::Branch(_, children)) = self.nodes.get(id)
+            if let Some(Node::Branch(_, children)) = self.nodes.get(id)
+                && places.get(id).is_some_and(|place| place.wanted)
             {
                 for child in children {
                     if let Some(place) = places.get_mut(*child) {
@@ -343,20 +357,21 @@ impl<'c> Builder<'c> {
                 }
             }
         }
-        let mut order: SmallVec<[(usize, NodeId); 32]> = SmallVec::new();
+        // By level, the leaves first.
+        let mut order: SmallVec<[(usize, NodeId); 24]> = SmallVec::new();
         for (id, node) in self.nodes.iter().enumerate() {
             if !places.get(id).is_some_and(|place| place.wanted) {
                 continue;
             }
-            let height = match node {
-                Node::Branch(_, children) => {
-                    let heights = children.iter().filter_map(|child| places.get(*child));
-                    heights.map(|place| place.height).max().unwrap_or(0).saturating_add(1)
+            let mut height = 0;
+            if let Node::Branch(_, children) = node {
+                for child in children {
+                    let below = places.get(*child).map_or(0, |place| place.height);
+                    height = height.max(below.saturating_add(1));
                 }
-                _ => 0,
-            };
-            if let Some(place) = places.get_mut(id) {
-                place.height = height;
+                if let Some(place) = places.get_mut(id) {
+                    place.height = height;
+                }
             }
             order.push((height, id));
         }
@@ -380,11 +395,11 @@ impl<'c> Builder<'c> {
             }
         }
         let mut out = Vec::with_capacity(order.len());
-        out.extend(
-            order.iter().filter_map(|(_, id)| {
-                Some(std::mem::replace(self.nodes.get_mut(*id)?, Node::Constant(false)))
-            }),
-        );
+        for (_, id) in order {
+            if let Some(node) = self.nodes.get_mut(id) {
+                out.push(std::mem::replace(node, Node::Constant(false)));
+            }
+        }
         Tree::from_nodes(out)
     }
 }
