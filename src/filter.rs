@@ -1,7 +1,7 @@
 //! A compiled filter: criteria that were understood, and cannot fail any more.
 
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use crate::batch::Row;
 use crate::catalog::Catalog;
@@ -37,10 +37,8 @@ struct Inner {
     catalog: Catalog,
     /// The normal form: what engines run and printing shows.
     predicate: Tree<Leaf>,
+    /// What warnings and the reference evaluator speak of, read again whenever they do.
     source: Source,
-    /// As written: what warnings and the reference evaluator speak of. Read from the source when
-    /// it is first asked for, which for most filters is never.
-    written: OnceLock<Tree<Comparison<'static>>>,
 }
 
 /// Where a filter came from.
@@ -131,7 +129,7 @@ impl Filter {
     }
 
     fn new(catalog: &Catalog, predicate: Tree<Leaf>, source: Source) -> Self {
-        let inner = Inner { catalog: catalog.clone(), predicate, source, written: OnceLock::new() };
+        let inner = Inner { catalog: catalog.clone(), predicate, source };
         Self { inner: Arc::new(inner) }
     }
 
@@ -177,7 +175,7 @@ impl Filter {
     /// ```
     #[must_use]
     pub fn unoptimized(&self) -> Self {
-        let predicate = predicate::normalize(self.written(), self.catalog());
+        let predicate = predicate::normalize(&self.written(), self.catalog());
         Self::new(self.catalog(), predicate, self.inner.source.clone())
     }
 
@@ -223,7 +221,7 @@ impl Filter {
     /// ```
     #[must_use]
     pub fn warnings(&self) -> Vec<Warning> {
-        predicate::lint(self.written(), self.predicate(), self.catalog())
+        predicate::lint(&self.written(), self.predicate(), self.catalog())
     }
 
     /// The normal form as a request body on one line. Compiling it gives the same normal form.
@@ -266,8 +264,17 @@ impl Filter {
         &self.inner.predicate
     }
 
-    pub(crate) fn written(&self) -> &Tree<Comparison<'static>> {
-        self.inner.written.get_or_init(|| self.inner.source.read(&self.inner.catalog))
+    /// The criteria as written, read anew.
+    pub(crate) fn written(&self) -> Tree<Comparison<'static>> {
+        self.inner.source.read(self.catalog())
+    }
+
+    /// The body that the filter was compiled from, if it was one.
+    pub(crate) fn body(&self) -> Option<&[u8]> {
+        match &self.inner.source {
+            Source::Json(text) => Some(text.as_bytes()),
+            Source::Text(_) | Source::Constant(_) => None,
+        }
     }
 
     /// About how many bytes of memory the filter takes, the catalogue apart.
