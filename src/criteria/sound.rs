@@ -22,7 +22,7 @@ pub(super) fn parse<'a>(text: &'a str, limits: &Limits) -> Option<Body<'a>> {
     let likely = (text.len() / 50).min(32);
     let mut reader = Sound {
         text,
-        rest: text.as_bytes(),
+        at: 0,
         limits,
         body: Body {
             ids: None,
@@ -40,14 +40,23 @@ pub(super) fn parse<'a>(text: &'a str, limits: &Limits) -> Option<Body<'a>> {
 
 struct Sound<'a, 'l> {
     text: &'a str,
-    /// What was not read yet.
-    rest: &'a [u8],
+    /// Where the next byte is read.
+    at: usize,
     limits: &'l Limits,
     body: Body<'a>,
     /// The finished criteria of all open arrays, innermost last.
     siblings: SmallVec<[NodeId; 16]>,
     /// Values read so far, in all criteria.
     values: usize,
+}
+
+/// A key of a criterion.
+#[derive(Clone, Copy)]
+enum Key {
+    Op,
+    Children,
+    Field,
+    Values,
 }
 
 /// What `op` says.
@@ -61,11 +70,12 @@ enum Op {
 #[derive(Default)]
 struct Open<'a> {
     op: Option<Op>,
-    field: Option<Text<'a>>,
-    /// A range of [`Body::texts`].
-    values: Option<Range<usize>>,
-    /// A range of [`Body::children`].
-    children: Option<Range<usize>>,
+    /// With its offset.
+    field: Option<(&'a str, usize)>,
+    /// A range of [`Body::texts`]; empty until they are read, which they are not.
+    values: Range<usize>,
+    /// A range of [`Body::children`], likewise.
+    children: Range<usize>,
     /// Where its children start among the siblings.
     start: usize,
 }
@@ -75,16 +85,14 @@ impl<'a> Sound<'a, '_> {
         self.take(b'{')?;
         loop {
             self.space();
-            if let Some(rest) = self.rest.strip_prefix(b"\"criteria\"") {
-                self.rest = rest;
+            if self.word(b"\"criteria\"") {
                 self.take(b':')?;
                 self.take(b'[')?;
                 if self.body.criteria.is_some() {
                     return None;
                 }
                 self.body.criteria = Some(if self.next_is(b']') { 0..0 } else { self.criteria()? });
-            } else {
-                self.rest = self.rest.strip_prefix(b"\"ids\"")?;
+            } else if self.word(b"\"ids\"") {
                 self.take(b':')?;
                 if self.body.ids.is_some() {
                     return None;
@@ -94,6 +102,8 @@ impl<'a> Sound<'a, '_> {
                     return None;
                 }
                 self.body.ids = Some(ids);
+            } else {
+                return None;
             }
             if !self.next_is(b',') {
                 break;
@@ -101,7 +111,7 @@ impl<'a> Sound<'a, '_> {
         }
         self.take(b'}')?;
         self.space();
-        self.rest.is_empty().then_some(())
+        (self.at == self.text.len()).then_some(())
     }
 
     /// Reads the body's criteria with all that is nested in them, from behind the first bracket.
@@ -111,84 +121,106 @@ impl<'a> Sound<'a, '_> {
         self.take(b'{')?;
         loop {
             // A key of the innermost criterion stands next.
-            if self.member(&mut open)? {
-                self.take(b'[')?;
-                self.take(b'{')?;
-                open.start = self.siblings.len();
-                outer.push(std::mem::take(&mut open));
-                // The body's array and that of each of these is open.
-                if outer.len() >= self.limits.depth {
-                    return None;
+            match self.key()? {
+                Key::Op => {
+                    let (text, offset) = self.plain_string()?;
+                    let op = match Operator::find(text) {
+                        Some(operator) => Op::Operator(operator, offset),
+                        None => Op::Connective(Connective::find(text)?),
+                    };
+                    if open.op.replace(op).is_some() {
+                        return None;
+                    }
                 }
-                continue;
+                Key::Field => {
+                    let field = self.plain_string()?;
+                    if open.field.replace(field).is_some() {
+                        return None;
+                    }
+                }
+                Key::Values => {
+                    let values = self.texts()?;
+                    self.values = self.values.saturating_add(values.len());
+                    if values.is_empty() || self.values > self.limits.values || !open.values.is_empty() {
+                        return None;
+                    }
+                    open.values = values;
+                }
+                Key::Children => {
+                    self.take(b'[')?;
+                    self.take(b'{')?;
+                    if !open.children.is_empty() {
+                        return None;
+                    }
+                    open.start = self.siblings.len();
+                    outer.push(std::mem::take(&mut open));
+                    // The body's array and that of each of these is open.
+                    if outer.len() >= self.limits.depth {
+                        return None;
+                    }
+                    continue;
+                }
             }
             // Behind the value of a key: the next key, or the ends of criteria and of their arrays.
             while !self.next_is(b',') {
                 self.take(b'}')?;
-                self.finish(std::mem::take(&mut open))?;
+                self.finish(&mut open)?;
                 if self.next_is(b',') {
                     self.take(b'{')?;
                     break;
                 }
                 self.take(b']')?;
                 let start = outer.last().map_or(0, |open| open.start);
-                let children = self.body.push_children(self.siblings.drain(start..));
+                let from = self.body.children.len();
+                self.body.children.extend_from_slice(self.siblings.get(start..).unwrap_or_default());
+                self.siblings.truncate(start);
+                let children = from..self.body.children.len();
                 match outer.pop() {
-                    Some(parent) => open = Open { children: Some(children), ..parent },
+                    Some(parent) => open = Open { children, ..parent },
                     None => return Some(children),
                 }
             }
         }
     }
 
-    /// Reads a key with its value; true, the value unread, when it is `children`.
-    fn member(&mut self, open: &mut Open<'a>) -> Option<bool> {
+    /// Reads a key of a criterion and its colon.
+    #[inline]
+    fn key(&mut self) -> Option<Key> {
+        const FIELD: u64 = u64::from_le_bytes(*b"\"field\":");
+        const VALUES: u64 = u64::from_le_bytes(*b"\"values\"");
+        const CHILDREN: u64 = u64::from_le_bytes(*b"\"childre");
         self.space();
-        let [b'"', key @ ..] = self.rest else { return None };
-        if let Some(rest) = key.strip_prefix(b"field\"") {
-            self.rest = rest;
-            self.take(b':')?;
-            let field = self.string()?;
-            open.field.replace(field).is_none().then_some(false)
-        } else if let Some(rest) = key.strip_prefix(b"op\"") {
-            self.rest = rest;
-            self.take(b':')?;
-            let Text { text, offset } = self.string()?;
-            let op = match Operator::find(&text) {
-                Some(operator) => Op::Operator(operator, offset),
-                None => Op::Connective(Connective::find(&text)?),
-            };
-            open.op.replace(op).is_none().then_some(false)
-        } else if let Some(rest) = key.strip_prefix(b"values\"") {
-            self.rest = rest;
-            self.take(b':')?;
-            let values = self.texts()?;
-            self.values = self.values.saturating_add(values.len());
-            let sound = !values.is_empty() && self.values <= self.limits.values;
-            (sound && open.values.replace(values).is_none()).then_some(false)
-        } else {
-            self.rest = key.strip_prefix(b"children\"")?;
-            self.take(b':')?;
-            open.children.is_none().then_some(true)
-        }
+        let word = u64::from_le_bytes(*self.text.as_bytes().get(self.at..)?.first_chunk()?);
+        let key = match word {
+            FIELD => {
+                self.at = self.at.saturating_add(8);
+                return Some(Key::Field);
+            }
+            VALUES => {
+                self.at = self.at.saturating_add(8);
+                Key::Values
+            }
+            CHILDREN if self.word(b"\"children\"") => Key::Children,
+            _ if self.word(b"\"op\"") => Key::Op,
+            _ if self.word(b"\"field\"") => Key::Field,
+            _ => return None,
+        };
+        self.take(b':')?;
+        Some(key)
     }
 
-    fn finish(&mut self, open: Open<'a>) -> Option<()> {
-        let criterion = match open {
-            Open {
-                op: Some(Op::Connective(connective)),
-                children: Some(children),
-                field: None,
-                values: None,
-                ..
-            } => Criterion::Complex { connective, children },
-            Open {
-                op: Some(Op::Operator(operator, offset)),
-                field: Some(field),
-                values: Some(values),
-                children: None,
-                ..
-            } if values.len() == 1 || operator.takes_many() => {
+    /// Makes a criterion of what was read, and leaves an empty one behind.
+    fn finish(&mut self, open: &mut Open<'a>) -> Option<()> {
+        let Open { op, field, values, children, .. } = std::mem::take(open);
+        let criterion = match (op?, field) {
+            (Op::Connective(connective), None) if values.is_empty() && !children.is_empty() => {
+                Criterion::Complex { connective, children }
+            }
+            (Op::Operator(operator, offset), Some((text, field_offset)))
+                if children.is_empty()
+                    && (values.len() == 1 || operator.takes_many() && !values.is_empty()) =>
+            {
+                let field = Text { text: Cow::Borrowed(text), offset: field_offset };
                 Criterion::Field { field, operator: Some((operator, offset)), values }
             }
             _ => return None,
@@ -207,7 +239,10 @@ impl<'a> Sound<'a, '_> {
         let start = self.body.texts.len();
         if !self.next_is(b']') {
             loop {
-                let text = self.string()?;
+                let text = match self.plain_string() {
+                    Some((text, offset)) => Text { text: Cow::Borrowed(text), offset },
+                    None => self.unusual_string()?,
+                };
                 self.body.texts.push(text);
                 if !self.next_is(b',') {
                     break;
@@ -218,43 +253,49 @@ impl<'a> Sound<'a, '_> {
         Some(start..self.body.texts.len())
     }
 
+    /// Reads a string without escapes, and says where it stands.
     #[inline]
-    fn string(&mut self) -> Option<Text<'a>> {
+    fn plain_string(&mut self) -> Option<(&'a str, usize)> {
         self.space();
-        let [b'"', rest @ ..] = self.rest else { return None };
-        let start = self.text.len().saturating_sub(rest.len());
-        let offset = start.saturating_sub(1);
+        let offset = self.at;
+        let [b'"', rest @ ..] = self.text.as_bytes().get(offset..)? else { return None };
         let len = plain_len(rest);
-        let Some([b'"', behind @ ..]) = rest.get(len..) else { return self.unusual_string(offset) };
-        if len > self.limits.string_bytes {
+        if rest.get(len) != Some(&b'"') || len > self.limits.string_bytes {
             return None;
         }
-        self.rest = behind;
-        let text = Cow::Borrowed(self.text.get(start..start.saturating_add(len))?);
-        Some(Text { text, offset })
+        let start = offset.saturating_add(1);
+        let end = start.saturating_add(len);
+        self.at = end.saturating_add(1);
+        Some((self.text.get(start..end)?, offset))
     }
 
     /// Reads a string with escapes.
     #[cold]
-    fn unusual_string(&mut self, offset: usize) -> Option<Text<'a>> {
+    fn unusual_string(&mut self) -> Option<Text<'a>> {
+        let offset = self.at;
         let mut reader = Reader::starting_at(self.text, offset);
         let text = reader.string().ok()?;
-        self.rest = self.text.as_bytes().get(reader.offset()..)?;
+        self.at = reader.offset();
         (text.len() <= self.limits.string_bytes).then_some(Text { text, offset })
+    }
+
+    #[inline]
+    fn byte(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
     }
 
     #[inline]
     fn space(&mut self) {
         // Compact bodies have none.
-        if self.rest.first().is_some_and(|byte| *byte <= b' ') {
+        if self.byte().is_some_and(|byte| byte <= b' ') {
             self.much_space();
         }
     }
 
     #[cold]
     fn much_space(&mut self) {
-        while let [b' ' | b'\t' | b'\n' | b'\r', rest @ ..] = self.rest {
-            self.rest = rest;
+        while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.byte() {
+            self.at = self.at.saturating_add(1);
         }
     }
 
@@ -262,18 +303,24 @@ impl<'a> Sound<'a, '_> {
     #[inline]
     fn next_is(&mut self, byte: u8) -> bool {
         self.space();
-        match self.rest {
-            [first, rest @ ..] if *first == byte => {
-                self.rest = rest;
-                true
-            }
-            _ => false,
-        }
+        let is = self.byte() == Some(byte);
+        self.at = self.at.saturating_add(usize::from(is));
+        is
     }
 
     #[inline]
     fn take(&mut self, byte: u8) -> Option<()> {
         self.next_is(byte).then_some(())
+    }
+
+    /// Reads over these bytes if they stand next.
+    #[inline]
+    fn word(&mut self, word: &[u8]) -> bool {
+        let is = self.text.as_bytes().get(self.at..).is_some_and(|rest| rest.starts_with(word));
+        if is {
+            self.at = self.at.saturating_add(word.len());
+        }
+        is
     }
 }
 

@@ -357,28 +357,33 @@ impl<'c> Builder<'c> {
                 }
             }
         }
-        // By level, the leaves first.
-        let mut order: SmallVec<[(usize, NodeId); 24]> = SmallVec::new();
+        // By level, the leaves first; in a level by what is cheap to compare.
+        let mut order: SmallVec<[(u64, NodeId); 24]> = SmallVec::new();
         for (id, node) in self.nodes.iter().enumerate() {
             if !places.get(id).is_some_and(|place| place.wanted) {
                 continue;
             }
-            let mut height = 0;
-            if let Node::Branch(_, children) = node {
-                for child in children {
-                    let below = places.get(*child).map_or(0, |place| place.height);
-                    height = height.max(below.saturating_add(1));
-                }
-                if let Some(place) = places.get_mut(id) {
-                    place.height = height;
+            let (mut height, mut rank) = (0_u32, 0);
+            match node {
+                Node::Constant(_) => {}
+                Node::Leaf(leaf) => rank = leaf.field.index() as u64,
+                Node::Branch(connective, children) => {
+                    rank = u64::from(*connective == Connective::Or);
+                    for child in children {
+                        let below = places.get(*child).map_or(0, |place| place.height);
+                        height = height.max(below.saturating_add(1));
+                    }
+                    if let Some(place) = places.get_mut(id) {
+                        place.height = height;
+                    }
                 }
             }
-            order.push((height, id));
+            order.push((u64::from(height) << 16 | rank, id));
         }
         order.sort_unstable();
         let mut number = 0;
-        for level in order.chunk_by_mut(|(a, _), (b, _)| a == b) {
-            for (_, id) in level.iter() {
+        for alike in order.chunk_by_mut(|(a, _), (b, _)| a == b) {
+            for (_, id) in alike.iter() {
                 if let Some(Node::Branch(_, children)) = self.nodes.get_mut(*id) {
                     for child in children.iter_mut() {
                         *child = places.get(*child).map_or(0, |place| place.number);
@@ -386,8 +391,10 @@ impl<'c> Builder<'c> {
                     children.sort_unstable();
                 }
             }
-            level.sort_unstable_by(|(_, a), (_, b)| self.nodes.get(*a).cmp(&self.nodes.get(*b)));
-            for (_, id) in level.iter() {
+            if alike.len() > 1 {
+                alike.sort_unstable_by(|(_, a), (_, b)| self.nodes.get(*a).cmp(&self.nodes.get(*b)));
+            }
+            for (_, id) in alike.iter() {
                 if let Some(place) = places.get_mut(*id) {
                     place.number = number;
                 }
@@ -395,8 +402,8 @@ impl<'c> Builder<'c> {
             }
         }
         let mut out = Vec::with_capacity(order.len());
-        for (_, id) in order {
-            if let Some(node) = self.nodes.get_mut(id) {
+        for (_, id) in &order {
+            if let Some(node) = self.nodes.get_mut(*id) {
                 out.push(std::mem::replace(node, Node::Constant(false)));
             }
         }
@@ -408,7 +415,7 @@ impl<'c> Builder<'c> {
 #[derive(Clone, Copy, Default)]
 struct Place {
     wanted: bool,
-    height: usize,
+    height: u32,
     /// Its number in the finished tree.
     number: NodeId,
 }

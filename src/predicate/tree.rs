@@ -147,9 +147,8 @@ impl Tree<Leaf> {
     /// About how many bytes of memory the tree takes.
     pub(crate) fn size_bytes(&self) -> usize {
         let of_node = |node: &Node<Leaf>| match node {
-            Node::Constant(_) => 0,
             Node::Branch(_, children) if children.spilled() => size_of_val(children.as_slice()),
-            Node::Branch(..) => 0,
+            Node::Constant(_) | Node::Branch(..) => 0,
             Node::Leaf(Leaf { test: Test::Any(set) | Test::None(set) | Test::All(set), .. }) => {
                 set.size_bytes()
             }
