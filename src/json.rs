@@ -126,11 +126,42 @@ impl<'a> Reader<'a> {
 
     /// The next key of the open object with its offset, the value standing next; `None` behind the end.
     pub(crate) fn next_key(&mut self, first: bool) -> Result<Option<(Cow<'a, str>, usize)>> {
+        if let Some((key, offset)) = self.plain_key(first) {
+            return Ok(Some((Cow::Borrowed(key), offset)));
+        }
         let key = self.key(first)?;
         if key.is_some() {
             self.colon()?;
         }
         Ok(key)
+    }
+
+    /// A key as compact texts have it, without space or escapes; nothing is read of any other.
+    #[inline]
+    fn plain_key(&mut self, first: bool) -> Option<(&'a str, usize)> {
+        let offset = self.at.saturating_add(usize::from(!first));
+        if !first && self.byte() != Some(b',') {
+            return None;
+        }
+        let (key, end) = self.plain_string(offset)?;
+        if self.text.as_bytes().get(end) != Some(&b':') {
+            return None;
+        }
+        self.at = end.saturating_add(1);
+        Some((key, offset))
+    }
+
+    /// The string without escapes whose quote stands at `offset`, and where it ends.
+    #[inline]
+    fn plain_string(&self, offset: usize) -> Option<(&'a str, usize)> {
+        let [b'"', rest @ ..] = self.text.as_bytes().get(offset..)? else { return None };
+        let len = plain_len(rest);
+        if rest.get(len) != Some(&b'"') {
+            return None;
+        }
+        let start = offset.saturating_add(1);
+        let end = start.saturating_add(len);
+        Some((self.text.get(start..end)?, end.saturating_add(1)))
     }
 
     /// The next key of the open object with its offset, its colon standing next; `None` behind the end.
@@ -168,6 +199,15 @@ impl<'a> Reader<'a> {
 
     /// Reads a string; borrowed unless it has escapes.
     pub(crate) fn string(&mut self) -> Result<Cow<'a, str>> {
+        if let Some((text, end)) = self.plain_string(self.at) {
+            self.at = end;
+            return Ok(Cow::Borrowed(text));
+        }
+        self.unusual_string()
+    }
+
+    /// Reads a string that has space before it, or escapes, or a fault.
+    fn unusual_string(&mut self) -> Result<Cow<'a, str>> {
         self.skip_space();
         if self.byte() != Some(b'"') {
             return self.unexpected("a string");
