@@ -8,7 +8,7 @@ use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
-use casefilter::{Catalog, Filter};
+use casefilter::{Catalog, Filter, FilterCache, Limits};
 
 /// A body of about so many bytes: conjunctions of ranges, sets and disjunctions.
 fn body(size: usize, last_timestamp: &str) -> String {
@@ -40,10 +40,22 @@ fn compile(criterion: &mut Criterion) {
         let errors = Filter::compile(&catalog, refused.as_bytes()).unwrap_err();
         assert_eq!(errors.as_slice().len(), 1, "{errors}");
 
+        let cache = FilterCache::new(catalog.clone(), Limits::default(), 16 << 20);
+        assert_eq!(cache.compile(sound.as_bytes()).unwrap(), filter);
+        assert_eq!(cache.compile(sound.as_bytes()).unwrap(), filter);
+        assert_eq!((cache.stats().hits, cache.stats().misses), (1, 1));
+
         group.throughput(Throughput::Bytes(sound.len() as u64));
         group.bench_with_input(BenchmarkId::new("compile", name), &sound, |bencher, body| {
             bencher.iter(|| Filter::compile(&catalog, black_box(body.as_bytes())).is_ok());
         });
+        group.bench_with_input(
+            BenchmarkId::new("repeated, from the cache", name),
+            &sound,
+            |bencher, body| {
+                bencher.iter(|| cache.compile(black_box(body.as_bytes())).is_ok());
+            },
+        );
         group.bench_with_input(BenchmarkId::new("refused", name), &refused, |bencher, body| {
             bencher.iter(|| Filter::compile(&catalog, black_box(body.as_bytes())).is_err());
         });
@@ -54,7 +66,8 @@ fn compile(criterion: &mut Criterion) {
             BenchmarkId::new("yardstick: serde_json::Value", name),
             &sound,
             |bencher, body| {
-                bencher.iter(|| serde_json::from_str::<serde_json::Value>(black_box(body)).is_ok());
+                bencher
+                    .iter(|| serde_json::from_slice::<serde_json::Value>(black_box(body.as_bytes())).is_ok());
             },
         );
     }

@@ -1,6 +1,7 @@
 //! A compiled filter: criteria that were understood, and cannot fail any more.
 
 use std::fmt;
+use std::sync::Arc;
 
 use crate::batch::Row;
 use crate::catalog::Catalog;
@@ -29,11 +30,25 @@ use crate::predicate::{self, Comparison, Leaf, Node, Tree, Warning};
 /// ```
 #[derive(Clone)]
 pub struct Filter {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
     catalog: Catalog,
-    /// As written: what warnings and the reference evaluator speak of.
-    written: Tree<Comparison>,
     /// The normal form: what engines run and printing shows.
     predicate: Tree<Leaf>,
+    /// What warnings and the reference evaluator speak of, read again whenever they do.
+    source: Source,
+}
+
+/// Where a filter came from.
+#[derive(Clone)]
+enum Source {
+    /// A body that has no errors.
+    Json(Box<str>),
+    /// The text syntax, without errors.
+    Text(Box<str>),
+    Constant(bool),
 }
 
 impl Filter {
@@ -69,7 +84,8 @@ impl Filter {
     pub fn compile_with(catalog: &Catalog, limits: &Limits, body: &[u8]) -> Result<Self, Errors> {
         let text = body_text(body, limits)?;
         let (body, errors) = criteria::parse(text, limits);
-        Self::lower(catalog, &body, errors).map_err(|errors| with_paths(errors, text))
+        let predicate = predicate_of(catalog, &body, errors).map_err(|errors| with_paths(errors, text))?;
+        Ok(Self::new(catalog, predicate, Source::Json(text.into())))
     }
 
     /// Compiles the text syntax under the default [`Limits`].
@@ -104,19 +120,17 @@ impl Filter {
     pub fn compile_text_with(catalog: &Catalog, limits: &Limits, text: &str) -> Result<Self, Errors> {
         let text = body_text(text.as_bytes(), limits)?;
         match criteria::text::parse(text, limits) {
-            (criteria::text::Parsed::Body(body), errors) => Self::lower(catalog, &body, errors),
+            (criteria::text::Parsed::Body(body), errors) => {
+                let predicate = predicate_of(catalog, &body, errors)?;
+                Ok(Self::new(catalog, predicate, Source::Text(text.into())))
+            }
             (criteria::text::Parsed::Constant(value), _) => Ok(Self::constant(catalog, value)),
         }
     }
 
-    fn lower(catalog: &Catalog, body: &Body<'_>, mut errors: Vec<Error>) -> Result<Self, Errors> {
-        let (written, more) = predicate::lower(body, catalog);
-        errors.extend(more);
-        if let Some(errors) = Errors::from_unsorted(errors) {
-            return Err(errors);
-        }
-        let predicate = predicate::optimize(&written, catalog);
-        Ok(Self { catalog: catalog.clone(), written, predicate })
+    fn new(catalog: &Catalog, predicate: Tree<Leaf>, source: Source) -> Self {
+        let inner = Inner { catalog: catalog.clone(), predicate, source };
+        Self { inner: Arc::new(inner) }
     }
 
     /// The filter that selects every case, which no body can say in one word.
@@ -145,7 +159,7 @@ impl Filter {
     }
 
     fn constant(catalog: &Catalog, value: bool) -> Self {
-        Self { catalog: catalog.clone(), written: Tree::constant(value), predicate: Tree::constant(value) }
+        Self::new(catalog, Tree::constant(value), Source::Constant(value))
     }
 
     /// This filter with its criteria run as written, no rule of the optimiser applied.
@@ -161,8 +175,8 @@ impl Filter {
     /// ```
     #[must_use]
     pub fn unoptimized(&self) -> Self {
-        let predicate = predicate::normalize(&self.written, &self.catalog);
-        Self { predicate, ..self.clone() }
+        let predicate = predicate::normalize(&self.written(), self.catalog());
+        Self::new(self.catalog(), predicate, self.inner.source.clone())
     }
 
     /// Whether the filter selects the case in this JSON document. No engine is needed.
@@ -180,7 +194,7 @@ impl Filter {
     pub fn matches(&self, document: &[u8]) -> Result<bool, Error> {
         let text = std::str::from_utf8(document).map_err(|fault| not_utf8(document, fault.valid_up_to()))?;
         let mut row = Row::default();
-        ingest::read_case(text, &self.catalog, &Limits::default(), &mut row)?;
+        ingest::read_case(text, self.catalog(), &Limits::default(), &mut row)?;
         match row.take_faults().into_iter().next() {
             Some(fault) => Err(fault),
             None => Ok(self.matches_row(&row)),
@@ -188,13 +202,13 @@ impl Filter {
     }
 
     pub(crate) fn matches_row(&self, row: &Row<'_>) -> bool {
-        self.predicate.evaluate(|leaf| leaf.matches(row.values(leaf.field)))
+        self.inner.predicate.evaluate(|leaf| leaf.matches(row.values(leaf.field)))
     }
 
     /// The catalogue that the filter was compiled for.
     #[must_use]
     pub fn catalog(&self) -> &Catalog {
-        &self.catalog
+        &self.inner.catalog
     }
 
     /// What the author of the filter may not have meant, in document order, at most 100.
@@ -207,7 +221,7 @@ impl Filter {
     /// ```
     #[must_use]
     pub fn warnings(&self) -> Vec<Warning> {
-        predicate::lint(&self.written, &self.predicate, &self.catalog)
+        predicate::lint(&self.written(), self.predicate(), self.catalog())
     }
 
     /// The normal form as a request body on one line. Compiling it gives the same normal form.
@@ -216,7 +230,7 @@ impl Filter {
     /// criteria and two more, two values more; only a body that close to its [`Limits`] grows past them.
     #[must_use]
     pub fn to_json(&self) -> String {
-        predicate::body_json(&self.predicate, &self.catalog)
+        predicate::body_json(&self.inner.predicate, &self.inner.catalog)
     }
 
     /// The normal form in the text syntax on one line. Compiling it gives the same normal form.
@@ -224,7 +238,7 @@ impl Filter {
     /// For its size see [`to_json`](Self::to_json).
     #[must_use]
     pub fn to_text(&self) -> String {
-        predicate::text(&self.predicate, &self.catalog)
+        predicate::text(&self.inner.predicate, &self.inner.catalog)
     }
 
     /// The normal form as an indented tree to read, a line for each test.
@@ -237,34 +251,52 @@ impl Filter {
     /// ```
     #[must_use]
     pub fn plan(&self) -> String {
-        predicate::plan(&self.predicate, &self.catalog)
+        predicate::plan(&self.inner.predicate, &self.inner.catalog)
     }
 
     /// True when the filter selects every case.
     #[must_use]
     pub fn is_all(&self) -> bool {
-        matches!(self.predicate.get(self.predicate.root()), Some(Node::Constant(true)))
+        matches!(self.predicate().get(self.predicate().root()), Some(Node::Constant(true)))
     }
 
     pub(crate) fn predicate(&self) -> &Tree<Leaf> {
-        &self.predicate
+        &self.inner.predicate
     }
 
-    pub(crate) fn written(&self) -> &Tree<Comparison> {
-        &self.written
+    /// The criteria as written, read anew.
+    pub(crate) fn written(&self) -> Tree<Comparison<'static>> {
+        self.inner.source.read(self.catalog())
+    }
+
+    /// The body that the filter was compiled from, if it was one.
+    pub(crate) fn body(&self) -> Option<&[u8]> {
+        match &self.inner.source {
+            Source::Json(text) => Some(text.as_bytes()),
+            Source::Text(_) | Source::Constant(_) => None,
+        }
+    }
+
+    /// About how many bytes of memory the filter takes, the catalogue apart.
+    pub(crate) fn size_bytes(&self) -> usize {
+        let source = match &self.inner.source {
+            Source::Json(text) | Source::Text(text) => text.len(),
+            Source::Constant(_) => 0,
+        };
+        size_of::<Inner>().saturating_add(source).saturating_add(self.inner.predicate.size_bytes())
     }
 
     /// How many tests and branches the normal form has.
     #[must_use]
     pub fn size(&self) -> usize {
-        self.predicate.nodes().len()
+        self.inner.predicate.nodes().len()
     }
 }
 
 /// Filters of one catalogue are equal when their normal forms are.
 impl PartialEq for Filter {
     fn eq(&self, other: &Self) -> bool {
-        self.predicate == other.predicate
+        self.predicate() == other.predicate()
     }
 }
 
@@ -280,6 +312,42 @@ impl fmt::Display for Filter {
 impl fmt::Debug for Filter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Filter({})", self.to_text())
+    }
+}
+
+/// The normal form of a body in which these errors were found, if they are all.
+fn predicate_of(catalog: &Catalog, body: &Body<'_>, mut errors: Vec<Error>) -> Result<Tree<Leaf>, Errors> {
+    let (predicate, more) = predicate::compile(body, catalog);
+    errors.extend(more);
+    match Errors::from_unsorted(errors) {
+        Some(errors) => Err(errors),
+        None => Ok(predicate),
+    }
+}
+
+impl Source {
+    /// The tree as written.
+    fn read(&self, catalog: &Catalog) -> Tree<Comparison<'static>> {
+        // What was read once within the limits of then is read again within none.
+        let limits = Limits {
+            depth: usize::MAX,
+            criteria: usize::MAX,
+            values: usize::MAX,
+            ids: usize::MAX,
+            string_bytes: usize::MAX,
+            ..Limits::default()
+        };
+        let body = match self {
+            Self::Constant(value) => return Tree::constant(*value),
+            Self::Json(text) => criteria::parse(text, &limits).0,
+            Self::Text(text) => match criteria::text::parse(text, &limits) {
+                (criteria::text::Parsed::Body(body), _) => body,
+                (criteria::text::Parsed::Constant(value), _) => return Tree::constant(value),
+            },
+        };
+        let (written, errors) = predicate::lower(&body, catalog);
+        debug_assert_eq!(errors, [], "a source without errors has none the second time");
+        written.into_owned()
     }
 }
 

@@ -126,11 +126,42 @@ impl<'a> Reader<'a> {
 
     /// The next key of the open object with its offset, the value standing next; `None` behind the end.
     pub(crate) fn next_key(&mut self, first: bool) -> Result<Option<(Cow<'a, str>, usize)>> {
+        if let Some((key, offset)) = self.plain_key(first) {
+            return Ok(Some((Cow::Borrowed(key), offset)));
+        }
         let key = self.key(first)?;
         if key.is_some() {
             self.colon()?;
         }
         Ok(key)
+    }
+
+    /// A key as compact texts have it, without space or escapes; nothing is read of any other.
+    #[inline]
+    fn plain_key(&mut self, first: bool) -> Option<(&'a str, usize)> {
+        let offset = self.at.saturating_add(usize::from(!first));
+        if !first && self.byte() != Some(b',') {
+            return None;
+        }
+        let (key, end) = self.plain_string(offset)?;
+        if self.text.as_bytes().get(end) != Some(&b':') {
+            return None;
+        }
+        self.at = end.saturating_add(1);
+        Some((key, offset))
+    }
+
+    /// The string without escapes whose quote stands at `offset`, and where it ends.
+    #[inline]
+    fn plain_string(&self, offset: usize) -> Option<(&'a str, usize)> {
+        let [b'"', rest @ ..] = self.text.as_bytes().get(offset..)? else { return None };
+        let len = plain_len(rest);
+        if rest.get(len) != Some(&b'"') {
+            return None;
+        }
+        let start = offset.saturating_add(1);
+        let end = start.saturating_add(len);
+        Some((self.text.get(start..end)?, end.saturating_add(1)))
     }
 
     /// The next key of the open object with its offset, its colon standing next; `None` behind the end.
@@ -168,6 +199,15 @@ impl<'a> Reader<'a> {
 
     /// Reads a string; borrowed unless it has escapes.
     pub(crate) fn string(&mut self) -> Result<Cow<'a, str>> {
+        if let Some((text, end)) = self.plain_string(self.at) {
+            self.at = end;
+            return Ok(Cow::Borrowed(text));
+        }
+        self.unusual_string()
+    }
+
+    /// Reads a string that has space before it, or escapes, or a fault.
+    fn unusual_string(&mut self) -> Result<Cow<'a, str>> {
         self.skip_space();
         if self.byte() != Some(b'"') {
             return self.unexpected("a string");
@@ -378,19 +418,19 @@ impl<'a> Reader<'a> {
 }
 
 /// How many bytes of a string stand before its next quote, backslash or control character.
-fn plain_len(bytes: &[u8]) -> usize {
+#[inline]
+pub(crate) fn plain_len(bytes: &[u8]) -> usize {
     const ONES: u64 = u64::MAX / 255;
     const HIGHS: u64 = ONES << 7;
-    // The high bit of each byte that is zero, exact up to the first such byte.
-    let zeros = |word: u64| word.wrapping_sub(ONES) & !word & HIGHS;
     let (chunks, rest) = bytes.as_chunks::<8>();
     let mut len: usize = 0;
     for chunk in chunks {
         let word = u64::from_le_bytes(*chunk);
-        let quotes = zeros(word ^ ONES.wrapping_mul(0x22));
-        let backslashes = zeros(word ^ ONES.wrapping_mul(0x5c));
-        let controls = word.wrapping_sub(ONES.wrapping_mul(0x20)) & !word & HIGHS;
-        let ends = quotes | backslashes | controls;
+        // The high bit of each byte that ends the text, exact up to the first such byte: it alone borrows.
+        let quotes = (word ^ ONES.wrapping_mul(0x22)).wrapping_sub(ONES);
+        let backslashes = (word ^ ONES.wrapping_mul(0x5c)).wrapping_sub(ONES);
+        let controls = word.wrapping_sub(ONES.wrapping_mul(0x20));
+        let ends = (quotes | backslashes | controls) & !word & HIGHS;
         if ends != 0 {
             return len.saturating_add(ends.trailing_zeros() as usize / 8);
         }

@@ -14,6 +14,7 @@
 #[cfg(feature = "arrow")]
 mod arrow;
 mod batch;
+mod cache;
 mod catalog;
 mod column;
 mod criteria;
@@ -33,6 +34,7 @@ mod request;
 pub mod sample;
 mod value;
 
+pub use cache::{CacheStats, FilterCache};
 pub use catalog::{Catalog, CatalogError, Field, FieldId, FieldType};
 pub use engine::{Answer, Engine, EngineBuilder, FieldMemory, Import, Memory, Mode, Refusal, Report};
 pub use error::{Error, ErrorKind, Errors};

@@ -32,7 +32,11 @@ impl Connective {
     }
 
     pub(crate) fn find(name: &str) -> Option<Self> {
-        [Self::And, Self::Or].into_iter().find(|connective| connective.name() == name)
+        match name {
+            "$and" => Some(Self::And),
+            "$or" => Some(Self::Or),
+            _ => None,
+        }
     }
 }
 
@@ -63,7 +67,17 @@ impl Operator {
     }
 
     pub(crate) fn find(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|operator| operator.name() == name)
+        match name {
+            "=" => Some(Self::Equal),
+            "<>" => Some(Self::NotEqual),
+            ">" => Some(Self::Greater),
+            ">=" => Some(Self::GreaterOrEqual),
+            "<" => Some(Self::Less),
+            "<=" => Some(Self::LessOrEqual),
+            "$contains" => Some(Self::Contains),
+            "$all" => Some(Self::All),
+            _ => None,
+        }
     }
 
     /// True for the operators that need an order: `>`, `>=`, `<`, `<=`.
@@ -80,5 +94,20 @@ impl Operator {
 impl fmt::Display for Operator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_found() {
+        for operator in Operator::ALL {
+            assert_eq!(Operator::find(operator.name()), Some(operator));
+        }
+        for connective in [Connective::And, Connective::Or] {
+            assert_eq!(Connective::find(connective.name()), Some(connective));
+        }
     }
 }

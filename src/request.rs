@@ -1,5 +1,6 @@
 //! A search request: a filter, an order, and the page that is wanted.
 
+use crate::cache::FilterCache;
 use crate::catalog::Catalog;
 use crate::error::{Error, ErrorKind, Errors, quote};
 use crate::filter::Filter;
@@ -99,6 +100,24 @@ impl Request {
     ) -> Result<Self, Errors> {
         let filter = Filter::compile_with(catalog, limits, body);
         Self::with_params(catalog, limits, filter, params)
+    }
+
+    /// As [`parse`](Self::parse), the filter taken from a cache where it holds the body.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, FilterCache, Limits, Params, Request};
+    /// let cache = FilterCache::new(Catalog::cases(), Limits::default(), 16 << 20);
+    /// let body = br#"{"ids":["a"]}"#;
+    /// let first = Request::parse_cached(&cache, body, &Params::default())?;
+    /// let second = Request::parse_cached(&cache, body, &Params { limit: Some("5"), ..Params::default() })?;
+    /// assert_eq!((first.limit, second.limit, cache.stats().hits), (100, 5, 1));
+    /// # Ok::<(), casefilter::Errors>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Everything wrong with body and parameters, the body's first, ten at most.
+    pub fn parse_cached(cache: &FilterCache, body: &[u8], params: &Params<'_>) -> Result<Self, Errors> {
+        Self::with_params(cache.catalog(), cache.limits(), cache.compile(body), params)
     }
 
     /// A request for a filter that was, or was not, compiled, with the parameters beside it.

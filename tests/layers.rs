@@ -72,8 +72,13 @@ const ROOMS: &[Room] = &[
     ),
     room("order", &["error", "catalog"], "an order is a field and a direction"),
     room(
+        "cache",
+        &["error", "limits", "catalog", "filter"],
+        "filters by the bytes of their bodies: what they select is not its business",
+    ),
+    room(
         "request",
-        &["error", "limits", "catalog", "filter", "order"],
+        &["error", "limits", "catalog", "filter", "cache", "order"],
         "a request is a filter, an order and a page, before an engine answers it",
     ),
     room(

@@ -2,13 +2,14 @@
 
 mod cases;
 mod field;
+mod names;
 mod paths;
 
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
 pub use field::{Field, FieldType};
+use names::Names;
 pub(crate) use paths::{Paths, Shape};
 
 use crate::error::{Error, ErrorKind, nearest, nearest_two, quote};
@@ -34,16 +35,20 @@ impl FieldId {
 /// no path runs through another field's value.
 #[derive(Clone)]
 pub struct Catalog {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
     /// All fields, shared by every narrowing of this catalogue.
     fields: Arc<[Field]>,
     /// Names and aliases of the visible fields.
-    names: Arc<HashMap<Box<str>, FieldId>>,
+    names: Names,
     /// Where the visible fields lie in a document.
-    paths: Arc<Paths>,
+    paths: Paths,
     /// By field number: whether requests may name it.
-    visible: Arc<[bool]>,
+    visible: Box<[bool]>,
     /// The visible fields that have a value where they are absent.
-    defaults: Arc<[(FieldId, Box<str>)]>,
+    defaults: Box<[(FieldId, Box<str>)]>,
 }
 
 /// Why a set of fields is no catalogue.
@@ -164,17 +169,20 @@ impl Catalog {
 
     /// A catalogue of `id` alone.
     fn identity() -> Self {
-        Self {
+        let mut names = Names::default();
+        names.insert("id", FieldId::ID);
+        let inner = Inner {
             fields: Arc::new([Self::id_field()]),
-            names: Arc::new(HashMap::from([("id".into(), FieldId::ID)])),
-            paths: Arc::new(Paths::identity()),
-            visible: Arc::new([true]),
-            defaults: Arc::new([]),
-        }
+            names,
+            paths: Paths::identity(),
+            visible: Box::new([true]),
+            defaults: Box::default(),
+        };
+        Self { inner: Arc::new(inner) }
     }
 
-    fn assemble(fields: Arc<[Field]>, visible: Arc<[bool]>) -> Result<Self, CatalogError> {
-        let mut names = HashMap::new();
+    fn assemble(fields: Arc<[Field]>, visible: Box<[bool]>) -> Result<Self, CatalogError> {
+        let mut names = Names::default();
         let mut paths = Paths::identity();
         let mut defaults = Vec::new();
         for ((number, field), visible) in (0..=u16::MAX).zip(fields.iter()).zip(visible.iter()) {
@@ -183,20 +191,15 @@ impl Catalog {
             }
             let id = FieldId(number);
             for name in std::iter::once(field.name()).chain(field.aliases()) {
-                if names.insert(name.into(), id).is_some() {
+                if !names.insert(name, id) {
                     return Err(CatalogError::DuplicateName(name.into()));
                 }
             }
             paths.insert(field.path(), id)?;
             defaults.extend(field.default().map(|value| (id, value.into())));
         }
-        Ok(Self {
-            fields,
-            names: Arc::new(names),
-            paths: Arc::new(paths),
-            visible,
-            defaults: defaults.into(),
-        })
+        let inner = Inner { fields, names, paths, visible, defaults: defaults.into() };
+        Ok(Self { inner: Arc::new(inner) })
     }
 
     /// This catalogue with further fields behind its own.
@@ -211,8 +214,8 @@ impl Catalog {
     /// # Errors
     /// As for [`Catalog::new`].
     pub fn with(&self, fields: impl IntoIterator<Item = Field>) -> Result<Self, CatalogError> {
-        let mut all: Vec<Field> = self.fields.to_vec();
-        let mut visible = self.visible.to_vec();
+        let mut all: Vec<Field> = self.inner.fields.to_vec();
+        let mut visible = self.inner.visible.to_vec();
         for field in fields {
             field.validate()?;
             all.push(field);
@@ -238,7 +241,7 @@ impl Catalog {
     /// # Errors
     /// [`CatalogError::UnknownField`] for a name that is not in this catalogue.
     pub fn allow<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Result<Self, CatalogError> {
-        let mut visible = vec![false; self.fields.len()];
+        let mut visible = vec![false; self.inner.fields.len()];
         for name in names {
             let near = || nearest(name, self.names()).map(String::from);
             let id = self.find(name).ok_or_else(|| CatalogError::UnknownField(name.into(), near()))?;
@@ -246,13 +249,13 @@ impl Catalog {
                 *slot = true;
             }
         }
-        Self::assemble(Arc::clone(&self.fields), visible.into())
+        Self::assemble(Arc::clone(&self.inner.fields), visible.into())
     }
 
     /// The field of that name or alias, when requests may name it. Exact, constant time.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<FieldId> {
-        self.names.get(name).copied()
+        self.inner.names.get(name)
     }
 
     /// The field of that name, or the error that a request gets for naming another.
@@ -281,8 +284,8 @@ impl Catalog {
     /// The fields that requests may name, in order.
     pub fn visible_fields(&self) -> impl Iterator<Item = (FieldId, &Field)> + Clone {
         (0..=u16::MAX)
-            .zip(self.fields.iter())
-            .zip(self.visible.iter())
+            .zip(self.inner.fields.iter())
+            .zip(self.inner.visible.iter())
             .filter(|(_, visible)| **visible)
             .map(|((number, field), _)| (FieldId(number), field))
     }
@@ -290,12 +293,12 @@ impl Catalog {
     /// Every field, hidden ones too; a [`FieldId`] is an index into it.
     #[must_use]
     pub fn fields(&self) -> &[Field] {
-        &self.fields
+        &self.inner.fields
     }
 
     /// The numbers of all fields, hidden ones too, in order.
     pub(crate) fn field_ids(&self) -> impl Iterator<Item = FieldId> + use<> {
-        (0..=u16::MAX).take(self.fields.len()).map(FieldId)
+        (0..=u16::MAX).take(self.inner.fields.len()).map(FieldId)
     }
 
     /// The field of that number.
@@ -305,13 +308,13 @@ impl Catalog {
     #[must_use]
     #[expect(clippy::indexing_slicing, reason = "a number from another catalogue is the caller's bug")]
     pub fn field(&self, id: FieldId) -> &Field {
-        &self.fields[id.index()]
+        &self.inner.fields[id.index()]
     }
 
     /// True when requests may name the field.
     #[must_use]
     pub fn is_visible(&self, id: FieldId) -> bool {
-        self.visible.get(id.index()).copied().unwrap_or(false)
+        self.inner.visible.get(id.index()).copied().unwrap_or(false)
     }
 
     /// True when `self` is `other` or a narrowing of it, so that its filters run on engines of `other`.
@@ -324,17 +327,18 @@ impl Catalog {
     /// ```
     #[must_use]
     pub fn is_within(&self, other: &Self) -> bool {
-        let same_fields = Arc::ptr_eq(&self.fields, &other.fields) || self.fields == other.fields;
-        same_fields && self.visible.iter().zip(other.visible.iter()).all(|(own, others)| !own || *others)
+        let (own, others) = (&*self.inner, &*other.inner);
+        let same_fields = Arc::ptr_eq(&own.fields, &others.fields) || own.fields == others.fields;
+        same_fields && own.visible.iter().zip(&others.visible).all(|(own, others)| !own || *others)
     }
 
     /// The visible fields that have a value where they are absent, and that value.
     pub(crate) fn defaults(&self) -> &[(FieldId, Box<str>)] {
-        &self.defaults
+        &self.inner.defaults
     }
 
     pub(crate) fn paths(&self) -> &Paths {
-        &self.paths
+        &self.inner.paths
     }
 }
 

@@ -158,7 +158,7 @@ const FEW_STRINGS: usize = 1024;
 /// The postings of a column.
 pub(super) fn postings(rows: usize, layout: &Layout, dictionary: &Dictionary, codes: &Codes) -> Postings {
     #[expect(clippy::cast_possible_truncation, reason = "rows and codes of a batch fit 32 bits")]
-    Postings::new(rows, dictionary.len(), || {
+    let occurrences: Vec<(u32, u32)> = {
         let single = match layout {
             Layout::Single(present) => Some((0..codes.len()).filter(|row| present.contains(*row))),
             Layout::Many(_) => None,
@@ -174,8 +174,9 @@ pub(super) fn postings(rows: usize, layout: &Layout, dictionary: &Dictionary, co
             values.map(move |at| (row, at))
         });
         let pairs = single.into_iter().flatten().map(|row| (row, row)).chain(many);
-        pairs.map(|(row, at)| (row as u32, codes.get(at) as u32))
-    })
+        pairs.map(|(row, at)| (row as u32, codes.get(at) as u32)).collect()
+    };
+    Postings::new(rows, dictionary.len(), || occurrences.iter().copied())
 }
 
 /// The rows that have `false` among their values, and those that have `true`.
@@ -201,15 +202,18 @@ fn sorted<S, K: Ord>(
     counts: impl Fn(usize) -> bool,
     key: impl Fn(&S) -> K,
 ) -> Option<SortedRows> {
-    let mut rows: Vec<u16> =
-        (0..=u16::MAX).take(values.len()).filter(|row| counts(usize::from(*row))).collect();
-    let keyed = |row: &u16| values.get(usize::from(*row)).map(&key);
-    if !rows.is_sorted_by_key(keyed) {
-        rows.sort_by_key(keyed);
-    } else if rows.len() == values.len() {
+    // Values beside their rows: comparing them then looks nothing up.
+    let mut keyed: Vec<(K, u16)> = (0..=u16::MAX)
+        .zip(values)
+        .filter(|(row, _)| counts(usize::from(*row)))
+        .map(|(row, value)| (key(value), row))
+        .collect();
+    if !keyed.is_sorted() {
+        keyed.sort_unstable();
+    } else if keyed.len() == values.len() {
         return None;
     }
-    Some(SortedRows::new(rows, values.len()))
+    Some(SortedRows::new(keyed.into_iter().map(|(_, row)| row).collect(), values.len()))
 }
 
 fn pack(bits: &[bool]) -> Bitmap {

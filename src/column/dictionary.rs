@@ -162,10 +162,38 @@ impl DictionaryBuilder {
         slice(&self.text, &self.ends, code)
     }
 
+    /// The codes in the order of their strings.
+    fn ascending(&self) -> Vec<u32> {
+        let codes = 0..u32::try_from(self.ends.len()).unwrap_or(u32::MAX);
+        let first = self.get(0).as_bytes();
+        let shared = codes.clone().fold(first.len(), |shared, code| {
+            let pairs = first.iter().zip(self.get(code).as_bytes());
+            pairs.take(shared).take_while(|(a, b)| a == b).count()
+        });
+        // Eight bytes behind what all have in common decide between most.
+        let eight = |code: u32| {
+            let rest = self.get(code).as_bytes().get(shared..).unwrap_or_default();
+            match rest.first_chunk() {
+                Some(eight) => u64::from_be_bytes(*eight),
+                None => {
+                    let mut eight = [0; 8];
+                    for (to, from) in eight.iter_mut().zip(rest) {
+                        *to = *from;
+                    }
+                    u64::from_be_bytes(eight)
+                }
+            }
+        };
+        let mut order: Vec<(u64, u32)> = codes.map(|code| (eight(code), code)).collect();
+        order.sort_unstable_by(|(a, a_code), (b, b_code)| {
+            a.cmp(b).then_with(|| self.get(*a_code).cmp(self.get(*b_code)))
+        });
+        order.into_iter().map(|(_, code)| code).collect()
+    }
+
     /// The dictionary, and the codes with those of first sight replaced by ranks.
     pub(crate) fn seal(&self, codes: &[u32]) -> (Dictionary, Codes) {
-        let mut order: Vec<u32> = (0..u32::try_from(self.ends.len()).unwrap_or(u32::MAX)).collect();
-        order.sort_unstable_by(|a, b| self.get(*a).cmp(self.get(*b)));
+        let order = self.ascending();
         let mut ranks = vec![0_u32; order.len()];
         let mut text = String::with_capacity(self.text.len());
         let mut ends = Vec::with_capacity(order.len());
@@ -206,6 +234,24 @@ mod tests {
             (0..8).map(|at| dictionary.get(codes.get(at))).collect::<Vec<_>>(),
             ["b", "a", "", "é", "a", "z", "😀", "\u{ffff}"]
         );
+    }
+
+    #[test]
+    fn strings_that_share_their_beginnings_are_in_order() {
+        let ends = ["", "\0", "\0\0", "1", "12345678", "123456789", "12345678\0", "é", "\u{e8}x", "9"];
+        for shared in ["", "a", "é", "id-0000000"] {
+            for also in [None, Some("b"), Some("i"), Some("id-00000001")] {
+                let mut texts: Vec<String> = ends.iter().map(|end| format!("{shared}{end}")).collect();
+                texts.extend(also.map(str::to_owned));
+                let mut builder = DictionaryBuilder::default();
+                let codes: Vec<u32> = texts.iter().map(|text| builder.code(text)).collect();
+                let (dictionary, codes) = builder.seal(&codes);
+                assert_eq!(dictionary.validate(), Ok(()));
+                for (at, text) in texts.iter().enumerate() {
+                    assert_eq!(dictionary.get(codes.get(at)), text);
+                }
+            }
+        }
     }
 
     #[test]

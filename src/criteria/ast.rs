@@ -38,7 +38,7 @@ pub(crate) enum Criterion<'a> {
 }
 
 /// A request body as written. Invariant: the children of a criterion have smaller numbers than it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Body<'a> {
     /// A range of `texts`; `None` when the key is absent.
     pub(crate) ids: Option<Range<usize>>,

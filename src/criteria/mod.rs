@@ -5,6 +5,7 @@
 mod ast;
 mod names;
 mod parse;
+mod sound;
 pub(crate) mod text;
 
 pub(crate) use ast::{Body, Criterion, NodeId, Text};

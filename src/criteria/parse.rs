@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::names::{suggest_key, suggest_operator};
+use super::sound;
 use super::{Body, Criterion, NodeId, Text, over_limit};
 use crate::error::{Error, ErrorKind, REPORTED_ERRORS, quote};
 use crate::json::{JsonType, Reader, Result};
@@ -13,6 +14,14 @@ use crate::operator::{Connective, Operator};
 ///
 /// The paths of the errors are still empty. Linear in the length of `text`.
 pub(crate) fn parse<'a>(text: &'a str, limits: &Limits) -> (Body<'a>, Vec<Error>) {
+    match sound::parse(text, limits) {
+        Some(body) => (body, Vec::new()),
+        None => careful(text, limits),
+    }
+}
+
+/// As [`parse`], of any body.
+pub(super) fn careful<'a>(text: &'a str, limits: &Limits) -> (Body<'a>, Vec<Error>) {
     let mut parser = Parser {
         reader: Reader::new(text),
         limits,

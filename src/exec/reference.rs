@@ -14,7 +14,7 @@ use crate::ingest::read_case;
 use crate::limits::Limits;
 use crate::operator::Operator;
 use crate::order::Order;
-use crate::predicate::Comparison;
+use crate::predicate::{Comparison, Tree};
 use crate::request::Request;
 use crate::value::Value;
 
@@ -31,7 +31,7 @@ use crate::value::Value;
 /// The document is not a case, as a strict import would say.
 pub fn matches(filter: &Filter, document: &str) -> Result<bool, Error> {
     let row = read(filter.catalog(), document)?;
-    Ok(selects(filter, &row))
+    Ok(selects(&filter.written(), &row))
 }
 
 /// Searches documents in the order in which they are stored; a later one replaces one of the same `id`.
@@ -60,8 +60,9 @@ pub fn search(documents: &[&str], request: &Request) -> Result<(Vec<usize>, u64)
             None => stored.push((at, row)),
         }
     }
+    let written = request.filter.written();
     let mut selected: Vec<&(usize, Row<'_>)> =
-        stored.iter().filter(|(_, row)| selects(&request.filter, row)).collect();
+        stored.iter().filter(|(_, row)| selects(&written, row)).collect();
     if let Some(order) = request.order {
         selected.sort_by(|(_, a), (_, b)| compare(catalog, order, a, b));
     }
@@ -80,14 +81,12 @@ fn read<'a>(catalog: &Catalog, document: &'a str) -> Result<Row<'a>, Error> {
     }
 }
 
-fn selects(filter: &Filter, row: &Row<'_>) -> bool {
-    filter
-        .written()
-        .evaluate(|comparison| holds(comparison, &row.values(comparison.field).collect::<Vec<_>>()))
+fn selects(written: &Tree<Comparison<'_>>, row: &Row<'_>) -> bool {
+    written.evaluate(|comparison| holds(comparison, &row.values(comparison.field).collect::<Vec<_>>()))
 }
 
 /// The table of operators of the specification, section 2.
-fn holds(comparison: &Comparison, set: &[&Value<'_>]) -> bool {
+fn holds(comparison: &Comparison<'_>, set: &[&Value<'_>]) -> bool {
     let values = &comparison.values;
     match comparison.operator {
         Operator::Equal => values.iter().all(|value| set.contains(&value)),

@@ -52,7 +52,7 @@ const MOST: usize = 100;
 const PAIRWISE: usize = 64;
 
 /// The warnings of a tree as written, whose normal form is `normal`, in document order.
-pub(crate) fn lint(written: &Tree<Comparison>, normal: &Tree<Leaf>, catalog: &Catalog) -> Vec<Warning> {
+pub(crate) fn lint(written: &Tree<Comparison<'_>>, normal: &Tree<Leaf>, catalog: &Catalog) -> Vec<Warning> {
     let places = Places::new(written);
     let mut found: Vec<(NodeId, Warning)> = Vec::new();
     for (id, node) in written.nodes().iter().enumerate() {
@@ -99,7 +99,7 @@ pub(crate) fn lint(written: &Tree<Comparison>, normal: &Tree<Leaf>, catalog: &Ca
     found.into_iter().map(|(_, warning)| warning).take(MOST).collect()
 }
 
-fn unknown_values(comparison: &Comparison, catalog: &Catalog, warn: &mut impl FnMut(usize, String)) {
+fn unknown_values(comparison: &Comparison<'_>, catalog: &Catalog, warn: &mut impl FnMut(usize, String)) {
     let field = catalog.field(comparison.field);
     if field.known_values().len() == 0 {
         return;
@@ -124,7 +124,7 @@ fn unknown_values(comparison: &Comparison, catalog: &Catalog, warn: &mut impl Fn
 fn branch(
     connective: Connective,
     children: &[NodeId],
-    tree: &Tree<Comparison>,
+    tree: &Tree<Comparison<'_>>,
     catalog: &Catalog,
     warn: &mut impl FnMut(Option<NodeId>, WarningKind, String),
 ) {
@@ -200,7 +200,7 @@ struct Places {
 }
 
 impl Places {
-    fn new(tree: &Tree<Comparison>) -> Self {
+    fn new(tree: &Tree<Comparison<'_>>) -> Self {
         let mut parents = vec![None; tree.nodes().len()];
         for (id, node) in tree.nodes().iter().enumerate() {
             if let Node::Branch(_, children) = node {

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::tree::{Children, Comparison, Node, Tree};
+use super::optimize::Optimizer;
+use super::tree::{Children, Comparison, Leaf, Node, Tree, Values};
 use crate::catalog::{Catalog, Field, FieldId, FieldType};
 use crate::criteria::{Body, Criterion, Text};
 use crate::error::{Error, ErrorKind, REPORTED_ERRORS, quote};
@@ -14,11 +15,24 @@ use crate::value::{Number, Timestamp, Value};
 /// The root joins the criteria with `$and`, and that with `ids` with `$or`. The errors are the
 /// first ten of this stage, paths still empty; with any of them, or with broken criteria, the
 /// tree means nothing.
-pub(crate) fn lower(body: &Body<'_>, catalog: &Catalog) -> (Tree<Comparison>, Vec<Error>) {
-    let mut errors = Vec::new();
+pub(crate) fn lower<'b>(body: &'b Body<'_>, catalog: &Catalog) -> (Tree<Comparison<'b>>, Vec<Error>) {
     let mut nodes = Vec::with_capacity(body.nodes.len().saturating_add(3));
+    let errors = walk(body, catalog, |node| nodes.push(node));
+    (Tree::from_nodes(nodes), errors)
+}
+
+/// The normal form of a body, and the errors that [`lower`] finds, with any of which it means nothing.
+pub(crate) fn compile(body: &Body<'_>, catalog: &Catalog) -> (Tree<Leaf>, Vec<Error>) {
+    let mut optimizer = Optimizer::new(catalog, body.nodes.len().saturating_add(3));
+    let errors = walk(body, catalog, |node| optimizer.push(&node));
+    (optimizer.finish(), errors)
+}
+
+/// Gives the nodes of the typed tree one by one, the root last.
+fn walk<'b>(body: &'b Body<'_>, catalog: &Catalog, mut push: impl FnMut(Node<Comparison<'b>>)) -> Vec<Error> {
+    let mut errors = Vec::new();
     for criterion in &body.nodes {
-        nodes.push(match criterion {
+        push(match criterion {
             Criterion::Broken => Node::Constant(false),
             // Field criteria come in document order, so that no error in this one is among the first ten.
             Criterion::Field { .. } if errors.len() >= REPORTED_ERRORS => Node::Constant(false),
@@ -33,35 +47,36 @@ pub(crate) fn lower(body: &Body<'_>, catalog: &Catalog) -> (Tree<Comparison>, Ve
             }
         });
     }
+    let mut count = body.nodes.len();
     let mut roots = Children::new();
     if let Some(ids) = &body.ids {
-        let values =
-            body.texts(ids).iter().map(|id| Value::String(Cow::Owned(id.text.to_string()))).collect();
-        roots.push(nodes.len());
-        nodes.push(Node::Leaf(Comparison { field: FieldId::ID, operator: Operator::Contains, values }));
+        let values = body.texts(ids).iter().map(|id| Value::String(Cow::Borrowed(&*id.text))).collect();
+        roots.push(count);
+        count = count.saturating_add(1);
+        push(Node::Leaf(Comparison { field: FieldId::ID, operator: Operator::Contains, values }));
     }
     if let Some(criteria) = &body.criteria {
-        let children = Children::from_slice(body.children(criteria));
-        roots.push(nodes.len());
-        nodes.push(if children.is_empty() {
+        let children = body.children(criteria);
+        roots.push(count);
+        push(if children.is_empty() {
             Node::Constant(false)
         } else {
-            Node::Branch(Connective::And, children)
+            Node::Branch(Connective::And, Children::from_slice(children))
         });
     }
     if roots.len() != 1 {
-        nodes.push(Node::Branch(Connective::Or, roots));
+        push(Node::Branch(Connective::Or, roots));
     }
-    (Tree::from_nodes(nodes), errors)
+    errors
 }
 
-fn comparison(
+fn comparison<'b>(
     catalog: &Catalog,
     name: &Text<'_>,
     operator: Option<(Operator, usize)>,
-    texts: &[Text<'_>],
+    texts: &'b [Text<'_>],
     errors: &mut Vec<Error>,
-) -> Option<Comparison> {
+) -> Option<Comparison<'b>> {
     let mut report = |error| {
         // One criterion may have many values; its keys stand in any order.
         if errors.len() < 8 * REPORTED_ERRORS {
@@ -89,12 +104,12 @@ fn comparison(
         ));
         sound = false;
     }
-    let mut values = Vec::with_capacity(texts.len());
+    let mut values = Values::with_capacity(texts.len());
     for text in texts {
         match value(field, text) {
             Ok(value) => values.push(value),
             Err(error) => {
-                report(error);
+                report(*error);
                 sound = false;
             }
         }
@@ -103,17 +118,17 @@ fn comparison(
     Some(Comparison { field: id, operator, values })
 }
 
-fn value(field: &Field, text: &Text<'_>) -> Result<Value<'static>, Error> {
+fn value<'b>(field: &Field, text: &'b Text<'_>) -> Result<Value<'b>, Box<Error>> {
     let error = |kind, expected: &str| {
-        Error::new(
+        Box::new(Error::new(
             kind,
             text.offset,
             quote(&text.text),
             format!("{expected}, since {} is a {} field", quote(field.name()), field.kind()),
-        )
+        ))
     };
     match field.kind() {
-        FieldType::String => Ok(Value::String(Cow::Owned(text.text.to_string()))),
+        FieldType::String => Ok(Value::String(Cow::Borrowed(&*text.text))),
         FieldType::Number => Number::parse(&text.text)
             .map(Value::Number)
             .ok_or_else(|| error(ErrorKind::BadNumber, "a finite number such as `12`, `-0.5` or `1e3`")),
@@ -123,9 +138,10 @@ fn value(field: &Field, text: &Text<'_>) -> Result<Value<'static>, Error> {
         FieldType::Boolean => match &*text.text {
             "true" => Ok(Value::Boolean(true)),
             "false" => Ok(Value::Boolean(false)),
-            other => Err(error(ErrorKind::BadBoolean, "`true` or `false`").suggest(
-                ["true", "false"].into_iter().find(|word| word.eq_ignore_ascii_case(other)).map(quote),
-            )),
+            other => {
+                let near = ["true", "false"].into_iter().find(|word| word.eq_ignore_ascii_case(other));
+                Err(Box::new(error(ErrorKind::BadBoolean, "`true` or `false`").suggest(near.map(quote))))
+            }
         },
     }
 }

@@ -1,7 +1,7 @@
 //! What criteria mean: typed trees over the fields of a catalogue.
 //!
 //! [`lower`] makes a [`Tree`] of [`Comparison`]s from a body, one for each criterion as written.
-//! [`optimize`] makes the normal form from it, a tree of [`Leaf`]s; nothing in either can fail.
+//! [`compile`] makes the normal form from the same nodes, a tree of [`Leaf`]s; nothing in either can fail.
 
 mod lint;
 mod lower;
@@ -12,8 +12,8 @@ mod tree;
 
 pub(crate) use lint::lint;
 pub use lint::{Warning, WarningKind};
-pub(crate) use lower::lower;
-pub(crate) use optimize::{normalize, optimize};
+pub(crate) use lower::{compile, lower};
+pub(crate) use optimize::normalize;
 pub(crate) use print::{body_json, plan, text};
 pub(crate) use set::Set;
 pub(crate) use tree::{Comparison, Leaf, Node, Test, Tree};

@@ -16,43 +16,58 @@ mod merge;
 mod tests;
 
 use hashbrown::HashTable;
+use smallvec::{SmallVec, smallvec};
 
 use self::merge::{Merged, merge};
 pub(super) use self::merge::{decides, implies};
 use super::set::{Intervals, Set};
 use super::tree::{Children, Comparison, Leaf, Node, NodeId, Test, Tree};
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, FieldId};
 use crate::operator::{Connective, Operator};
 use crate::value::{Number, Timestamp, Value};
 
 /// Beyond this many branches in one, they are not compared pairwise.
 const PAIRWISE: usize = 64;
 
-/// The normal form of a tree as written.
+/// Makes the normal form of a tree as written, from its nodes in order.
 ///
 /// Time is linear in the criteria and values, but for sorting them.
-pub(crate) fn optimize(tree: &Tree<Comparison>, catalog: &Catalog) -> Tree<Leaf> {
-    let mut builder = Builder::new(catalog);
-    let mut made: Vec<NodeId> = Vec::with_capacity(tree.nodes().len());
-    for node in tree.nodes() {
+pub(super) struct Optimizer<'c> {
+    builder: Builder<'c>,
+    /// For each node, its number in the builder.
+    made: SmallVec<[NodeId; 24]>,
+}
+
+impl<'c> Optimizer<'c> {
+    /// For about so many nodes.
+    pub(super) fn new(catalog: &'c Catalog, likely: usize) -> Self {
+        Self { builder: Builder::new(catalog, likely), made: SmallVec::new() }
+    }
+
+    pub(super) fn push(&mut self, node: &Node<Comparison<'_>>) {
         let id = match node {
-            Node::Constant(value) => builder.constant(*value),
-            Node::Leaf(comparison) => builder.comparison(comparison),
+            Node::Constant(value) => self.builder.constant(*value),
+            Node::Leaf(comparison) => self.builder.comparison(comparison),
             Node::Branch(connective, children) => {
-                let children = children.iter().filter_map(|child| made.get(*child)).copied().collect();
-                builder.make(*connective, children)
+                let made = |child: &NodeId| self.made.get(*child).copied();
+                let children: Nodes = children.iter().filter_map(made).collect();
+                self.builder.make(*connective, &children)
             }
         };
-        made.push(id);
+        self.made.push(id);
     }
-    match made.last() {
-        Some(root) => builder.finish(*root),
-        None => Tree::constant(false),
+
+    /// The normal form of the last node.
+    pub(super) fn finish(self) -> Tree<Leaf> {
+        match self.made.last() {
+            Some(root) => self.builder.finish(*root),
+            None => Tree::constant(false),
+        }
     }
 }
 
 /// The tests of a tree as written, one for one, without any rule applied.
-pub(crate) fn normalize(tree: &Tree<Comparison>, catalog: &Catalog) -> Tree<Leaf> {
+pub(crate) fn normalize(tree: &Tree<Comparison<'_>>, catalog: &Catalog) -> Tree<Leaf> {
     let nodes = tree.nodes().iter().map(|node| match node {
         Node::Constant(value) => Node::Constant(*value),
         Node::Leaf(comparison) => match test(comparison, catalog.field(comparison.field).is_many()) {
@@ -65,32 +80,33 @@ pub(crate) fn normalize(tree: &Tree<Comparison>, catalog: &Catalog) -> Tree<Leaf
 }
 
 /// What a comparison tests, or its truth where that is the same for every case.
-pub(super) fn test(comparison: &Comparison, many: bool) -> Result<Test, bool> {
+pub(super) fn test(comparison: &Comparison<'_>, many: bool) -> Result<Test, bool> {
+    let operator = comparison.operator;
+    if operator.is_range() {
+        let range = match comparison.values.first() {
+            Some(Value::Number(bound)) => {
+                interval(operator, *bound, Number::MIN, Number::MAX, |number, up| {
+                    if up { number.next_up() } else { number.next_down() }
+                })
+                .map(|range| Set::Numbers(Intervals::new(smallvec![range], true)))
+            }
+            Some(Value::Timestamp(bound)) => {
+                interval(operator, *bound, Timestamp::MIN, Timestamp::MAX, |timestamp, up| {
+                    if up { timestamp.next_up() } else { timestamp.next_down() }
+                })
+                .map(|range| Set::Timestamps(Intervals::new(smallvec![range], true)))
+            }
+            _ => None,
+        };
+        return range.map(Test::Any).ok_or(false);
+    }
     let Some(set) = Set::from_values(&comparison.values) else { return Err(false) };
-    match comparison.operator {
-        Operator::Equal | Operator::Contains => Ok(Test::Any(set)),
+    match operator {
         Operator::NotEqual => Ok(Test::None(set)),
         Operator::All if set.len() == 1 => Ok(Test::Any(set)),
         Operator::All if many => Ok(Test::All(set)),
         Operator::All => Err(false),
-        Operator::Greater | Operator::GreaterOrEqual | Operator::Less | Operator::LessOrEqual => {
-            let range = match comparison.values.first() {
-                Some(Value::Number(bound)) => {
-                    interval(comparison.operator, *bound, Number::MIN, Number::MAX, |number, up| {
-                        if up { number.next_up() } else { number.next_down() }
-                    })
-                    .map(|range| Set::Numbers(Intervals::new(vec![range], true)))
-                }
-                Some(Value::Timestamp(bound)) => {
-                    interval(comparison.operator, *bound, Timestamp::MIN, Timestamp::MAX, |timestamp, up| {
-                        if up { timestamp.next_up() } else { timestamp.next_down() }
-                    })
-                    .map(|range| Set::Timestamps(Intervals::new(vec![range], true)))
-                }
-                _ => None,
-            };
-            range.map(Test::Any).ok_or(false)
-        }
+        _ => Ok(Test::Any(set)),
     }
 }
 
@@ -114,27 +130,51 @@ fn interval<T: Copy>(
 struct Builder<'c> {
     catalog: &'c Catalog,
     nodes: Vec<Node<Leaf>>,
-    numbers: HashTable<NodeId>,
-    hasher: ahash::RandomState,
+    /// The numbers of the nodes by their hash, once there are many.
+    numbers: Option<(HashTable<NodeId>, ahash::RandomState)>,
 }
 
+/// Up to this many nodes are compared one by one, which most often ends at the field.
+const FEW_NODES: usize = 24;
+
+/// Nodes of the builder, few as a rule.
+type Nodes = SmallVec<[NodeId; 8]>;
+
 impl<'c> Builder<'c> {
-    fn new(catalog: &'c Catalog) -> Self {
-        Self { catalog, nodes: Vec::new(), numbers: HashTable::new(), hasher: ahash::RandomState::new() }
+    fn new(catalog: &'c Catalog, likely: usize) -> Self {
+        Self { catalog, nodes: Vec::with_capacity(likely), numbers: None }
     }
 
     /// The number of a node equal to this one.
     fn intern(&mut self, node: Node<Leaf>) -> NodeId {
-        let hash = self.hasher.hash_one(&node);
+        let id = self.nodes.len();
+        if id < FEW_NODES {
+            if let Some(id) = self.nodes.iter().position(|own| *own == node) {
+                return id;
+            }
+            self.nodes.push(node);
+            return id;
+        }
+        // The hash must be that of the node, not of an option of it.
+        let hash_of = |nodes: &[Node<Leaf>], hasher: &ahash::RandomState, id: &NodeId| {
+            nodes.get(*id).map_or(0, |node| hasher.hash_one(node))
+        };
         let nodes = &self.nodes;
-        if let Some(id) = self.numbers.find(hash, |id| nodes.get(*id) == Some(&node)) {
+        let (numbers, hasher) = self.numbers.get_or_insert_with(|| {
+            let hasher = ahash::RandomState::new();
+            let mut numbers = HashTable::with_capacity(nodes.len().saturating_mul(2));
+            for id in 0..nodes.len() {
+                numbers.insert_unique(hash_of(nodes, &hasher, &id), id, |id| hash_of(nodes, &hasher, id));
+            }
+            (numbers, hasher)
+        });
+        let hash = hasher.hash_one(&node);
+        if let Some(id) = numbers.find(hash, |id| nodes.get(*id) == Some(&node)) {
             return *id;
         }
-        let id = self.nodes.len();
         self.nodes.push(node);
-        let (nodes, hasher) = (&self.nodes, &self.hasher);
-        // The hash must be that of the node, not of an option of it.
-        self.numbers.insert_unique(hash, id, |id| nodes.get(*id).map_or(0, |node| hasher.hash_one(node)));
+        let nodes = &self.nodes;
+        numbers.insert_unique(hash, id, |id| hash_of(nodes, hasher, id));
         id
     }
 
@@ -142,7 +182,7 @@ impl<'c> Builder<'c> {
         self.intern(Node::Constant(value))
     }
 
-    fn comparison(&mut self, comparison: &Comparison) -> NodeId {
+    fn comparison(&mut self, comparison: &Comparison<'_>) -> NodeId {
         let many = self.catalog.field(comparison.field).is_many();
         let node = match test(comparison, many) {
             Ok(test) => Node::Leaf(Leaf { field: comparison.field, test }),
@@ -152,78 +192,100 @@ impl<'c> Builder<'c> {
     }
 
     /// The normal form of a branch whose children are in normal form.
-    fn make(&mut self, connective: Connective, children: Children) -> NodeId {
+    fn make(&mut self, connective: Connective, children: &[NodeId]) -> NodeId {
         let neutral = connective == Connective::And;
-        let mut leaves: Vec<Leaf> = Vec::new();
-        let mut branches: Vec<NodeId> = Vec::new();
-        let mut open = children;
-        // Normal forms nest no conjunction in a conjunction, so one level of flattening is enough.
-        for at in 0..open.len() {
-            if let Some(Node::Branch(inner, grandchildren)) = open.get(at).and_then(|id| self.nodes.get(*id))
-                && *inner == connective
-            {
-                open.extend(grandchildren.clone());
-            }
-        }
-        for id in open {
+        let mut leaves: SmallVec<[(FieldId, NodeId); 8]> = SmallVec::new();
+        let mut branches = Nodes::new();
+        for id in children.iter().copied() {
             match self.nodes.get(id) {
                 Some(Node::Constant(value)) if *value == neutral => {}
                 Some(Node::Constant(_)) => return id,
-                Some(Node::Leaf(leaf)) => leaves.push(leaf.clone()),
-                Some(Node::Branch(inner, _)) if *inner == connective => {}
+                Some(Node::Leaf(leaf)) => leaves.push((leaf.field, id)),
+                // Normal forms nest no conjunction in a conjunction, so one level of flattening is
+                // enough; and they have constants at the root alone.
+                Some(Node::Branch(inner, grandchildren)) if *inner == connective => {
+                    for id in grandchildren {
+                        match self.nodes.get(*id) {
+                            Some(Node::Leaf(leaf)) => leaves.push((leaf.field, *id)),
+                            _ => branches.push(*id),
+                        }
+                    }
+                }
                 _ => branches.push(id),
             }
         }
-        let Some(merged) = self.merge_leaves(connective, leaves) else { return self.constant(!neutral) };
+        let Some(mut children) = self.merge_leaves(connective, leaves) else {
+            return self.constant(!neutral);
+        };
         branches.sort_unstable();
         branches.dedup();
-        self.absorb(connective, &merged, &mut branches);
-        if merged.is_empty()
+        self.absorb(connective, &children, &mut branches);
+        if children.is_empty()
             && let Some(factored) = self.factor(connective, &branches)
         {
             return factored;
         }
-        let mut children: Children = merged.into_iter().map(|leaf| self.intern(Node::Leaf(leaf))).collect();
         children.extend(branches);
         children.sort_unstable();
         match children.as_slice() {
             [] => self.constant(neutral),
             [only] => *only,
-            _ => self.intern(Node::Branch(connective, children)),
+            _ => self.intern(Node::Branch(connective, Children::from_slice(&children))),
         }
     }
 
-    /// The leaves with those of each field merged; `None` when they decide the branch.
-    fn merge_leaves(&self, connective: Connective, mut leaves: Vec<Leaf>) -> Option<Vec<Leaf>> {
-        leaves.sort_by_key(|leaf| leaf.field);
-        let mut merged = Vec::with_capacity(leaves.len());
-        let mut rest = leaves.into_iter().peekable();
-        while let Some(leaf) = rest.next() {
-            let field = leaf.field;
-            let mut tests = vec![leaf.test];
-            while let Some(leaf) = rest.next_if(|leaf| leaf.field == field) {
-                tests.push(leaf.test);
-            }
-            match merge(connective, self.catalog.field(field).is_many(), tests) {
+    /// The leaves, ascending by field, with those of each field merged; `None` when they decide the branch.
+    ///
+    /// The only leaf of its field stays as it is: merging a test with none changes no normal form.
+    fn merge_leaves(
+        &mut self,
+        connective: Connective,
+        mut leaves: SmallVec<[(FieldId, NodeId); 8]>,
+    ) -> Option<Nodes> {
+        leaves.sort_unstable();
+        leaves.dedup();
+        let mut merged = Nodes::with_capacity(leaves.len());
+        for group in leaves.chunk_by(|(a, _), (b, _)| a == b) {
+            let field = match group {
+                [] => continue,
+                [(_, only)] => {
+                    merged.push(*only);
+                    continue;
+                }
+                [(field, _), ..] => *field,
+            };
+            let tests = group.iter().filter_map(|(_, id)| match self.nodes.get(*id) {
+                Some(Node::Leaf(leaf)) => Some(leaf.test.clone()),
+                _ => None,
+            });
+            match merge(connective, self.catalog.field(field).is_many(), tests.collect()) {
                 Merged::Decided => return None,
-                Merged::Tests(tests) => merged.extend(tests.into_iter().map(|test| Leaf { field, test })),
+                Merged::Tests(tests) => {
+                    for test in tests {
+                        merged.push(self.intern(Node::Leaf(Leaf { field, test })));
+                    }
+                }
             }
         }
         Some(merged)
     }
 
     /// Drops branches that a sibling makes superfluous: a leaf, or a branch of fewer children.
-    fn absorb(&self, connective: Connective, leaves: &[Leaf], branches: &mut Vec<NodeId>) {
+    fn absorb(&self, connective: Connective, leaves: &[NodeId], branches: &mut Nodes) {
         let children = |branch: NodeId| match self.nodes.get(branch) {
             Some(Node::Branch(_, children)) => children.as_slice(),
             _ => &[],
         };
+        let leaf = |id: &NodeId| match self.nodes.get(*id) {
+            Some(Node::Leaf(leaf)) => Some(leaf),
+            _ => None,
+        };
         branches.retain(|branch| {
             !children(*branch).iter().any(|child| {
-                let Some(Node::Leaf(inner)) = self.nodes.get(*child) else { return false };
-                let from = leaves.partition_point(|leaf| leaf.field < inner.field);
-                let mut same_field = leaves.iter().skip(from).take_while(|leaf| leaf.field == inner.field);
-                same_field.any(|outer| match connective {
+                let Some(inner) = leaf(child) else { return false };
+                let from = leaves.partition_point(|id| leaf(id).is_some_and(|leaf| leaf.field < inner.field));
+                let siblings = leaves.iter().skip(from).filter_map(leaf);
+                siblings.take_while(|outer| outer.field == inner.field).any(|outer| match connective {
                     // The sibling makes an alternative of the branch true, and so the branch.
                     Connective::And => implies(&outer.test, &inner.test),
                     // The branch is true only where the sibling is.
@@ -231,7 +293,7 @@ impl<'c> Builder<'c> {
                 })
             })
         });
-        if branches.len() > PAIRWISE {
+        if branches.len() < 2 || branches.len() > PAIRWISE {
             return;
         }
         let all = branches.clone();
@@ -270,70 +332,90 @@ impl<'c> Builder<'c> {
         for branch in branches {
             let mut rest = children(&self.nodes, *branch);
             rest.retain(|child| common.binary_search(child).is_err());
-            rests.push(self.make(dual, rest));
+            rests.push(self.make(dual, &rest));
         }
-        let rest = self.make(connective, rests);
+        let rest = self.make(connective, &rests);
         common.push(rest);
-        Some(self.make(dual, common))
+        Some(self.make(dual, &common))
     }
 
     /// The nodes below `root` in an order that depends on their structure alone.
     fn finish(mut self, root: NodeId) -> Tree<Leaf> {
-        let mut wanted = vec![false; self.nodes.len()];
-        if let Some(flag) = wanted.get_mut(root) {
-            *flag = true;
-        }
         // Children have smaller numbers, so one pass downwards reaches all that is needed.
-        let mut heights = vec![0_usize; self.nodes.len()];
+        let mut places: SmallVec<[Place; 32]> = SmallVec::from_elem(Place::default(), self.nodes.len());
+        if let Some(place) = places.get_mut(root) {
+            place.wanted = true;
+        }
         for id in (0..=root).rev() {
-            if let (Some(true), Some(Node::Branch(_, children))) = (wanted.get(id), self.nodes.get(id)) {
+            if let Some(Node::Branch(_, children)) = self.nodes.get(id)
+                && places.get(id).is_some_and(|place| place.wanted)
+            {
                 for child in children {
-                    if let Some(flag) = wanted.get_mut(*child) {
-                        *flag = true;
+                    if let Some(place) = places.get_mut(*child) {
+                        place.wanted = true;
                     }
                 }
             }
         }
-        for id in 0..=root {
-            if let Some(Node::Branch(_, children)) = self.nodes.get(id) {
-                let tallest =
-                    children.iter().filter_map(|child| heights.get(*child)).max().copied().unwrap_or(0);
-                if let Some(height) = heights.get_mut(id) {
-                    *height = tallest.saturating_add(1);
+        // By level, the leaves first; in a level by what is cheap to compare.
+        let mut order: SmallVec<[(u64, NodeId); 24]> = SmallVec::new();
+        for (id, node) in self.nodes.iter().enumerate() {
+            if !places.get(id).is_some_and(|place| place.wanted) {
+                continue;
+            }
+            let (mut height, mut rank) = (0_u32, 0);
+            match node {
+                Node::Constant(_) => {}
+                Node::Leaf(leaf) => rank = leaf.field.index() as u64,
+                Node::Branch(connective, children) => {
+                    rank = u64::from(*connective == Connective::Or);
+                    for child in children {
+                        let below = places.get(*child).map_or(0, |place| place.height);
+                        height = height.max(below.saturating_add(1));
+                    }
+                    if let Some(place) = places.get_mut(id) {
+                        place.height = height;
+                    }
                 }
             }
+            order.push((u64::from(height) << 16 | rank, id));
         }
-        let mut order: Vec<NodeId> = (0..=root).filter(|id| wanted.get(*id) == Some(&true)).collect();
-        order.sort_by_key(|id| heights.get(*id).copied());
-        let mut numbers = vec![0; self.nodes.len()];
-        let mut out: Vec<Node<Leaf>> = Vec::with_capacity(order.len());
-        let mut rest = order.as_slice();
-        while let Some(first) = rest.first() {
-            let height = heights.get(*first);
-            let (level, higher) = rest.split_at(rest.partition_point(|id| heights.get(*id) <= height));
-            let mut level: Vec<(Node<Leaf>, NodeId)> = level
-                .iter()
-                .filter_map(|id| {
-                    Some((std::mem::replace(self.nodes.get_mut(*id)?, Node::Constant(false)), *id))
-                })
-                .collect();
-            for (node, _) in &mut level {
-                if let Node::Branch(_, children) = node {
+        order.sort_unstable();
+        let mut number = 0;
+        for alike in order.chunk_by_mut(|(a, _), (b, _)| a == b) {
+            for (_, id) in alike.iter() {
+                if let Some(Node::Branch(_, children)) = self.nodes.get_mut(*id) {
                     for child in children.iter_mut() {
-                        *child = numbers.get(*child).copied().unwrap_or(0);
+                        *child = places.get(*child).map_or(0, |place| place.number);
                     }
                     children.sort_unstable();
                 }
             }
-            level.sort_unstable();
-            for (node, id) in level {
-                if let Some(number) = numbers.get_mut(id) {
-                    *number = out.len();
-                }
-                out.push(node);
+            if alike.len() > 1 {
+                alike.sort_unstable_by(|(_, a), (_, b)| self.nodes.get(*a).cmp(&self.nodes.get(*b)));
             }
-            rest = higher;
+            for (_, id) in alike.iter() {
+                if let Some(place) = places.get_mut(*id) {
+                    place.number = number;
+                }
+                number = number.saturating_add(1);
+            }
+        }
+        let mut out = Vec::with_capacity(order.len());
+        for (_, id) in &order {
+            if let Some(node) = self.nodes.get_mut(*id) {
+                out.push(std::mem::replace(node, Node::Constant(false)));
+            }
         }
         Tree::from_nodes(out)
     }
+}
+
+/// What [`Builder::finish`] knows of a node.
+#[derive(Clone, Copy, Default)]
+struct Place {
+    wanted: bool,
+    height: u32,
+    /// Its number in the finished tree.
+    number: NodeId,
 }

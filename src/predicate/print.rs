@@ -10,7 +10,7 @@ use crate::value::{Number, Timestamp, Value};
 
 /// A normal form as a request can write it: the same truth for every case, the same normal form.
 struct Written {
-    nodes: Vec<Node<Comparison>>,
+    nodes: Vec<Node<Comparison<'static>>>,
     ids: Option<Vec<Value<'static>>>,
     /// The criteria, which are joined by `$and`; `None` when there are ids alone.
     criteria: Option<Children>,
@@ -40,17 +40,17 @@ impl Written {
         writer.finish(root)
     }
 
-    fn node(&self, id: NodeId) -> Option<&Node<Comparison>> {
+    fn node(&self, id: NodeId) -> Option<&Node<Comparison<'static>>> {
         self.nodes.get(id)
     }
 }
 
 struct Writer {
-    nodes: Vec<Node<Comparison>>,
+    nodes: Vec<Node<Comparison<'static>>>,
 }
 
 impl Writer {
-    fn push(&mut self, node: Node<Comparison>) -> NodeId {
+    fn push(&mut self, node: Node<Comparison<'static>>) -> NodeId {
         self.nodes.push(node);
         self.nodes.len().saturating_sub(1)
     }
@@ -62,7 +62,7 @@ impl Writer {
                 field: FieldId::ID,
                 operator: Operator::Equal | Operator::Contains,
                 values,
-            })) => Some(values.clone()),
+            })) => Some(values.to_vec()),
             _ => None,
         }
     }
@@ -97,7 +97,7 @@ impl Writer {
     }
 
     fn compare(&mut self, field: FieldId, operator: Operator, values: Vec<Value<'static>>) -> NodeId {
-        self.push(Node::Leaf(Comparison { field, operator, values }))
+        self.push(Node::Leaf(Comparison { field, operator, values: values.into() }))
     }
 
     /// A branch, with children of the same sort taken in; the only child alone.
@@ -325,7 +325,7 @@ pub(crate) fn text(tree: &Tree<Leaf>, catalog: &Catalog) -> String {
         if catalog.is_visible(FieldId::ID) {
             let operator = if ids.len() == 1 { Operator::Equal } else { Operator::Contains };
             text_comparison(
-                &Comparison { field: FieldId::ID, operator, values: ids.clone() },
+                &Comparison { field: FieldId::ID, operator, values: ids.clone().into() },
                 catalog,
                 &mut out,
             );
@@ -363,7 +363,7 @@ pub(crate) fn text(tree: &Tree<Leaf>, catalog: &Catalog) -> String {
     out
 }
 
-fn text_comparison(comparison: &Comparison, catalog: &Catalog, out: &mut String) {
+fn text_comparison(comparison: &Comparison<'_>, catalog: &Catalog, out: &mut String) {
     text_word(catalog.field(comparison.field).name(), out);
     match comparison.operator {
         Operator::Contains => out.push_str(" in "),
@@ -439,7 +439,7 @@ pub(crate) fn plan(tree: &Tree<Leaf>, catalog: &Catalog) -> String {
 }
 
 /// One leaf on one line: at most a disjunction of conjunctions of comparisons.
-fn plan_leaf(nodes: &[Node<Comparison>], root: NodeId, catalog: &Catalog, out: &mut String) {
+fn plan_leaf(nodes: &[Node<Comparison<'static>>], root: NodeId, catalog: &Catalog, out: &mut String) {
     let mut steps = vec![Step::Node(root)];
     while let Some(step) = steps.pop() {
         match step {

@@ -3,16 +3,20 @@
 use std::borrow::Cow;
 use std::fmt::Debug;
 
+use smallvec::SmallVec;
+
 use crate::value::{Number, Timestamp, Value};
 
 /// A finite set: strictly ascending.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Points<T>(Vec<T>);
+pub(crate) struct Points<T>(SmallVec<[T; 1]>);
 
 impl<T: Ord + Clone> Points<T> {
-    pub(crate) fn new(mut values: Vec<T>) -> Self {
-        values.sort_unstable();
-        values.dedup();
+    pub(crate) fn new(mut values: SmallVec<[T; 1]>) -> Self {
+        if values.len() > 1 {
+            values.sort_unstable();
+            values.dedup();
+        }
         Self(values)
     }
 
@@ -80,17 +84,20 @@ impl Discrete for Timestamp {
 
 /// A set of closed intervals, none empty, ascending, no two of which share a value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Intervals<T>(Vec<(T, T)>);
+pub(crate) struct Intervals<T>(SmallVec<[(T, T); 1]>);
 
 impl<T: Discrete> Intervals<T> {
     /// The union of the intervals.
     ///
     /// With `fuse`, intervals without a value between them become one, but for runs of points
     /// alone: those stay points, so that a criterion can name them as it named them before.
-    pub(crate) fn new(mut intervals: Vec<(T, T)>, fuse: bool) -> Self {
+    pub(crate) fn new(mut intervals: SmallVec<[(T, T); 1]>, fuse: bool) -> Self {
         intervals.retain(|(low, high)| low <= high);
+        if intervals.len() < 2 {
+            return Self(intervals);
+        }
         intervals.sort_unstable();
-        let mut merged: Vec<(T, T)> = Vec::with_capacity(intervals.len());
+        let mut merged: SmallVec<[(T, T); 1]> = SmallVec::with_capacity(intervals.len());
         for (low, high) in intervals {
             match merged.last_mut() {
                 Some((_, end)) if low <= *end => *end = (*end).max(high),
@@ -100,13 +107,13 @@ impl<T: Discrete> Intervals<T> {
         if !fuse {
             return Self(merged);
         }
-        let mut fused: Vec<(T, T)> = Vec::with_capacity(merged.len());
+        let mut fused: SmallVec<[(T, T); 1]> = SmallVec::with_capacity(merged.len());
         for run in merged.chunk_by(|(_, high), (low, _)| high.above() == Some(*low)) {
             match run {
                 [(low, _), .., (_, high)] if run.iter().any(|(low, high)| low != high) => {
                     fused.push((*low, *high));
                 }
-                _ => fused.extend_from_slice(run),
+                _ => fused.extend(run.iter().copied()),
             }
         }
         Self(fused)
@@ -126,7 +133,7 @@ impl<T: Discrete> Intervals<T> {
     }
 
     fn intersect(&self, other: &Self) -> Self {
-        let mut out = Vec::new();
+        let mut out = SmallVec::new();
         let (mut left, mut right) = (self.0.iter().peekable(), other.0.iter().peekable());
         while let (Some(a), Some(b)) = (left.peek(), right.peek()) {
             let (low, high) = (a.0.max(b.0), a.1.min(b.1));
@@ -143,7 +150,7 @@ impl<T: Discrete> Intervals<T> {
     }
 
     fn complement(&self) -> Self {
-        let mut out = Vec::with_capacity(self.0.len().saturating_add(1));
+        let mut out = SmallVec::with_capacity(self.0.len().saturating_add(1));
         let mut from = Some(T::LEAST);
         for (low, high) in &self.0 {
             if let (Some(from), Some(to)) = (from, low.below())
@@ -210,8 +217,10 @@ macro_rules! pairwise {
 impl Set {
     /// The set of these values, which are of one type; `None` when there are none.
     pub(crate) fn from_values(values: &[Value<'_>]) -> Option<Self> {
-        fn all<T>(values: &[Value<'_>], take: impl Fn(&Value<'_>) -> Option<T>) -> Vec<T> {
-            values.iter().filter_map(take).collect()
+        fn all<T>(values: &[Value<'_>], take: impl Fn(&Value<'_>) -> Option<T>) -> SmallVec<[T; 1]> {
+            let mut all = SmallVec::with_capacity(values.len());
+            all.extend(values.iter().filter_map(take));
+            all
         }
         Some(match values.first()? {
             Value::String(_) => Self::Strings(Points::new(all(values, |value| match value {
@@ -264,6 +273,18 @@ impl Set {
             Self::Numbers(intervals) => intervals.0.len(),
             Self::Timestamps(intervals) => intervals.0.len(),
             Self::Booleans(points) => points.0.len(),
+        }
+    }
+
+    /// About how many bytes the members take.
+    pub(crate) fn size_bytes(&self) -> usize {
+        match self {
+            Self::Strings(points) => {
+                points.0.iter().map(|text| text.len().saturating_add(size_of::<Box<str>>())).sum()
+            }
+            Self::Numbers(intervals) => size_of_val(intervals.as_slice()),
+            Self::Timestamps(intervals) => size_of_val(intervals.as_slice()),
+            Self::Booleans(points) => size_of_val(points.as_slice()),
         }
     }
 
@@ -363,9 +384,9 @@ mod tests {
     fn touching_intervals_fuse_when_asked() {
         let above_one = Number::new(1.0).unwrap().next_up().unwrap();
         let parts = vec![(Number::MIN, Number::new(1.0).unwrap()), (above_one, Number::MAX)];
-        assert_eq!(Intervals::new(parts.clone(), true).as_slice(), [(Number::MIN, Number::MAX)]);
-        assert_eq!(Intervals::new(parts.clone(), false).as_slice(), parts);
-        assert_eq!(Intervals::new(parts, true).complement().as_slice(), []);
+        assert_eq!(Intervals::new(parts.clone().into(), true).as_slice(), [(Number::MIN, Number::MAX)]);
+        assert_eq!(Intervals::new(parts.clone().into(), false).as_slice(), parts);
+        assert_eq!(Intervals::new(parts.into(), true).complement().as_slice(), []);
     }
 
     #[test]
@@ -374,9 +395,12 @@ mod tests {
         let two = one.next_up().unwrap();
         let three = two.next_up().unwrap();
         let points = vec![(three, three), (one, one), (two, two)];
-        assert_eq!(Intervals::new(points.clone(), true).as_slice(), [(one, one), (two, two), (three, three)]);
+        assert_eq!(
+            Intervals::new(points.clone().into(), true).as_slice(),
+            [(one, one), (two, two), (three, three)]
+        );
         let with_range = [points, vec![(three, Number::MAX)]].concat();
-        assert_eq!(Intervals::new(with_range, true).as_slice(), [(one, Number::MAX)]);
+        assert_eq!(Intervals::new(with_range.into(), true).as_slice(), [(one, Number::MAX)]);
     }
 
     #[test]
@@ -386,7 +410,7 @@ mod tests {
         for low in ends {
             for high in ends {
                 for point in ends {
-                    sets.push(Intervals::new(vec![(low, high), (point, point)], false));
+                    sets.push(Intervals::new(vec![(low, high), (point, point)].into(), false));
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 use super::set::Set;
 use crate::catalog::{Catalog, FieldId, FieldType};
@@ -89,13 +89,16 @@ impl<L> Tree<L> {
     }
 }
 
+/// The values of a criterion, most often one.
+pub(crate) type Values<'a> = SmallVec<[Value<'a>; 1]>;
+
 /// A field criterion as written, its values parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Comparison {
+pub(crate) struct Comparison<'a> {
     pub(crate) field: FieldId,
     pub(crate) operator: Operator,
     /// Of the field's type; exactly one unless the operator takes many. Only `ids: []` has none.
-    pub(crate) values: Vec<Value<'static>>,
+    pub(crate) values: Values<'a>,
 }
 
 /// A test on the value set V of one field.
@@ -140,12 +143,42 @@ pub(crate) fn any_value(kind: FieldType) -> Value<'static> {
     }
 }
 
-impl Tree<Comparison> {
+impl Tree<Leaf> {
+    /// About how many bytes of memory the tree takes.
+    pub(crate) fn size_bytes(&self) -> usize {
+        let of_node = |node: &Node<Leaf>| match node {
+            Node::Branch(_, children) if children.spilled() => size_of_val(children.as_slice()),
+            Node::Constant(_) | Node::Branch(..) => 0,
+            Node::Leaf(Leaf { test: Test::Any(set) | Test::None(set) | Test::All(set), .. }) => {
+                set.size_bytes()
+            }
+        };
+        let nodes = size_of_val(self.nodes.as_slice());
+        self.nodes.iter().map(of_node).fold(nodes, usize::saturating_add)
+    }
+}
+
+impl Tree<Comparison<'_>> {
+    /// The same tree, owning its strings.
+    pub(crate) fn into_owned(self) -> Tree<Comparison<'static>> {
+        let owned = |node| match node {
+            Node::Constant(value) => Node::Constant(value),
+            Node::Leaf(Comparison { field, operator, values }) => {
+                let values = values.into_iter().map(Value::into_owned).collect();
+                Node::Leaf(Comparison { field, operator, values })
+            }
+            Node::Branch(connective, children) => Node::Branch(connective, children),
+        };
+        Tree { nodes: self.nodes.into_iter().map(owned).collect() }
+    }
+}
+
+impl Tree<Comparison<'static>> {
     /// A tree as criteria can write it that is true for every case.
     pub(crate) fn tautology(catalog: &Catalog) -> Self {
         let field = catalog.visible_fields().next().map_or(FieldId::ID, |(field, _)| field);
         let value = any_value(catalog.field(field).kind());
-        let compare = |operator| Node::Leaf(Comparison { field, operator, values: vec![value.clone()] });
+        let compare = |operator| Node::Leaf(Comparison { field, operator, values: smallvec![value.clone()] });
         let both = Children::from_slice(&[0, 1]);
         Self::from_nodes(vec![
             compare(Operator::Equal),

@@ -2,12 +2,6 @@
 
 use std::fmt;
 
-use nom::branch::alt;
-use nom::bytes::complete::tag;
-use nom::character::complete::{digit0, digit1, one_of};
-use nom::combinator::{all_consuming, opt, recognize};
-use nom::{IResult, Parser};
-
 /// A finite IEEE double whose zero is positive, so that equality and order are total.
 #[derive(Clone, Copy, PartialEq)]
 pub struct Number(f64);
@@ -49,8 +43,7 @@ impl Number {
     /// ```
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        all_consuming(json_number).parse(text).ok()?;
-        Self::new(text.parse().ok()?)
+        if is_json_number(text.as_bytes()) { Self::new(text.parse().ok()?) } else { None }
     }
 
     /// The next greater number; `None` behind the greatest.
@@ -67,14 +60,26 @@ impl Number {
 }
 
 /// The number grammar of RFC 8259, section 6.
-fn json_number(input: &str) -> IResult<&str, &str> {
-    recognize((
-        opt(tag("-")),
-        alt((tag("0"), recognize((one_of("123456789"), digit0)))),
-        opt((tag("."), digit1)),
-        opt((one_of("eE"), opt(one_of("+-")), digit1)),
-    ))
-    .parse(input)
+fn is_json_number(text: &[u8]) -> bool {
+    let digits = |text: &[u8]| text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let unsigned = text.strip_prefix(b"-").unwrap_or(text);
+    let whole = match unsigned.first() {
+        Some(b'0') => 1,
+        _ => digits(unsigned),
+    };
+    let mut rest = unsigned.get(whole..).unwrap_or_default();
+    let mut sound = whole > 0;
+    if let [b'.', fraction @ ..] = rest {
+        let len = digits(fraction);
+        sound &= len > 0;
+        rest = fraction.get(len..).unwrap_or_default();
+    }
+    if let [b'e' | b'E', b'+' | b'-', exponent @ ..] | [b'e' | b'E', exponent @ ..] = rest {
+        let len = digits(exponent);
+        sound &= len > 0;
+        rest = exponent.get(len..).unwrap_or_default();
+    }
+    sound && rest.is_empty()
 }
 
 impl Eq for Number {}
@@ -131,6 +136,35 @@ mod tests {
             "Infinity", "1_000", "1,5", "١", "1e999", "-1e999", "1f", "--1",
         ] {
             assert!(Number::parse(text).is_none(), "{text}");
+        }
+    }
+
+    /// The grammar, by a library of grammars.
+    fn has_form(text: &str) -> bool {
+        use nom::branch::alt;
+        use nom::bytes::complete::tag;
+        use nom::character::complete::{digit0, digit1, one_of};
+        use nom::combinator::{all_consuming, opt, recognize};
+        use nom::{IResult, Parser};
+
+        let whole = alt((tag("0"), recognize((one_of("123456789"), digit0))));
+        let fraction = opt((tag("."), digit1));
+        let exponent = opt((one_of("eE"), opt(one_of("+-")), digit1));
+        let form: IResult<&str, _> = all_consuming((opt(tag("-")), whole, fraction, exponent)).parse(text);
+        form.is_ok()
+    }
+
+    #[test]
+    fn bytes_are_read_as_the_grammar_has_them() {
+        const MARKS: [&str; 9] = ["", "0", "1", "-", "+", ".", "e", "E", "x"];
+        let mut texts = vec![String::new()];
+        for _ in 0..6 {
+            texts = texts.iter().flat_map(|text| MARKS.map(|mark| format!("{text}{mark}"))).collect();
+            texts.sort();
+            texts.dedup();
+            for text in &texts {
+                assert_eq!(is_json_number(text.as_bytes()), has_form(text), "{text}");
+            }
         }
     }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use casefilter::{Catalog, Engine, Errors, Limits, Memory, Mode};
+use casefilter::{Catalog, Engine, Errors, FilterCache, Limits, Memory, Mode, Request};
 use serde::Serialize;
 
 use crate::Status;
@@ -26,7 +26,8 @@ const MOST_RUNS: usize = 100_000;
 /// Replay requests and tell how long each takes
 ///
 /// The time is that of the whole request, from the bytes of the body to the bytes of the answer:
-/// compile, search, write. Each is run once before it is timed. `matched` is how many cases the
+/// compile, search, write. With --cache the body is compiled once and found again in each run, as by
+/// a host that keeps compiled filters. Each is run once before it is timed. `matched` is how many cases the
 /// filter selects, on the page or not. In a pipe: a JSON line for each request,
 /// {"request":n,"matched":…,"median_us":…,"min_us":…,"p99_us":…,"runs":…}, or "error" instead
 /// of the times, and at the end {"cases":…,"load_s":…,"bytes_per_case":…,"threads":…}, where
@@ -60,6 +61,10 @@ pub(crate) struct Args {
     /// Tell what the column and the indexes of each field take in memory too
     #[arg(long)]
     memory: bool,
+
+    /// Take compiled filters from a cache, so that the times leave compiling out
+    #[arg(long)]
+    cache: bool,
 
     /// JSON lines or a table [default: table on a terminal, json in a pipe]
     #[arg(long)]
@@ -256,14 +261,35 @@ fn rounded(value: f64, scale: f64) -> f64 {
     (value * scale).round() / scale
 }
 
+/// Room for every filter that a request can bring.
+const CACHE_BYTES: usize = 1 << 30;
+
+/// What makes requests of lines.
+enum Compiler {
+    Fresh(Limits),
+    Cached(FilterCache),
+}
+
+impl Compiler {
+    fn request(&self, engine: &Engine, line: &Line) -> Result<Request, Errors> {
+        match self {
+            Self::Fresh(limits) => line.request(engine.catalog(), limits),
+            Self::Cached(cache) => line.request_cached(cache),
+        }
+    }
+}
+
 fn time(engine: &Engine, line: &Line, args: &Args) -> Result<Measured, Errors> {
-    let limits = &Limits::default();
-    let matched = engine.count(&line.request(engine.catalog(), limits)?.filter);
-    once(engine, line, limits, &mut Vec::new());
+    let compiler = &match args.cache {
+        true => Compiler::Cached(FilterCache::new(engine.catalog().clone(), Limits::default(), CACHE_BYTES)),
+        false => Compiler::Fresh(Limits::default()),
+    };
+    let matched = engine.count(&compiler.request(engine, line)?.filter);
+    once(engine, line, compiler, &mut Vec::new());
     let threads = u32::from(args.threads);
     let repeat = |thread: u32| match args.runs {
-        Some(runs) => repeat(engine, line, limits, share(runs, thread, threads), None),
-        None => repeat(engine, line, limits, share(LEAST_RUNS, thread, threads), Some(ENOUGH)),
+        Some(runs) => repeat(engine, line, compiler, share(runs, thread, threads), None),
+        None => repeat(engine, line, compiler, share(LEAST_RUNS, thread, threads), Some(ENOUGH)),
     };
     let mut times = if threads == 1 {
         repeat(0)
@@ -288,15 +314,15 @@ fn share(runs: u32, thread: u32, threads: u32) -> u32 {
 fn repeat(
     engine: &Engine,
     line: &Line,
-    limits: &Limits,
+    compiler: &Compiler,
     least: u32,
     enough: Option<Duration>,
 ) -> Vec<Duration> {
     let mut answer = Vec::new();
-    let mut times: Vec<Duration> = (0..least).map(|_| once(engine, line, limits, &mut answer)).collect();
+    let mut times: Vec<Duration> = (0..least).map(|_| once(engine, line, compiler, &mut answer)).collect();
     let mut taken: Duration = times.iter().sum();
     while enough.is_some_and(|enough| taken < enough) && times.len() < MOST_RUNS {
-        let time = once(engine, line, limits, &mut answer);
+        let time = once(engine, line, compiler, &mut answer);
         taken = taken.saturating_add(time);
         times.push(time);
     }
@@ -304,10 +330,10 @@ fn repeat(
 }
 
 /// The whole request, from body bytes to answer bytes.
-fn once(engine: &Engine, line: &Line, limits: &Limits, answer: &mut Vec<u8>) -> Duration {
+fn once(engine: &Engine, line: &Line, compiler: &Compiler, answer: &mut Vec<u8>) -> Duration {
     answer.clear();
     let start = Instant::now();
-    if let Ok(request) = line.request(engine.catalog(), limits) {
+    if let Ok(request) = compiler.request(engine, line) {
         engine.search(&request).write_json(answer);
     }
     std::hint::black_box(&answer);

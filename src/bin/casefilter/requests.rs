@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
-use casefilter::{Catalog, Error, ErrorKind, Errors, Limits, Params, Request};
+use casefilter::{Catalog, Error, ErrorKind, Errors, FilterCache, Limits, Params, Request};
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
@@ -153,13 +153,21 @@ impl Line {
 
     /// The request that this line asks for.
     pub(crate) fn request(&self, catalog: &Catalog, limits: &Limits) -> Result<Request, Errors> {
-        let params = Params {
+        Request::parse(catalog, limits, &self.body, &self.params())
+    }
+
+    /// The same, its filter from the cache if it is there.
+    pub(crate) fn request_cached(&self, cache: &FilterCache) -> Result<Request, Errors> {
+        Request::parse_cached(cache, &self.body, &self.params())
+    }
+
+    fn params(&self) -> Params<'_> {
+        Params {
             offset: self.offset.as_deref(),
             limit: self.limit.as_deref(),
             order: self.order.as_deref(),
             count: self.count.as_deref(),
-        };
-        Request::parse(catalog, limits, &self.body, &params)
+        }
     }
 }
 

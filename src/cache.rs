@@ -1,0 +1,352 @@
+//! Compiled filters by the bytes of their bodies.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use hashbrown::HashTable;
+
+use crate::catalog::Catalog;
+use crate::error::Errors;
+use crate::filter::Filter;
+use crate::limits::Limits;
+
+/// A bounded cache of compiled filters, for a host that gets the same bodies again and again.
+///
+/// A filter is found by the bytes of its body, which are compared one by one: bodies that mean the
+/// same but are written in other ways are different bodies. Bodies with errors are not kept.
+///
+/// `Send + Sync`; threads that find what they look for do not wait for each other. When the cache
+/// is full, filters that were not asked for since they came in, or since they were last spared,
+/// make room for new ones.
+///
+/// ```
+/// use casefilter::{Catalog, FilterCache, Limits};
+/// let cache = FilterCache::new(Catalog::cases(), Limits::default(), 16 << 20);
+/// let body = br#"{"criteria":[{"field":"status","op":"=","values":["open"]}]}"#;
+/// assert_eq!(cache.compile(body)?, cache.compile(body)?);
+/// let stats = cache.stats();
+/// assert_eq!((stats.hits, stats.misses, stats.entries), (1, 1, 1));
+/// # Ok::<(), casefilter::Errors>(())
+/// ```
+pub struct FilterCache {
+    catalog: Catalog,
+    limits: Limits,
+    /// Its keys are random, so that nobody can send bodies that collide.
+    hasher: ahash::RandomState,
+    shards: Box<[Shard]>,
+}
+
+/// What a [`FilterCache`] did and holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CacheStats {
+    /// Bodies that were found.
+    pub hits: u64,
+    /// Bodies that had to be compiled, those with errors too.
+    pub misses: u64,
+    /// Filters in the cache.
+    pub entries: usize,
+    /// About how much memory they take.
+    pub size_bytes: usize,
+}
+
+/// Threads at work on different bodies seldom meet in one of so many.
+const SHARDS: usize = 16;
+
+/// What an entry takes beside its filter: its slot, and its place in a table that may be half empty.
+const ENTRY_BYTES: usize = size_of::<Entry>() + 4 * size_of::<usize>();
+
+/// So many filters in a row are spared because they were asked for; the next one goes all the same.
+const MOST_SPARED: usize = 8;
+
+impl FilterCache {
+    /// An empty cache that compiles for this catalogue under these limits.
+    ///
+    /// The filters in it take about `capacity_bytes` at most, and none of them more than a sixteenth of that.
+    #[must_use]
+    pub fn new(catalog: Catalog, limits: Limits, capacity_bytes: usize) -> Self {
+        let capacity_bytes = capacity_bytes / SHARDS;
+        let shards = (0..SHARDS).map(|_| Shard {
+            hits: AtomicU64::new(0),
+            misses: AtomicU64::new(0),
+            entries: RwLock::new(Entries { capacity_bytes, ..Entries::default() }),
+        });
+        Self { catalog, limits, hasher: ahash::RandomState::new(), shards: shards.collect() }
+    }
+
+    /// The filter of a JSON body, compiled unless these very bytes were compiled before.
+    ///
+    /// # Errors
+    /// Everything wrong with the body, up to ten errors in document order, as from
+    /// [`Filter::compile_with`].
+    ///
+    /// # Complexity
+    /// Linear in the length of the body. A new filter makes others leave, each of which came in once.
+    pub fn compile(&self, body: &[u8]) -> Result<Filter, Errors> {
+        if body.len() > self.limits.body_bytes {
+            return Filter::compile_with(&self.catalog, &self.limits, body);
+        }
+        let hash = self.hasher.hash_one(body);
+        // The table takes other bits of the hash.
+        let Some(shard) = usize::try_from(hash >> 32).ok().and_then(|bits| self.shards.get(bits % SHARDS))
+        else {
+            return Filter::compile_with(&self.catalog, &self.limits, body);
+        };
+        if let Some(filter) = shard.read().find(hash, body) {
+            shard.hits.fetch_add(1, Ordering::Relaxed);
+            return Ok(filter);
+        }
+        shard.misses.fetch_add(1, Ordering::Relaxed);
+        let filter = Filter::compile_with(&self.catalog, &self.limits, body)?;
+        shard.write().insert(hash, &filter);
+        Ok(filter)
+    }
+
+    /// The catalogue that the filters are compiled for.
+    #[must_use]
+    pub fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+
+    /// The limits under which bodies are compiled.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// What the cache did since it was made, and what it holds.
+    #[must_use]
+    pub fn stats(&self) -> CacheStats {
+        let mut stats = CacheStats::default();
+        for shard in &self.shards {
+            stats.hits = stats.hits.saturating_add(shard.hits.load(Ordering::Relaxed));
+            stats.misses = stats.misses.saturating_add(shard.misses.load(Ordering::Relaxed));
+            let entries = shard.read();
+            stats.entries = stats.entries.saturating_add(entries.slots.len());
+            stats.size_bytes = stats.size_bytes.saturating_add(entries.size_bytes);
+        }
+        stats
+    }
+}
+
+impl std::fmt::Debug for FilterCache {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("FilterCache").field("stats", &self.stats()).finish_non_exhaustive()
+    }
+}
+
+/// A part of the cache with a lock of its own.
+struct Shard {
+    hits: AtomicU64,
+    misses: AtomicU64,
+    entries: RwLock<Entries>,
+}
+
+impl Shard {
+    // Nothing panics while it holds the lock, and if it did, the worst would be a filter missed.
+    fn read(&self) -> RwLockReadGuard<'_, Entries> {
+        self.entries.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Entries> {
+        self.entries.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+struct Entry {
+    hash: u64,
+    filter: Filter,
+    size_bytes: usize,
+    /// Asked for since it came in, or since the hand last passed.
+    used: AtomicBool,
+}
+
+/// Filters in a ring, and a hand that goes round and takes out those that were not used.
+#[derive(Default)]
+struct Entries {
+    /// The slots, by the hash of the body.
+    table: HashTable<usize>,
+    slots: Vec<Entry>,
+    hand: usize,
+    size_bytes: usize,
+    capacity_bytes: usize,
+}
+
+impl Entries {
+    fn find(&self, hash: u64, body: &[u8]) -> Option<Filter> {
+        let has_body =
+            |slot: &usize| self.slots.get(*slot).is_some_and(|entry| entry.filter.body() == Some(body));
+        let entry = self.slots.get(*self.table.find(hash, has_body)?)?;
+        // Most often it is set, and need not be written where other threads read.
+        if !entry.used.load(Ordering::Relaxed) {
+            entry.used.store(true, Ordering::Relaxed);
+        }
+        Some(entry.filter.clone())
+    }
+
+    fn insert(&mut self, hash: u64, filter: &Filter) {
+        let size_bytes = filter.size_bytes().saturating_add(ENTRY_BYTES);
+        let Some(body) = filter.body() else { return };
+        // Another thread may have been faster.
+        if size_bytes > self.capacity_bytes || self.find(hash, body).is_some() {
+            return;
+        }
+        while self.size_bytes.saturating_add(size_bytes) > self.capacity_bytes && !self.slots.is_empty() {
+            self.evict();
+        }
+        self.size_bytes = self.size_bytes.saturating_add(size_bytes);
+        let slot = self.slots.len();
+        self.slots.push(Entry { hash, filter: filter.clone(), size_bytes, used: AtomicBool::new(false) });
+        let slots = &self.slots;
+        self.table.insert_unique(hash, slot, |slot| slots.get(*slot).map_or(0, |entry| entry.hash));
+    }
+
+    /// Takes out the next filter that was not used, or the last of [`MOST_SPARED`] that were.
+    fn evict(&mut self) {
+        for spared in 0..=MOST_SPARED {
+            if self.hand >= self.slots.len() {
+                self.hand = 0;
+            }
+            let Some(entry) = self.slots.get_mut(self.hand) else { return };
+            if spared == MOST_SPARED || !std::mem::take(entry.used.get_mut()) {
+                break;
+            }
+            self.hand = self.hand.saturating_add(1);
+        }
+        let gone = self.slots.swap_remove(self.hand);
+        self.size_bytes = self.size_bytes.saturating_sub(gone.size_bytes);
+        if let Ok(place) = self.table.find_entry(gone.hash, |slot| *slot == self.hand) {
+            place.remove();
+        }
+        // The last filter stands in its slot now.
+        let (last, hand) = (self.slots.len(), self.hand);
+        if let Some(moved) = self.slots.get(hand)
+            && let Some(slot) = self.table.find_mut(moved.hash, |slot| *slot == last)
+        {
+            *slot = hand;
+        }
+    }
+
+    #[cfg(test)]
+    fn validate(&self) -> Result<(), String> {
+        let sizes: usize = self.slots.iter().map(|entry| entry.size_bytes).sum();
+        if sizes != self.size_bytes || sizes > self.capacity_bytes {
+            return Err(format!("{} bytes of {sizes}, at most {}", self.size_bytes, self.capacity_bytes));
+        }
+        if self.table.len() != self.slots.len() {
+            return Err(format!("{} slots in the table of {}", self.table.len(), self.slots.len()));
+        }
+        for (slot, entry) in self.slots.iter().enumerate() {
+            if self.table.find(entry.hash, |other| *other == slot).is_none() {
+                return Err(format!("slot {slot} is not in the table"));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cache(capacity_bytes: usize) -> FilterCache {
+        FilterCache::new(Catalog::cases(), Limits::default(), capacity_bytes)
+    }
+
+    fn body(n: usize) -> String {
+        format!(r#"{{"criteria":[{{"field":"name","op":"=","values":["{n}"]}}]}}"#)
+    }
+
+    fn validate(cache: &FilterCache) {
+        for shard in &cache.shards {
+            assert_eq!(shard.read().validate(), Ok(()));
+        }
+    }
+
+    #[test]
+    fn what_comes_out_is_what_compiling_gives() {
+        let cache = cache(1 << 20);
+        for round in 0..3 {
+            for n in 0..200 {
+                let body = body(n);
+                let fresh = Filter::compile(&Catalog::cases(), body.as_bytes());
+                assert_eq!(cache.compile(body.as_bytes()), fresh, "round {round}");
+            }
+        }
+        let stats = cache.stats();
+        assert_eq!((stats.hits, stats.misses, stats.entries), (400, 200, 200));
+        validate(&cache);
+    }
+
+    #[test]
+    fn bodies_are_told_apart_by_every_byte() {
+        let cache = cache(1 << 20);
+        let (plain, spaced) = (body(1), format!("{} ", body(1)));
+        assert_eq!(cache.compile(plain.as_bytes()), cache.compile(spaced.as_bytes()));
+        assert_eq!(cache.stats().misses, 2);
+    }
+
+    #[test]
+    fn errors_are_not_kept() {
+        let cache = cache(1 << 20);
+        for _ in 0..2 {
+            let errors = Filter::compile(&Catalog::cases(), b"{}").unwrap_err();
+            assert_eq!(cache.compile(b"{}"), Err(errors));
+        }
+        assert_eq!(cache.stats(), CacheStats { misses: 2, ..CacheStats::default() });
+    }
+
+    #[test]
+    fn a_flood_of_bodies_stays_within_bounds_and_spares_what_is_used() {
+        let cache = cache(1 << 18);
+        let kept = body(usize::MAX);
+        cache.compile(kept.as_bytes()).unwrap();
+        for n in 0..20_000 {
+            cache.compile(body(n).as_bytes()).unwrap();
+            if n % 10 == 0 {
+                cache.compile(kept.as_bytes()).unwrap();
+            }
+            if n % 500 == 0 {
+                validate(&cache);
+            }
+        }
+        validate(&cache);
+        let stats = cache.stats();
+        assert!(stats.entries > 100 && stats.size_bytes <= 1 << 18, "{stats:?}");
+        assert_eq!((stats.hits, stats.misses), (2000, 20_001));
+    }
+
+    #[test]
+    fn what_is_too_large_is_compiled_and_not_kept() {
+        let cache = cache(SHARDS << 10);
+        let large = body(0).replace("\"0\"", &format!("\"{}\"", "x".repeat(2000)));
+        for _ in 0..2 {
+            assert!(cache.compile(large.as_bytes()).is_ok());
+        }
+        assert_eq!(cache.stats(), CacheStats { misses: 2, ..CacheStats::default() });
+        let none = self::cache(0);
+        assert!(none.compile(body(1).as_bytes()).is_ok());
+        assert_eq!(none.stats().entries, 0);
+    }
+
+    #[test]
+    fn threads_share_a_cache() {
+        let cache = cache(1 << 16);
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                let cache = &cache;
+                scope.spawn(move || {
+                    for n in 0..3000 {
+                        let body = body((n * (thread + 1)) % 500);
+                        let fresh = Filter::compile(&Catalog::cases(), body.as_bytes());
+                        assert_eq!(cache.compile(body.as_bytes()), fresh);
+                    }
+                });
+            }
+        });
+        validate(&cache);
+        let stats = cache.stats();
+        assert_eq!(stats.hits + stats.misses, 12_000);
+        assert!(stats.hits > 0);
+    }
+}
