@@ -48,6 +48,7 @@ pub(crate) fn select<'q>(
     let root = query.predicate.root();
     let program = Program::new(Plan::new(query, number, batch), root, live);
     let Estimate { rows: likely, is_exact, cost } = program.estimate(root);
+    let likely = likely.min(batch.rows());
     let exact = (is_exact && matches!(live, Selection::All)).then_some(likely);
     // Besides what the sets cost, the rows are written once.
     let effort = cost.saturating_add(batch.rows() / LANES);

@@ -145,12 +145,16 @@ fn plan_branch<'p>(connective: Connective, children: &[usize], steps: &[Step<'p>
     Step::Branch(connective, open, total)
 }
 
+/// Of a step that is settled for every row, however many there are, the rows are the most.
 pub(super) fn estimate(steps: &[Step<'_>], mut step: usize) -> Estimate {
     loop {
         match steps.get(step) {
             Some(Step::Same(only)) => step = *only,
             Some(Step::Leaf { estimate, .. } | Step::Branch(_, _, estimate)) => return *estimate,
-            Some(Step::Settled(_)) | None => return Estimate { rows: 0, is_exact: false, cost: 0 },
+            Some(Step::Settled(value)) => {
+                return Estimate { rows: if *value { usize::MAX } else { 0 }, is_exact: true, cost: 0 };
+            }
+            None => return Estimate { rows: 0, is_exact: false, cost: 0 },
         }
     }
 }

@@ -262,7 +262,7 @@ impl<'o, 'b, 's> Best<'o, 'b, 's> {
         }
         let mut candidates = std::mem::take(&mut self.candidates);
         candidates.extend(found);
-        let slack = if self.bound.is_some() { SLACK.max(self.wanted / 2) } else { 0 };
+        let slack = if self.bound.is_some() { SLACK.max(self.wanted / 16) } else { 0 };
         if self.wanted > 0 && candidates.len() >= self.wanted.saturating_add(slack) {
             let wanted = self.wanted;
             keep_first(&mut candidates, wanted, |a, b| self.compare(a, b));
