@@ -262,7 +262,7 @@ impl<'o, 'b, 's> Best<'o, 'b, 's> {
         }
         let mut candidates = std::mem::take(&mut self.candidates);
         candidates.extend(found);
-        let slack = if self.bound.is_some() { SLACK.max(self.wanted / 16) } else { 0 };
+        let slack = if self.bound.is_some() { SLACK.max(self.wanted / 4) } else { 0 };
         if self.wanted > 0 && candidates.len() >= self.wanted.saturating_add(slack) {
             let wanted = self.wanted;
             keep_first(&mut candidates, wanted, |a, b| self.compare(a, b));
@@ -423,4 +423,46 @@ fn pass_over(
         step = step.saturating_add(1);
     }
     step
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Catalog, Engine, Filter, Mode, Order, Request};
+
+    /// Cases whose keys come in runs of equal ones, and whose ids within a run are not in stored order.
+    #[test]
+    fn an_offset_may_fall_anywhere_into_a_run_of_equal_keys() {
+        for (rows, shuffled) in [(200_u32, false), (200, true), (20_000, false), (20_000, true)] {
+            let run = rows / 20;
+            let mut stored: Vec<(u32, String)> =
+                (0..rows).map(|row| (row / run, format!("{:05}", row * 7919 % rows))).collect();
+            if shuffled {
+                stored.sort_by_key(|(_, id)| id.chars().rev().collect::<String>());
+            }
+            let engine = Engine::new(Catalog::cases());
+            let mut import = engine.import(Mode::Strict);
+            for (amount, id) in &stored {
+                let case = format!("{{\"id\":\"{id}\",\"totalAmountInDefaultCurrency\":{amount}}}\n");
+                import.push(case.as_bytes()).unwrap();
+            }
+            import.commit().unwrap();
+            for (order, descending) in
+                [("totalAmountInDefaultCurrency", false), ("-totalAmountInDefaultCurrency", true)]
+            {
+                let mut sorted: Vec<&(u32, String)> = stored.iter().collect();
+                sorted.sort_by_key(|(amount, id)| (if descending { 99 - amount } else { *amount }, id));
+                let text = "totalAmountInDefaultCurrency <> 3";
+                let filter = Filter::compile_text(engine.catalog(), text).unwrap();
+                let expected: Vec<&str> =
+                    sorted.iter().filter(|(amount, _)| *amount != 3).map(|(_, id)| id.as_str()).collect();
+                for offset in (0..expected.len()).step_by(rows as usize / 61) {
+                    let order = Order::parse(engine.catalog(), order).unwrap();
+                    let request = Request::new(filter.clone()).order(order).offset(offset as u64).limit(5);
+                    let answer = engine.search(&request);
+                    let wanted = &expected[offset..expected.len().min(offset + 5)];
+                    assert_eq!(answer.ids().collect::<Vec<_>>(), wanted, "{order:?} from {offset} of {rows}");
+                }
+            }
+        }
+    }
 }
