@@ -87,12 +87,14 @@ impl KeyIndex {
 }
 
 /// The batch and row of a global row.
+#[inline]
 pub(crate) fn split(row: GlobalRow) -> (usize, u16) {
     #[expect(clippy::cast_possible_truncation, reason = "the row in its batch is the lower half")]
     ((row >> 16) as usize, row as u16)
 }
 
 /// The global row of a row in a batch; `None` beyond 65,536 batches.
+#[inline]
 pub(crate) fn join(batch: usize, row: usize) -> Option<GlobalRow> {
     let batch = u16::try_from(batch).ok()?;
     let row = u16::try_from(row).ok()?;

@@ -11,7 +11,7 @@ pub(crate) use keys::{GlobalRow, join, split};
 pub(crate) use row::Row;
 
 use crate::catalog::{Catalog, FieldId};
-use crate::column::Column;
+use crate::column::{Column, Data};
 
 /// The most rows of a batch, so that a row's number in its batch is a `u16`.
 pub(crate) const MAX_ROWS: usize = 1 << 16;
@@ -56,6 +56,7 @@ impl Batch {
     }
 
     /// The column of a field; `None` when the engine's catalogue hides it.
+    #[inline]
     pub(crate) fn column(&self, field: FieldId) -> Option<&Column> {
         self.columns.get(field.index()).and_then(Option::as_ref)
     }
@@ -66,6 +67,14 @@ impl Batch {
 
     pub(crate) fn id(&self, row: usize) -> &str {
         self.column(FieldId::ID).and_then(|ids| ids.string(row)).unwrap_or_default()
+    }
+
+    /// How many of its ids are less than this one: the codes below are theirs.
+    pub(crate) fn ids_below(&self, id: &str) -> usize {
+        match self.column(FieldId::ID).map(|ids| &ids.data) {
+            Some(Data::Strings { dictionary, .. }) => dictionary.count_below(id),
+            _ => 0,
+        }
     }
 
     pub(crate) fn place(&self, row: usize) -> u64 {

@@ -1,5 +1,36 @@
 //! Bitmaps over the rows of a batch, and selections made of them.
 
+/// Words of a full batch: with so many, no row of 16 bits lies beyond them.
+const FULL: usize = (1 << 16) / LANES;
+
+/// Sets the bits of rows, in any order.
+pub(crate) fn set_rows(words: &mut [u64], rows: &[u16]) {
+    update_rows(words, rows, |word, bit| word | bit);
+}
+
+/// Turns the bits of rows over, which are different ones, in any order.
+pub(crate) fn flip_rows(words: &mut [u64], rows: &[u16]) {
+    update_rows(words, rows, |word, bit| word ^ bit);
+}
+
+#[inline(always)]
+fn update_rows(words: &mut [u64], rows: &[u16], update: impl Fn(u64, u64) -> u64) {
+    // In a full batch the compiler sees that every row has a word.
+    if let Ok(words) = <&mut [u64; FULL]>::try_from(&mut *words) {
+        for row in rows {
+            if let Some(word) = words.get_mut(usize::from(*row >> 6)) {
+                *word = update(*word, 1 << (*row & 63));
+            }
+        }
+        return;
+    }
+    for row in rows {
+        if let Some(word) = words.get_mut(usize::from(*row >> 6)) {
+            *word = update(*word, 1 << (*row & 63));
+        }
+    }
+}
+
 /// One bit a row. Invariant: bits behind the last row are zero.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Bitmap {
@@ -52,6 +83,7 @@ impl Bitmap {
         &self.words
     }
 
+    #[inline]
     pub(crate) fn get(&self, row: usize) -> bool {
         self.words.get(row / LANES).is_some_and(|word| word >> (row % LANES) & 1 == 1)
     }
@@ -131,6 +163,7 @@ impl Selection {
         }
     }
 
+    #[inline]
     pub(crate) fn contains(&self, row: usize) -> bool {
         match self {
             Self::None => false,

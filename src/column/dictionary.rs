@@ -16,6 +16,7 @@ impl Dictionary {
     }
 
     /// The string of a code; empty for a code that does not exist.
+    #[inline]
     pub(crate) fn get(&self, code: usize) -> &str {
         let start = code.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
         let end = self.ends.get(code).copied().unwrap_or(start);
@@ -35,6 +36,11 @@ impl Dictionary {
             }
         }
         (low, false)
+    }
+
+    /// How many of its strings are less than this one.
+    pub(crate) fn count_below(&self, text: &str) -> usize {
+        self.seek(0, text).0
     }
 
     /// The codes of those of the ascending `texts` that occur, ascending.
@@ -114,6 +120,7 @@ impl Codes {
         }
     }
 
+    #[inline]
     pub(crate) fn get(&self, at: usize) -> usize {
         match self {
             Self::U8(codes) => codes.get(at).map_or(0, |code| usize::from(*code)),

@@ -39,6 +39,7 @@ impl Millis {
     }
 
     /// The value at a place.
+    #[inline]
     pub(crate) fn get(&self, at: usize) -> Option<i64> {
         match self {
             Self::Wide(values) => values.get(at).copied(),

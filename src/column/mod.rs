@@ -7,7 +7,7 @@ mod millis;
 mod postings;
 mod sorted;
 
-pub(crate) use bitmap::{Bitmap, LANES, Selection};
+pub(crate) use bitmap::{Bitmap, LANES, Selection, flip_rows, set_rows};
 pub(crate) use builder::ColumnBuilder;
 pub(crate) use dictionary::{Codes, Dictionary};
 pub(crate) use millis::Millis;

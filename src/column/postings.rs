@@ -100,6 +100,7 @@ impl Postings {
     }
 
     /// The rows of a code; none for a code that does not exist.
+    #[inline]
     pub(crate) fn get(&self, code: u32) -> Posting<'_> {
         let code = code as usize;
         let (Some(count), Some(start)) = (self.counts.get(code), self.starts.get(code)) else {
@@ -117,6 +118,7 @@ impl Postings {
     }
 
     /// How many rows have the code.
+    #[inline]
     pub(crate) fn count(&self, code: u32) -> usize {
         self.counts.get(code as usize).map_or(0, |count| *count as usize)
     }

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::bitmap::set_rows;
 use super::{Column, LANES, Layout};
 
 /// Rows ascending by value, then by row, and bitmaps of the first so many of them.
@@ -12,7 +13,7 @@ use super::{Column, LANES, Layout};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SortedRows {
     rows: Box<[u16]>,
-    /// For each whole number of fences below the number of rows: the bits of the rows before it.
+    /// For each fence: the bits of the rows before it.
     prefixes: Box<[u64]>,
     /// Words of a bitmap of the batch.
     words: usize,
@@ -27,8 +28,8 @@ impl SortedRows {
         let words = batch_rows.div_ceil(LANES);
         let mut prefix = vec![0; words];
         let mut prefixes = Vec::new();
-        for chunk in rows.chunks_exact(FENCE) {
-            set_bits(chunk, &mut prefix);
+        for chunk in rows.chunks(FENCE) {
+            set_rows(&mut prefix, chunk);
             prefixes.extend_from_slice(&prefix);
         }
         Self { rows: rows.into(), prefixes: prefixes.into(), words }
@@ -38,61 +39,53 @@ impl SortedRows {
         &self.rows
     }
 
+    /// How many rows are before each fence but the first, and their bitmap.
+    pub(crate) fn fences(&self) -> impl Iterator<Item = (usize, &[u64])> {
+        let len = self.rows.len();
+        let places = (1_usize..).map(move |number| number.saturating_mul(FENCE).min(len));
+        places.zip(self.prefixes.chunks_exact(self.words.max(1)))
+    }
+
     /// The nearest fence to a place among the rows, and the bitmap of the rows before it.
+    ///
+    /// A fence stands before the first row, behind every so many, and behind the last.
     fn fence(&self, place: usize) -> (usize, &[u64]) {
-        let fences = self.rows.len() / FENCE;
-        let number = place.saturating_add(FENCE / 2).checked_div(FENCE).unwrap_or(0).min(fences);
-        let start = number.saturating_sub(1).saturating_mul(self.words);
-        let words = if number == 0 { 0 } else { self.words };
-        (
-            number.saturating_mul(FENCE),
-            self.prefixes.get(start..start.saturating_add(words)).unwrap_or_default(),
-        )
+        let len = self.rows.len();
+        let whole = place.saturating_add(FENCE / 2) / FENCE;
+        let at = whole.saturating_mul(FENCE);
+        let (fence, number) = if at <= len && at.abs_diff(place) <= len.abs_diff(place) {
+            (at, whole)
+        } else {
+            (len, len.div_ceil(FENCE))
+        };
+        let prefix = number.checked_sub(1).and_then(|before| {
+            let start = before.saturating_mul(self.words);
+            self.prefixes.get(start..start.saturating_add(self.words))
+        });
+        (fence, prefix.unwrap_or_default())
     }
 
-    /// Sets the bits of the rows at these places; `words` must be zero.
-    pub(crate) fn write(&self, places: &Range<usize>, words: &mut [u64]) {
+    /// What gives the bits of the rows at these places: a row is one of them when an odd number of
+    /// the bitmaps and lists have it.
+    pub(crate) fn pieces(&self, part: Range<usize>) -> [(&[u64], &[u16]); 2] {
         let rows = |places: Range<usize>| self.rows.get(places).unwrap_or_default();
-        if places.len() <= FENCE / 2 {
-            return set_bits(rows(places.clone()), words);
+        if part.len() <= FENCE / 2 {
+            return [(&[], rows(part)), (&[], &[])];
         }
-        let (fence, prefix) = self.fence(places.end);
-        for (word, prefix) in words.iter_mut().zip(prefix) {
-            *word = *prefix;
-        }
-        set_bits(rows(fence..places.end), words);
-        clear_bits(rows(places.end..fence), words);
-        let (fence, prefix) = self.fence(places.start);
-        for (word, prefix) in words.iter_mut().zip(prefix) {
-            *word &= !prefix;
-        }
-        clear_bits(rows(fence..places.start), words);
-        set_bits(rows(places.start..fence.min(places.end)), words);
+        // What is before the end but not before the start.
+        [part.end, part.start].map(|end| {
+            let (fence, prefix) = self.fence(end);
+            (prefix, rows(fence.min(end)..fence.max(end)))
+        })
     }
 
-    /// About how many rows [`write`](Self::write) touches one by one.
-    pub(crate) fn touched(matched: usize) -> usize {
-        matched.min(FENCE)
+    /// How many rows there are in the lists of the pieces of these parts.
+    pub(crate) fn touched(&self, parts: &[Range<usize>]) -> usize {
+        parts.iter().flat_map(|part| self.pieces(part.clone())).map(|(_, list)| list.len()).sum()
     }
 
     pub(crate) fn size_bytes(&self) -> usize {
         size_of_val::<[u16]>(&self.rows).saturating_add(size_of_val::<[u64]>(&self.prefixes))
-    }
-}
-
-fn set_bits(rows: &[u16], words: &mut [u64]) {
-    for row in rows {
-        if let Some(word) = words.get_mut(usize::from(*row) / LANES) {
-            *word |= 1 << (row % 64);
-        }
-    }
-}
-
-fn clear_bits(rows: &[u16], words: &mut [u64]) {
-    for row in rows {
-        if let Some(word) = words.get_mut(usize::from(*row) / LANES) {
-            *word &= !(1 << (row % 64));
-        }
     }
 }
 
@@ -170,6 +163,7 @@ pub(super) fn is_exact<K: Ord>(
 
 #[cfg(test)]
 mod tests {
+    use super::super::flip_rows;
     use super::*;
 
     #[test]
@@ -204,9 +198,13 @@ mod tests {
             for start in ends.iter().copied().filter(|start| *start <= len) {
                 for end in ends.iter().copied().filter(|end| (start..=len).contains(end)) {
                     let mut words = vec![0; batch.div_ceil(LANES)];
-                    sorted.write(&(start..end), &mut words);
+                    for (prefix, list) in sorted.pieces(start..end) {
+                        assert!(list.len() <= FENCE / 2);
+                        words.iter_mut().zip(prefix).for_each(|(word, prefix)| *word ^= prefix);
+                        flip_rows(&mut words, list);
+                    }
                     let mut expected = vec![0; batch.div_ceil(LANES)];
-                    set_bits(&rows[start..end], &mut expected);
+                    set_rows(&mut expected, &rows[start..end]);
                     assert!(words == expected, "{start}..{end} of {len} in {batch}");
                 }
             }

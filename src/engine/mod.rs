@@ -19,7 +19,7 @@ use self::import::Writer;
 use self::snapshot::Snapshot;
 use crate::batch::MAX_ROWS;
 use crate::catalog::Catalog;
-use crate::exec::{self, Query, Rows};
+use crate::exec::{self, Query};
 use crate::filter::Filter;
 use crate::limits::Limits;
 use crate::page::{SortBy, Visit, first_page, sorted_page};
@@ -175,29 +175,23 @@ impl Engine {
         let limit = usize::try_from(request.limit).unwrap_or(usize::MAX);
         let query = self.query(&request.filter, &snapshot);
         let known = if request.count { self.known_count(&query, &snapshot) } else { None };
-        let count = request.count && known.is_none();
-        let mut total: u64 = 0;
-        let mut select = |number: usize| match snapshot.slots().get(number) {
-            Some(slot) => {
-                let rows = slot.live(exec::select(&query, number, &slot.batch));
-                if count {
-                    total = total.saturating_add(rows.count(slot.batch.rows()) as u64);
-                }
-                rows
-            }
-            None => Rows::None,
-        };
-        let batches = if limit == 0 && !count { Vec::new() } else { query.batches(snapshot.slots().len()) };
+        let mut total = (request.count && known.is_none()).then_some(0);
+        let slots = snapshot.slots();
+        let batches = if limit == 0 && total.is_none() { Vec::new() } else { query.batches(slots.len()) };
         let visits = batches.iter().filter_map(|number| {
-            snapshot.slots().get(*number).map(|slot| Visit { number: *number, batch: &slot.batch })
+            slots.get(*number).map(|slot| Visit { number: *number, batch: &slot.batch, live: slot.live() })
         });
         let rows = if request.order.is_none() && snapshot.is_ordered() {
-            first_page(visits, (offset, limit), count, |visit| select(visit.number))
+            first_page(visits, (offset, limit), total.as_mut(), |visit| {
+                exec::select(&query, visit.number, visit.batch, visit.live)
+            })
         } else {
             let by = SortBy::new(request.order, self.catalog.fields());
-            sorted_page(visits.collect(), by, (offset, limit), count, |visit| select(visit.number))
+            sorted_page(visits.collect(), by, (offset, limit), total.as_mut(), |visit| {
+                exec::select(&query, visit.number, visit.batch, visit.live)
+            })
         };
-        let total = request.count.then_some(known.unwrap_or(total));
+        let total = if request.count { known.or(total) } else { None };
         drop(query);
         Answer::new(snapshot, rows, total, request.offset, request.limit)
     }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use crate::batch::{Batch, Directory, split};
 use crate::catalog::Catalog;
 use crate::column::{Bitmap, Selection};
-use crate::exec::Rows;
 use crate::page::At;
 
 /// A batch and those of its rows that were not replaced.
@@ -38,12 +37,9 @@ impl Slot {
         Self { batch: Arc::clone(&self.batch), live: Arc::new(Selection::from_bitmap(live)) }
     }
 
-    /// Those of the selected rows that are live.
-    pub(super) fn live<'s>(&'s self, rows: Rows<'s>) -> Rows<'s> {
-        match &*self.live {
-            Selection::All => rows,
-            live => rows.and(live.into()),
-        }
+    /// The rows that were not replaced.
+    pub(super) fn live(&self) -> &Selection {
+        &self.live
     }
 
     fn live_rows(&self) -> usize {

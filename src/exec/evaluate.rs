@@ -1,280 +1,417 @@
-//! Running the steps of a plan.
+//! Running a program on all rows of a batch at once.
+//!
+//! The bits of a batch are one tile of 8 KiB: every set of rows that the indexes hold ready is read
+//! once, from front to back, and combined into the tile of its group, which stays in the nearest
+//! cache. Tiles of a sixteenth to a half of that were slower, in cache and out of it: the machine
+//! fetches ahead along 8 KiB, and each piece costs a turn of the loop. What is counted is popped
+//! from the tile, or from the last two sets themselves, and written nowhere.
 
 use std::borrow::Cow;
-use std::ops::Range;
+use std::cell::RefCell;
 
-use super::kernels;
-use super::plan::{COST_OF_A_ROW, Plan, Source, Step, ValueTest};
+use smallvec::SmallVec;
+
+use super::kernels::{self, Combine, Outcome};
+use super::plan::{COST_OF_A_ROW, Estimate, Plan, Step};
+use super::program::{Op, Program};
 use super::query::Query;
-use super::rows::{Rows, Union};
-use crate::batch::Batch;
-use crate::column::{Bitmap, Codes, Column, Data, LANES, Layout, Sorted, SortedRows};
+use super::rows::{Rows, clear_tail, filter_bits};
+use super::source;
+use crate::batch::{Batch, MAX_ROWS, split};
+use crate::column::{LANES, Selection, set_rows};
 use crate::operator::Connective;
-use crate::value::{Number, Timestamp};
 
-/// The rows of a batch that a query selects, live or not.
-pub(crate) fn select<'b>(query: &'b Query<'b>, number: usize, batch: &'b Batch) -> Rows<'b> {
-    let plan = Plan::new(query, number, batch);
-    run(plan, query.predicate.root(), batch.rows())
+/// The bits of a batch.
+type Tile = [u64; MAX_ROWS / LANES];
+
+/// Tiles, kept from batch to batch: one for each level of groups, and one more.
+#[derive(Default)]
+pub(super) struct Tiles(RefCell<Vec<Box<Tile>>>);
+
+/// The live rows of a batch that a query selects, not yet gathered.
+pub(crate) struct Selected<'q> {
+    program: Program<'q>,
+    tiles: &'q Tiles,
+    rows: usize,
+    likely: usize,
+    effort: usize,
+    exact: Option<usize>,
 }
 
-/// A branch that is being evaluated.
-struct Open<'b> {
-    step: usize,
-    /// How many of its children are done.
-    done: usize,
-    /// What they combine to.
-    rows: Rows<'b>,
+/// The live rows of a batch that a query selects.
+pub(crate) fn select<'q>(
+    query: &'q Query<'q>,
+    number: usize,
+    batch: &'q Batch,
+    live: &'q Selection,
+) -> Selected<'q> {
+    let root = query.predicate.root();
+    let program = Program::new(Plan::new(query, number, batch), root, live);
+    let Estimate { rows: likely, is_exact, cost } = program.estimate(root);
+    let likely = likely.min(batch.rows());
+    let exact = (is_exact && matches!(live, Selection::All)).then_some(likely);
+    // Besides what the sets cost, the rows are written once.
+    let effort = cost.saturating_add(batch.rows() / LANES);
+    Selected { program, tiles: &query.tiles, rows: batch.rows(), likely, effort, exact }
 }
 
-/// Evaluates a step, its branches on a stack of their own.
-fn run<'b>(plan: Plan<'b>, root: usize, rows: usize) -> Rows<'b> {
-    let mut open: Vec<Open<'b>> = Vec::new();
-    let mut next = root;
-    loop {
-        // Go down to a step that has a result at once.
-        let mut result = match plan.steps.get(next) {
-            Some(Step::Same(only)) => {
-                next = *only;
-                continue;
+/// Up to so many rows of the first set are asked one by one for all that follows.
+const FEW_ROWS: usize = 64;
+
+impl<'q> Selected<'q> {
+    /// How many rows there are; that they are none may be found out more cheaply than how many.
+    pub(crate) fn count(&self) -> usize {
+        if let Some(exact) = self.exact {
+            return exact;
+        }
+        if let Some(few) = self.few() {
+            return few.len();
+        }
+        let mut tiles = self.tiles.0.borrow_mut();
+        match self.run(&mut tiles, true) {
+            State::Zero => 0,
+            State::Full => self.rows,
+            State::Borrowed(words) => kernels::count_ones(words),
+            State::Own => tiles.first().map_or(0, |tile| kernels::count_ones(self.bits(tile))),
+            State::Counted(count) => count,
+        }
+    }
+
+    /// About how many rows there are.
+    pub(crate) fn likely(&self) -> usize {
+        self.likely
+    }
+
+    /// How many rows may be asked one by one before gathering all is cheaper.
+    pub(crate) fn questions(&self) -> usize {
+        self.effort / COST_OF_A_ROW
+    }
+
+    /// Whether a row is one of them.
+    pub(crate) fn contains(&self, row: usize) -> bool {
+        row < self.rows && self.program.passes(0, row)
+    }
+
+    /// The rows.
+    pub(crate) fn rows(&self) -> Rows<'q> {
+        if let [Op::List { list, negated: false }] = self.program.ops.as_slice() {
+            return Rows::List(Cow::Borrowed(list));
+        }
+        if let Some(few) = self.few() {
+            return Rows::from_list(few.into_vec());
+        }
+        let mut tiles = self.tiles.0.borrow_mut();
+        match self.run(&mut tiles, false) {
+            State::Zero | State::Counted(_) => Rows::None,
+            State::Full => Rows::All,
+            State::Borrowed(words) => Rows::Words(Cow::Borrowed(words)),
+            State::Own => {
+                let words = tiles.first().map_or(&[][..], |tile| self.bits(tile));
+                let count = kernels::count_ones(words);
+                if count.saturating_mul(LANES) > self.rows {
+                    return Rows::Words(Cow::Owned(words.to_vec()));
+                }
+                let mut list = Vec::with_capacity(count);
+                let rows = Rows::Words(Cow::Borrowed(words));
+                list.extend(rows.iter(self.rows).filter_map(|row| u16::try_from(row).ok()));
+                Rows::from_list(list)
             }
-            Some(Step::Branch(connective, children, _)) => {
-                open.push(Open { step: next, done: 0, rows: Rows::of(*connective == Connective::And) });
-                next = children.first().copied().unwrap_or(next);
-                continue;
+        }
+    }
+
+    /// The rows, when the first set has so few that each is asked for what follows.
+    fn few(&self) -> Option<SmallVec<[u16; FEW_ROWS]>> {
+        let rest = |row: &u16| self.program.passes(1, usize::from(*row));
+        match self.program.ops.first()? {
+            Op::List { list, negated: false } if list.len() <= FEW_ROWS => {
+                Some(list.iter().copied().filter(rest).collect())
             }
-            Some(Step::Leaf { source, negated, estimate }) => {
-                let within = match open.last() {
-                    Some(Open { step, rows, .. }) => match plan.steps.get(*step) {
-                        Some(Step::Branch(Connective::And, _, _)) => rows,
-                        _ => &Rows::All,
-                    },
-                    None => &Rows::All,
+            Op::Keys { keys, negated: false } if keys.len() <= FEW_ROWS => {
+                Some(keys.iter().map(|key| split(*key).1).filter(rest).collect())
+            }
+            _ => None,
+        }
+    }
+
+    fn bits<'t>(&self, tile: &'t Tile) -> &'t [u64] {
+        tile.get(..self.rows.div_ceil(LANES)).unwrap_or_default()
+    }
+
+    /// Combines all sets of rows; what is owned lies in the first tile.
+    fn run(&self, tiles: &mut Vec<Box<Tile>>, count: bool) -> State<'q> {
+        let ops = &self.program.ops;
+        let mut machine = Machine { selected: self, tiles, levels: SmallVec::new() };
+        machine.open(Connective::And, ops.len());
+        let mut at: usize = 0;
+        while let Some(op) = ops.get(at) {
+            let is_last = at.saturating_add(1) == ops.len();
+            if count
+                && is_last
+                && let Op::Words { words, negated: false } = op
+                && let [Level { state: state @ (State::Borrowed(_) | State::Own), .. }] =
+                    machine.levels.as_slice()
+            {
+                let own = machine.tiles.first().map_or(&[][..], |tile| self.bits(tile));
+                let so_far = if let State::Borrowed(words) = state { words } else { own };
+                return State::Counted(kernels::count_both(so_far, words));
+            }
+            at = machine.step(op, at);
+        }
+        let state = machine.levels.pop().map_or(State::Zero, |level| level.state);
+        if let (State::Own, Some(tile)) = (&state, machine.tiles.first_mut()) {
+            let words = self.rows.div_ceil(LANES);
+            clear_tail(tile.get_mut(..words).unwrap_or_default(), self.rows);
+        }
+        state
+    }
+}
+
+/// What the members of a group have come to.
+enum State<'p> {
+    Zero,
+    Full,
+    Borrowed(&'p [u64]),
+    /// The bits in the tile of the level; those behind the last row mean nothing.
+    Own,
+    /// This many rows, of the outermost group.
+    Counted(usize),
+}
+
+/// A group that is open.
+struct Level<'p> {
+    connective: Connective,
+    close: usize,
+    state: State<'p>,
+}
+
+struct Machine<'m, 'q> {
+    selected: &'m Selected<'q>,
+    tiles: &'m mut Vec<Box<Tile>>,
+    levels: SmallVec<[Level<'q>; 8]>,
+}
+
+impl<'q> Machine<'_, 'q> {
+    fn open(&mut self, connective: Connective, close: usize) {
+        let state = if connective == Connective::And { State::Full } else { State::Zero };
+        self.levels.push(Level { connective, close, state });
+        while self.tiles.len() <= self.levels.len() {
+            self.tiles.push(Box::new([0; MAX_ROWS / LANES]));
+        }
+    }
+
+    /// Does one instruction and gives the next.
+    fn step(&mut self, op: &Op<'q>, at: usize) -> usize {
+        match op {
+            Op::Open { connective, close, effort, .. } => {
+                if self.filter(at, *effort, close.saturating_sub(at)) {
+                    return self.next(*close);
+                }
+                self.open(*connective, *close);
+                return at.saturating_add(1);
+            }
+            Op::Close { negated } => {
+                let state = self.levels.pop().map_or(State::Zero, |level| level.state);
+                match state {
+                    State::Zero | State::Counted(_) => self.constant(*negated),
+                    State::Full => self.constant(!*negated),
+                    State::Borrowed(words) => self.words(words, *negated),
+                    State::Own => self.upper(*negated),
+                }
+            }
+            Op::Words { words, negated } => self.words(words, *negated),
+            Op::List { list, negated } => self.list(|words| set_rows(words, list), *negated),
+            Op::Keys { keys, negated } => {
+                let set = |words: &mut [u64]| {
+                    keys.iter().for_each(|key| set_rows(words, &[split(*key).1]));
                 };
-                match few_rows(within, source, *negated, estimate.cost) {
-                    Some(few) => few,
-                    None if *negated => source_rows(source, rows).invert(rows),
-                    None => source_rows(source, rows),
+                self.list(set, *negated);
+            }
+            Op::Span { rows, negated } => {
+                self.write_upper(|words| {
+                    words.fill(0);
+                    kernels::set_range(rows.clone(), words);
+                });
+                self.upper(*negated);
+            }
+            Op::Made { step, effort, negated } => {
+                if !self.filter(at, *effort, 1) {
+                    let selected = self.selected;
+                    if let Some(Step::Leaf { source, .. }) = selected.program.plan.steps.get(*step) {
+                        self.write_upper(|words| source::write(source, selected.rows, words));
+                    }
+                    self.upper(*negated);
                 }
             }
-            Some(Step::Settled(value)) => Rows::of(*value),
-            None => Rows::None,
-        };
-        // Hand results up as long as branches finish with them.
-        loop {
-            let Some(top) = open.last_mut() else { return result };
-            let Some(Step::Branch(connective, children, _)) = plan.steps.get(top.step) else { return result };
-            let so_far = std::mem::replace(&mut top.rows, Rows::None);
-            top.rows = match connective {
-                Connective::And => so_far.and(result),
-                Connective::Or => so_far.or(result, rows),
-            };
-            top.done = top.done.saturating_add(1);
-            let settled = match connective {
-                Connective::And => matches!(top.rows, Rows::None),
-                Connective::Or => matches!(top.rows, Rows::All),
-            };
-            match children.get(top.done) {
-                Some(child) if !settled => {
-                    next = *child;
-                    break;
-                }
+            Op::Constant(value) => self.constant(*value),
+        }
+        self.next(at)
+    }
+
+    /// The instruction behind one that was done: where the group closes, when that settled it.
+    fn next(&self, at: usize) -> usize {
+        match self.levels.last() {
+            Some(Level { connective: Connective::And, close, state: State::Zero })
+            | Some(Level { connective: Connective::Or, close, state: State::Full })
+                if *close > at =>
+            {
+                *close
+            }
+            _ => at.saturating_add(1),
+        }
+    }
+
+    fn constant(&mut self, value: bool) {
+        if let Some(level) = self.levels.last_mut() {
+            match (level.connective, value) {
+                (Connective::And, false) => level.state = State::Zero,
+                (Connective::Or, true) => level.state = State::Full,
                 _ => {}
             }
-            match open.pop() {
-                Some(done) => result = done.rows,
-                None => return Rows::None,
-            }
         }
     }
-}
 
-/// Of a conjunction whose rows have become few: those of them that a leaf selects, asked row by row.
-fn few_rows<'b>(within: &Rows<'_>, source: &Source<'_>, negated: bool, cost: usize) -> Option<Rows<'b>> {
-    let column = match source {
-        Source::Sorted { column, .. } | Source::AnyPosting(column, ..) | Source::Scan(column, _) => *column,
-        _ => return None,
-    };
-    let Layout::Single(present) = &column.layout else { return None };
-    let rows = column.rows();
-    if matches!(within, Rows::All) || within.count(rows).saturating_mul(COST_OF_A_ROW) > cost {
-        return None;
+    /// The tile of the innermost group, and the one above it, which is free.
+    fn tiles(&mut self) -> (&mut [u64], &mut [u64]) {
+        let words = self.selected.rows.div_ceil(LANES);
+        let from = self.levels.len().saturating_sub(1);
+        let (own, upper) = match self.tiles.get_mut(from..) {
+            Some([own, upper, ..]) => (&mut own[..], &mut upper[..]),
+            _ => (&mut [][..], &mut [][..]),
+        };
+        (own.get_mut(..words).unwrap_or_default(), upper.get_mut(..words).unwrap_or_default())
     }
-    let value_passes = |row: usize| match (source, &column.data) {
-        (Source::Sorted { test, .. }, data) => value_passes(data, row, test),
-        (Source::Scan(_, tests), data) => tests.iter().all(|test| value_passes(data, row, test)),
-        (Source::AnyPosting(_, _, wanted), Data::Strings { codes, .. }) => {
-            u32::try_from(codes.get(row)).is_ok_and(|code| wanted.binary_search(&code).is_ok())
-        }
-        _ => false,
-    };
-    let passes = |row: &u16| {
-        let row = usize::from(*row);
-        (present.contains(row) && value_passes(row)) != negated
-    };
-    let few = within.iter(rows).filter_map(|row| u16::try_from(row).ok()).filter(passes).collect();
-    Some(Rows::from_list(few))
-}
 
-/// Whether the value at a place of a column passes the test.
-fn value_passes(data: &Data, at: usize, test: &ValueTest<'_>) -> bool {
-    fn in_one<T: Copy + PartialOrd>(ranges: &[(T, T)], value: T) -> bool {
-        let behind = ranges.partition_point(|(low, _)| *low <= value);
-        behind.checked_sub(1).and_then(|at| ranges.get(at)).is_some_and(|(_, high)| value <= *high)
+    fn write_upper(&mut self, write: impl FnOnce(&mut [u64])) {
+        write(self.tiles().1);
     }
-    match (data, test) {
-        (_, ValueTest::Present) => true,
-        (Data::Strings { codes, .. }, ValueTest::Code(code)) => codes.get(at) == *code as usize,
-        (Data::Strings { codes, .. }, ValueTest::Codes(set)) => {
-            let code = codes.get(at);
-            set.get(code / LANES).is_some_and(|word| word >> (code % LANES) & 1 == 1)
-        }
-        (Data::Numbers { values, .. }, ValueTest::Numbers(ranges)) => {
-            values.get(at).and_then(|value| Number::new(*value)).is_some_and(|value| in_one(ranges, value))
-        }
-        (Data::Timestamps { values, .. }, ValueTest::Timestamps(ranges)) => {
-            values.get(at).is_some_and(|millis| in_one(ranges, Timestamp::from_millis(millis)))
-        }
-        (Data::Booleans { values, .. }, ValueTest::Boolean(wanted)) => values.get(at) == *wanted,
-        _ => false,
-    }
-}
 
-fn source_rows<'b>(source: &Source<'b>, rows: usize) -> Rows<'b> {
-    match source {
-        Source::Present(column) => rows_passing(column, &ValueTest::Present),
-        Source::AnyPosting(_, postings, codes) => match codes.as_slice() {
-            [code] => postings.get(*code).into(),
-            codes => {
-                let mut union = Union::new(rows);
-                for code in codes {
-                    union.add(&postings.get(*code).into());
-                }
-                union.finish()
-            }
-        },
-        Source::EachPosting(postings, codes) => {
-            let mut all = Rows::All;
-            for code in codes {
-                all = all.and(postings.get(*code).into());
-                if matches!(all, Rows::None) {
-                    break;
+    /// A set of rows that an index holds ready joins the group.
+    fn words(&mut self, words: &'q [u64], negated: bool) {
+        let Some(level) = self.levels.last() else { return };
+        let how = combination(level.connective, negated);
+        let state = match level.state {
+            State::Zero | State::Full if is_neutral(level) => {
+                if !negated {
+                    State::Borrowed(words)
+                } else {
+                    for (own, word) in self.tiles().0.iter_mut().zip(words) {
+                        *own = !word;
+                    }
+                    State::Own
                 }
             }
-            all
-        }
-        Source::Sorted { sorted, parts, .. } => match sorted {
-            Sorted::AsStored(_) => {
-                let mut words = vec![0; rows.div_ceil(LANES)];
-                parts.iter().for_each(|part| kernels::set_range(part.clone(), &mut words));
-                Rows::Words(Cow::Owned(words))
-            }
-            Sorted::Listed(list) => sorted_rows(list, parts, rows),
-        },
-        Source::Listed(list) => Rows::List(Cow::Owned(list.clone())),
-        Source::Scan(column, tests) => {
-            let mut selected = Rows::All;
-            for test in tests {
-                selected = selected.and(rows_passing(column, test));
-                if matches!(selected, Rows::None) {
-                    break;
+            State::Borrowed(before) => owned(kernels::combine_into(how, self.tiles().0, before, words)),
+            State::Own => owned(kernels::combine(how, self.tiles().0, words)),
+            State::Zero | State::Full | State::Counted(_) => return,
+        };
+        self.settle(state);
+    }
+
+    /// The rows in the upper tile join the group.
+    fn upper(&mut self, negated: bool) {
+        let Some(level) = self.levels.last() else { return };
+        let how = combination(level.connective, negated);
+        let state = match level.state {
+            State::Zero | State::Full if is_neutral(level) => {
+                let from = self.levels.len().saturating_sub(1);
+                if from.saturating_add(1) < self.tiles.len() {
+                    self.tiles.swap(from, from.saturating_add(1));
                 }
-            }
-            selected
-        }
-    }
-}
-
-/// The rows in some parts of the sorted rows.
-fn sorted_rows<'b>(sorted: &'b SortedRows, parts: &[Range<usize>], rows: usize) -> Rows<'b> {
-    let matched: usize = parts.iter().map(Range::len).sum();
-    if matched.saturating_mul(LANES) <= rows {
-        let slices = parts.iter().filter_map(|part| sorted.rows().get(part.clone()));
-        let mut list: Vec<u16> = slices.flatten().copied().collect();
-        list.sort_unstable();
-        return Rows::from_list(list);
-    }
-    let mut union = Union::new(rows);
-    for part in parts {
-        let mut words = vec![0; rows.div_ceil(LANES)];
-        sorted.write(part, &mut words);
-        if parts.len() == 1 {
-            return Rows::Words(Cow::Owned(words));
-        }
-        union.add(&Rows::Words(Cow::Owned(words)));
-    }
-    union.finish()
-}
-
-/// The rows that have a value which passes the test, by reading the column.
-fn rows_passing<'b>(column: &'b Column, test: &ValueTest<'_>) -> Rows<'b> {
-    let rows = column.rows();
-    if let (Data::Booleans { holders, .. }, ValueTest::Boolean(wanted)) = (&column.data, test) {
-        let [with_false, with_true] = &**holders;
-        return if *wanted { with_true } else { with_false }.into();
-    }
-    match &column.layout {
-        Layout::Single(present) => match test {
-            ValueTest::Present => present.into(),
-            _ => Rows::from(values_passing(&column.data, rows, test)).and(present.into()),
-        },
-        Layout::Many(ends) => Rows::from(Bitmap::filled_by(rows, |words| match test {
-            ValueTest::Present => kernels::non_empty(ends, words),
-            _ => {
-                let values = values_passing(&column.data, column.values_len(), test);
-                kernels::any_of_row(values.words(), ends, words);
-            }
-        })),
-    }
-}
-
-/// Up to this many ranges, one pass for each is faster than a search for each value.
-const FEW_RANGES: usize = 4;
-
-/// A bit for each value, of meaning only where the row is present.
-fn values_passing(data: &Data, values: usize, test: &ValueTest<'_>) -> Bitmap {
-    Bitmap::filled_by(values, |words| match (data, test) {
-        (Data::Strings { codes, .. }, ValueTest::Code(code)) => match codes {
-            // A code that does not fit the width of the column's codes is none of them.
-            Codes::U8(codes) => {
-                if let Ok(code) = u8::try_from(*code) {
-                    kernels::equal(codes, code, words);
+                if negated {
+                    self.tiles().0.iter_mut().for_each(|word| *word = !*word);
                 }
+                State::Own
             }
-            Codes::U16(codes) => {
-                if let Ok(code) = u16::try_from(*code) {
-                    kernels::equal(codes, code, words);
+            State::Borrowed(before) => {
+                let (own, upper) = self.tiles();
+                owned(kernels::combine_into(how, own, before, upper))
+            }
+            State::Own => {
+                let (own, upper) = self.tiles();
+                owned(kernels::combine(how, own, upper))
+            }
+            State::Zero | State::Full | State::Counted(_) => return,
+        };
+        self.settle(state);
+    }
+
+    /// Listed rows, whose bits a function sets, join the group.
+    fn list(&mut self, set: impl FnOnce(&mut [u64]), negated: bool) {
+        let Some(level) = self.levels.last() else { return };
+        if level.connective == Connective::Or && !negated && !matches!(level.state, State::Full) {
+            let state = &level.state;
+            match state {
+                State::Borrowed(before) => {
+                    let before = *before;
+                    self.tiles().0.copy_from_slice(before);
                 }
+                State::Own => {}
+                _ => self.tiles().0.fill(0),
             }
-            Codes::U32(codes) => kernels::equal(codes, *code, words),
-        },
-        (Data::Strings { codes, .. }, ValueTest::Codes(set)) => match codes {
-            Codes::U8(codes) => kernels::in_set(codes, set, words),
-            Codes::U16(codes) => kernels::in_set(codes, set, words),
-            Codes::U32(codes) => kernels::in_set(codes, set, words),
-        },
-        (Data::Numbers { values, .. }, ValueTest::Numbers(ranges)) => {
-            in_ranges(values, ranges, Number::get, words);
+            set(self.tiles().0);
+            return self.settle(State::Own);
         }
-        (Data::Timestamps { values, .. }, ValueTest::Timestamps(ranges)) => {
-            in_ranges(&values.to_wide(), ranges, Timestamp::as_millis, words);
+        self.write_upper(|words| {
+            words.fill(0);
+            set(words);
+        });
+        self.upper(negated);
+    }
+
+    fn settle(&mut self, state: State<'q>) {
+        if let Some(level) = self.levels.last_mut() {
+            level.state = state;
         }
-        _ => debug_assert!(false, "a test of the column's type"),
-    })
+    }
+
+    /// Of a conjunction whose rows have become few, keeps those that pass the member at an
+    /// instruction, asked one by one; false when they are too many for that.
+    fn filter(&mut self, at: usize, effort: usize, members: usize) -> bool {
+        /// Counting the rows takes about this much.
+        const EFFORT_OF_COUNTING: usize = 256;
+        let words = self.selected.rows.div_ceil(LANES);
+        let Some(Level { connective: Connective::And, state, .. }) = self.levels.last() else { return false };
+        if effort < words.saturating_mul(2).max(EFFORT_OF_COUNTING) {
+            return false;
+        }
+        let before = match state {
+            State::Borrowed(before) => Some(*before),
+            State::Own => None,
+            _ => return false,
+        };
+        let count = kernels::count_ones(before.unwrap_or(self.tiles().0));
+        if count.saturating_mul(members).saturating_mul(COST_OF_A_ROW) > effort {
+            return false;
+        }
+        let program = &self.selected.program;
+        let own = self.tiles().0;
+        if let Some(before) = before {
+            own.copy_from_slice(before);
+        }
+        let is_any = filter_bits(own, |row| program.member_passes(at, row));
+        self.settle(if is_any { State::Own } else { State::Zero });
+        true
+    }
 }
 
-fn in_ranges<T: Copy, V: Copy + PartialOrd>(
-    values: &[V],
-    ranges: &[(T, T)],
-    convert: impl Fn(T) -> V,
-    words: &mut [u64],
-) {
-    if ranges.len() <= FEW_RANGES {
-        for (low, high) in ranges {
-            kernels::in_range(values, convert(*low), convert(*high), words);
-        }
-    } else {
-        let ranges: Vec<(V, V)> = ranges.iter().map(|(low, high)| (convert(*low), convert(*high))).collect();
-        kernels::in_ranges(values, &ranges, words);
+/// True when the members so far have decided nothing.
+fn is_neutral(level: &Level<'_>) -> bool {
+    matches!((level.connective, &level.state), (Connective::And, State::Full) | (Connective::Or, State::Zero))
+}
+
+fn combination(connective: Connective, negated: bool) -> Combine {
+    match (connective, negated) {
+        (Connective::And, false) => Combine::And,
+        (Connective::And, true) => Combine::AndNot,
+        (Connective::Or, false) => Combine::Or,
+        (Connective::Or, true) => Combine::OrNot,
+    }
+}
+
+fn owned<'p>(outcome: Outcome) -> State<'p> {
+    match outcome {
+        Outcome::Zero => State::Zero,
+        Outcome::Full => State::Full,
+        Outcome::Mixed => State::Own,
     }
 }

@@ -10,7 +10,9 @@
 
 mod simd;
 
-pub(super) use simd::{and, count_ones, or};
+pub(crate) use simd::{
+    ByteSet, Combine, Outcome, combine, combine_into, count_both, count_ones, has_byte_sets, in_byte_set,
+};
 
 use crate::column::LANES;
 

@@ -5,9 +5,10 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
+use super::kernels;
 use super::query::{Access, Query};
-use crate::batch::{Batch, join, split};
-use crate::column::{Column, Data, LANES, Layout, Postings, Selection, Sorted, SortedRows};
+use crate::batch::{Batch, GlobalRow, join, split};
+use crate::column::{Bitmap, Codes, Column, Data, LANES, Layout, Posting, Postings, Selection, Sorted};
 use crate::operator::Connective;
 use crate::predicate::{Leaf, Node, Set, Test};
 use crate::value::{Number, Timestamp};
@@ -33,30 +34,38 @@ pub(super) enum Step<'p> {
 #[derive(Clone, Copy)]
 pub(super) struct Estimate {
     /// Rows it will select.
-    rows: usize,
+    pub(super) rows: usize,
+    /// They are neither more nor fewer.
+    pub(super) is_exact: bool,
     /// Work, in the time that a word of 64 rows takes.
     pub(super) cost: usize,
 }
 
+/// Whatever a step does, it costs this much.
+const COST_OF_A_STEP: usize = 64;
 /// Setting the bit of a row in a list.
-const COST_OF_A_BIT: usize = 3;
+const COST_OF_A_BIT: usize = 4;
 /// Reading one value of a column from front to back.
-const COST_OF_A_VALUE: usize = 5;
+const COST_OF_A_VALUE: usize = 10;
+/// Telling of 64 codes of a byte whether they are in a set.
+const COST_OF_64_BYTES: usize = 10;
 /// Asking one row for its value.
-pub(super) const COST_OF_A_ROW: usize = 20;
+pub(super) const COST_OF_A_ROW: usize = 60;
 
 /// Where the rows of a leaf come from.
 pub(super) enum Source<'p> {
-    /// The rows that have a value.
+    /// The rows of a column of many values that have one.
     Present(&'p Column),
+    /// The rows of a bitmap that is kept.
+    Kept(&'p Bitmap),
     /// The rows of any of these codes.
     AnyPosting(&'p Column, &'p Postings, SmallVec<[u32; 4]>),
     /// The rows that have each of these codes.
-    EachPosting(&'p Postings, SmallVec<[u32; 4]>),
+    EachPosting(&'p Column, &'p Postings, SmallVec<[u32; 4]>),
     /// These parts of the rows sorted by value, which are those that pass the test.
     Sorted { column: &'p Column, sorted: Sorted<'p>, parts: SmallVec<[Range<usize>; 2]>, test: ValueTest<'p> },
-    /// These rows.
-    Listed(Vec<u16>),
+    /// These rows, all of this batch.
+    Listed(&'p [GlobalRow]),
     /// The rows with a value that passes each of these tests, by reading the column.
     Scan(&'p Column, SmallVec<[ValueTest<'p>; 1]>),
 }
@@ -117,69 +126,87 @@ fn plan_branch<'p>(connective: Connective, children: &[usize], steps: &[Step<'p>
     }
     // What decides most rows for the least work goes first.
     let rank = |child: &usize| {
-        let Estimate { rows: selected, cost } = estimate(steps, *child);
-        let undecided = if neutral { selected } else { rows.saturating_sub(selected) };
-        (undecided.saturating_add(cost), *child)
+        let Estimate { rows: selected, cost, .. } = estimate(steps, *child);
+        let decided = if neutral { rows.saturating_sub(selected) } else { selected };
+        let work = cost.saturating_add(COST_OF_A_STEP).saturating_mul(rows);
+        (work.checked_div(decided).unwrap_or(usize::MAX), *child)
     };
-    open.sort_by_key(rank);
-    let mut total = Estimate { rows: if neutral { rows } else { 0 }, cost: 0 };
+    open.sort_by_cached_key(rank);
+    let mut total = Estimate { rows: if neutral { rows } else { 0 }, is_exact: false, cost: 0 };
     for child in &open {
         let next = estimate(steps, *child);
         total.cost = total.cost.saturating_add(next.cost);
         total.rows = match connective {
-            Connective::And => total.rows.min(next.rows),
+            // As if one said nothing about the other.
+            Connective::And => share(total.rows, next.rows, rows),
             Connective::Or => total.rows.saturating_add(next.rows).min(rows),
         };
     }
     Step::Branch(connective, open, total)
 }
 
-fn estimate(steps: &[Step<'_>], mut step: usize) -> Estimate {
+/// Of a step that is settled for every row, however many there are, the rows are the most.
+pub(super) fn estimate(steps: &[Step<'_>], mut step: usize) -> Estimate {
     loop {
         match steps.get(step) {
             Some(Step::Same(only)) => step = *only,
             Some(Step::Leaf { estimate, .. } | Step::Branch(_, _, estimate)) => return *estimate,
-            Some(Step::Settled(_)) | None => return Estimate { rows: 0, cost: 0 },
+            Some(Step::Settled(value)) => {
+                return Estimate { rows: if *value { usize::MAX } else { 0 }, is_exact: true, cost: 0 };
+            }
+            None => return Estimate { rows: 0, is_exact: false, cost: 0 },
         }
     }
 }
 
-fn plan_leaf<'p>(leaf: &'p Leaf, access: &Access<'p>, number: usize, column: &'p Column) -> Step<'p> {
+fn plan_leaf<'p>(leaf: &'p Leaf, access: &'p Access<'p>, number: usize, column: &'p Column) -> Step<'p> {
     let rows = column.rows();
     let (set, negated) = match &leaf.test {
         Test::Any(set) => (set, false),
         Test::None(set) => (set, true),
         Test::All(set) => return plan_all(column, set, access, number),
     };
-    let (source, matched, cost) = match access {
+    let (source, matched, cost, is_exact) = match access {
         Access::Rows(found) => {
             let from = join(number, 0).map_or(found.len(), |first| found.partition_point(|row| *row < first));
-            let own =
-                found.iter().skip(from).map(|row| split(*row)).take_while(|(batch, _)| *batch == number);
-            let list: Vec<u16> = own.map(|(_, row)| row).collect();
-            if list.is_empty() {
+            let own = found.get(from..).unwrap_or_default();
+            let own = own.get(..own.partition_point(|row| split(*row).0 == number)).unwrap_or_default();
+            if own.is_empty() {
                 return Step::Settled(negated);
             }
-            let matched = list.len();
-            (Source::Listed(list), matched, 1)
+            (Source::Listed(own), own.len(), own.len().saturating_mul(COST_OF_A_BIT), true)
         }
         _ => match plan_set(column, set, access, number) {
             Matched::Nothing => return Step::Settled(negated),
+            Matched::EveryRow => return Step::Settled(!negated),
             Matched::EveryValue => match &column.layout {
                 Layout::Single(Selection::All) => return Step::Settled(!negated),
-                Layout::Single(_) => (Source::Present(column), present_count(column), rows / LANES),
-                Layout::Many(_) => (Source::Present(column), rows, rows),
+                Layout::Single(Selection::None) => return Step::Settled(negated),
+                Layout::Single(Selection::Bitmap(present)) => {
+                    (Source::Kept(present), present_count(column), rows / LANES, false)
+                }
+                Layout::Many(_) => (Source::Present(column), rows, rows, false),
             },
-            Matched::By(source, matched, cost) => (source, matched, cost),
+            Matched::By(source, matched, cost) => {
+                let is_exact = match &source {
+                    Source::AnyPosting(_, _, codes) => {
+                        codes.len() == 1 || matches!(column.layout, Layout::Single(_))
+                    }
+                    // The rows of strings were counted when there are postings.
+                    Source::Sorted { .. }
+                    | Source::Scan(Column { data: Data::Strings { postings: Some(_), .. }, .. }, _) => true,
+                    _ => false,
+                };
+                (source, matched, cost, is_exact)
+            }
         },
     };
     let matched = matched.min(rows);
     let selected = if negated { rows.saturating_sub(matched) } else { matched };
-    let cost = if negated { cost.saturating_add(rows / LANES) } else { cost };
-    Step::Leaf { source, negated, estimate: Estimate { rows: selected, cost } }
+    Step::Leaf { source, negated, estimate: Estimate { rows: selected, is_exact, cost } }
 }
 
-/// How many rows have a value: all that the sorted rows know, else all.
+/// About how many rows have a value: what the sorted rows know, else all.
 fn present_count(column: &Column) -> usize {
     match &column.data {
         Data::Numbers { sorted: Some(sorted), .. } | Data::Timestamps { sorted: Some(sorted), .. } => {
@@ -195,6 +222,8 @@ enum Matched<'p> {
     Nothing,
     /// Every value is such a value.
     EveryValue,
+    /// Every row has such a value.
+    EveryRow,
     /// Where the rows come from, about how many they are, and the work.
     By(Source<'p>, usize, usize),
 }
@@ -239,18 +268,26 @@ fn plan_set<'p>(column: &'p Column, set: &'p Set, access: &Access<'_>, number: u
         )
     };
     match (&column.data, set) {
-        (Data::Strings { dictionary, postings, .. }, Set::Strings(_)) => {
+        (Data::Strings { dictionary, codes: codes_of_rows, postings }, Set::Strings(_)) => {
             let codes = codes(column, set, access, number);
             match (codes.as_slice(), postings) {
                 ([], _) => Matched::Nothing,
                 (all, _) if all.len() == dictionary.len() => Matched::EveryValue,
                 (some, Some(postings)) => {
                     let matched = some.iter().map(|code| postings.count(*code)).sum();
-                    let words = some
-                        .iter()
-                        .map(|code| postings.count(*code).saturating_mul(COST_OF_A_BIT).min(rows / LANES))
-                        .sum();
-                    Matched::By(Source::AnyPosting(column, postings, codes), matched, words)
+                    let of_posting = |code: &u32| match postings.get(*code) {
+                        Posting::List(list) => list.len().saturating_mul(COST_OF_A_BIT),
+                        _ => rows / LANES,
+                    };
+                    let cost = some.iter().map(of_posting).sum();
+                    let by_bytes = (rows / LANES).saturating_mul(COST_OF_64_BYTES);
+                    match (codes_of_rows, &column.layout) {
+                        (Codes::U8(_), Layout::Single(_)) if by_bytes < cost && kernels::has_byte_sets() => {
+                            let test = ValueTest::Codes(code_bits(some, dictionary.len()));
+                            Matched::By(Source::Scan(column, SmallVec::from_iter([test])), matched, by_bytes)
+                        }
+                        _ => Matched::By(Source::AnyPosting(column, postings, codes), matched, cost),
+                    }
                 }
                 ([code], None) => scan(ValueTest::Code(*code), share(values, 1, dictionary.len())),
                 (some, None) => {
@@ -291,12 +328,17 @@ fn plan_set<'p>(column: &'p Column, set: &'p Set, access: &Access<'_>, number: u
                 }
             }
         }
-        (Data::Booleans { .. }, Set::Booleans(points)) => match points.as_slice() {
+        (Data::Booleans { holders, .. }, Set::Booleans(points)) => match points.as_slice() {
             _ if values == 0 => Matched::Nothing,
             [boolean] => {
-                let test = SmallVec::from_iter([ValueTest::Boolean(*boolean)]);
-                // Whichever rows have the value is kept with the column.
-                Matched::By(Source::Scan(column, test), rows / 2, rows / LANES)
+                let [with_false, with_true] = &**holders;
+                match if *boolean { with_true } else { with_false } {
+                    Selection::None => Matched::Nothing,
+                    Selection::All => Matched::EveryRow,
+                    Selection::Bitmap(rows_with_it) => {
+                        Matched::By(Source::Kept(rows_with_it), rows / 2, rows / LANES)
+                    }
+                }
             }
             [] => Matched::Nothing,
             _ => Matched::EveryValue,
@@ -331,7 +373,9 @@ fn sorted_ranges<'p, T: Ord + Copy>(
         _ => {
             let touched = match sorted {
                 Sorted::AsStored(_) => 0,
-                Sorted::Listed(_) => SortedRows::touched(matched).saturating_mul(COST_OF_A_BIT),
+                Sorted::Listed(sorted) => {
+                    sorted.touched(&parts).saturating_mul(COST_OF_A_BIT).saturating_add(column.rows() / LANES)
+                }
             };
             let cost = touched.saturating_add(len / LANES);
             Matched::By(Source::Sorted { column, sorted, parts, test }, matched, cost)
@@ -345,7 +389,7 @@ fn plan_all<'p>(column: &'p Column, set: &'p Set, access: &Access<'_>, number: u
     let leaf = |source, matched, cost| Step::Leaf {
         source,
         negated: false,
-        estimate: Estimate { rows: matched, cost },
+        estimate: Estimate { rows: matched, is_exact: false, cost },
     };
     match (&column.data, set) {
         (Data::Strings { postings, .. }, Set::Strings(points)) => {
@@ -358,7 +402,7 @@ fn plan_all<'p>(column: &'p Column, set: &'p Set, access: &Access<'_>, number: u
                     codes.sort_by_key(|code| postings.count(*code));
                     let fewest = codes.first().map_or(0, |code| postings.count(*code));
                     let cost = fewest.min(rows / LANES).saturating_mul(codes.len());
-                    leaf(Source::EachPosting(postings, codes), fewest, cost)
+                    leaf(Source::EachPosting(column, postings, codes), fewest, cost)
                 }
                 None => {
                     let cost =

@@ -1,5 +1,6 @@
 //! A predicate looked up once in what all batches of a snapshot have in common.
 
+use super::evaluate::Tiles;
 use crate::batch::{Batch, Directory, FieldDirectory, GlobalRow, Occurrences, split};
 use crate::catalog::FieldId;
 use crate::operator::Connective;
@@ -11,6 +12,8 @@ pub(crate) struct Query<'q> {
     directory: &'q Directory,
     /// By node of the predicate.
     pub(super) accesses: Vec<Access<'q>>,
+    /// Where the rows of a batch are combined.
+    pub(super) tiles: Tiles,
 }
 
 /// How the rows of a leaf are reached.
@@ -34,7 +37,7 @@ impl<'q> Query<'q> {
             Node::Leaf(leaf) => access(leaf, directory, &batch),
             _ => Access::Column,
         });
-        Self { predicate, directory, accesses: accesses.collect() }
+        Self { predicate, directory, accesses: accesses.collect(), tiles: Tiles::default() }
     }
 
     /// The numbers of those of `batches` batches that may have a row, ascending.

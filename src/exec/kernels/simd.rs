@@ -4,88 +4,237 @@
 //! known to have. The functions themselves are the portable loops, which the compiler vectorises.
 #![expect(unsafe_code, reason = "calls into functions compiled for detected instructions")]
 
-/// How many bits are set.
-///
-/// The instruction set that every x86-64 machine has counts no bits: a word takes about ten
-/// instructions without, and less than one with these (`benches/evaluate.rs`).
-pub(crate) fn count_ones(words: &[u64]) -> usize {
-    #[cfg(target_arch = "x86_64")]
-    {
-        if std::arch::is_x86_feature_detected!("avx512vpopcntdq")
-            && std::arch::is_x86_feature_detected!("avx512f")
-        {
-            // SAFETY: the machine has both features.
-            return unsafe { count_ones_avx512(words) };
-        }
-        if std::arch::is_x86_feature_detected!("popcnt") {
-            // SAFETY: the machine has the feature.
-            return unsafe { count_ones_popcnt(words) };
-        }
-    }
-    count_ones_portable(words)
+/// How words are put together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Combine {
+    And,
+    AndNot,
+    Or,
+    OrNot,
+    Xor,
 }
+
+/// What words came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// No bit is set.
+    Zero,
+    /// Every bit is set.
+    Full,
+    Mixed,
+}
+
+/// A function in the portable version and in two compiled for what the machine has.
+macro_rules! versions {
+    ($(#[$doc:meta])* $name:ident, $portable:ident, $avx2:ident, $avx512:ident, ($($arg:ident: $type:ty),*) -> $out:ty, ($($narrow:tt),*)) => {
+        $(#[$doc])*
+        pub(crate) fn $name($($arg: $type),*) -> $out {
+            #[cfg(target_arch = "x86_64")]
+            {
+                if std::arch::is_x86_feature_detected!("avx512vpopcntdq")
+                    && std::arch::is_x86_feature_detected!("avx512f")
+                {
+                    // SAFETY: the machine has both features.
+                    return unsafe { $avx512($($arg),*) };
+                }
+                if $(std::arch::is_x86_feature_detected!($narrow) &&)* true {
+                    // SAFETY: the machine has the features.
+                    return unsafe { $avx2($($arg),*) };
+                }
+            }
+            $portable($($arg),*)
+        }
+
+        #[cfg(target_arch = "x86_64")]
+        $(#[target_feature(enable = $narrow)])*
+        fn $avx2($($arg: $type),*) -> $out {
+            $portable($($arg),*)
+        }
+
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx512f,avx512vpopcntdq")]
+        fn $avx512($($arg: $type),*) -> $out {
+            $portable($($arg),*)
+        }
+    };
+}
+
+versions!(
+    /// How many bits are set.
+    ///
+    /// The instruction set that every x86-64 machine has counts no bits: a word takes about ten
+    /// instructions without, and less than one with these (`benches/evaluate.rs`).
+    count_ones, count_ones_portable, count_ones_popcnt, count_ones_avx512, (words: &[u64]) -> usize, ("popcnt")
+);
 
 #[inline(always)]
 fn count_ones_portable(words: &[u64]) -> usize {
     words.iter().map(|word| word.count_ones() as usize).sum()
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "popcnt")]
-fn count_ones_popcnt(words: &[u64]) -> usize {
-    count_ones_portable(words)
-}
+versions!(
+    /// Combines words with others, in place.
+    combine, combine_portable, combine_avx2, combine_avx512,
+    (how: Combine, words: &mut [u64], others: &[u64]) -> Outcome, ("avx2")
+);
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512vpopcntdq")]
-fn count_ones_avx512(words: &[u64]) -> usize {
-    count_ones_portable(words)
-}
-
-/// Keeps the bits that both have.
-pub(crate) fn and(words: &mut [u64], others: &[u64]) {
-    #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: the machine has the feature.
-        return unsafe { and_avx2(words, others) };
+#[inline(always)]
+fn combine_portable(how: Combine, words: &mut [u64], others: &[u64]) -> Outcome {
+    /// The words as they become, and whether any bit and every bit is set.
+    #[inline(always)]
+    fn each(words: &mut [u64], others: &[u64], join: impl Fn(u64, u64) -> u64) -> Outcome {
+        let (mut any, mut all) = (0, u64::MAX);
+        for (word, other) in words.iter_mut().zip(others) {
+            *word = join(*word, *other);
+            any |= *word;
+            all &= *word;
+        }
+        outcome(any, all)
     }
-    and_portable(words, others);
+    match how {
+        Combine::And => each(words, others, |a, b| a & b),
+        Combine::AndNot => each(words, others, |a, b| a & !b),
+        Combine::Or => each(words, others, |a, b| a | b),
+        Combine::OrNot => each(words, others, |a, b| a | !b),
+        Combine::Xor => each(words, others, |a, b| a ^ b),
+    }
+}
+
+versions!(
+    /// Writes the combination of `a` and `b`.
+    combine_into, combine_into_portable, combine_into_avx2, combine_into_avx512,
+    (how: Combine, words: &mut [u64], a: &[u64], b: &[u64]) -> Outcome, ("avx2")
+);
+
+#[inline(always)]
+fn combine_into_portable(how: Combine, words: &mut [u64], a: &[u64], b: &[u64]) -> Outcome {
+    #[inline(always)]
+    fn each(words: &mut [u64], a: &[u64], b: &[u64], join: impl Fn(u64, u64) -> u64) -> Outcome {
+        let (mut any, mut all) = (0, u64::MAX);
+        for ((word, a), b) in words.iter_mut().zip(a).zip(b) {
+            *word = join(*a, *b);
+            any |= *word;
+            all &= *word;
+        }
+        outcome(any, all)
+    }
+    match how {
+        Combine::And => each(words, a, b, |a, b| a & b),
+        Combine::AndNot => each(words, a, b, |a, b| a & !b),
+        Combine::Or => each(words, a, b, |a, b| a | b),
+        Combine::OrNot => each(words, a, b, |a, b| a | !b),
+        Combine::Xor => each(words, a, b, |a, b| a ^ b),
+    }
 }
 
 #[inline(always)]
-fn and_portable(words: &mut [u64], others: &[u64]) {
-    for (word, other) in words.iter_mut().zip(others) {
-        *word &= other;
+fn outcome(any: u64, all: u64) -> Outcome {
+    match (any, all) {
+        (0, _) => Outcome::Zero,
+        (_, u64::MAX) => Outcome::Full,
+        _ => Outcome::Mixed,
     }
+}
+
+versions!(
+    /// How many bits both have.
+    count_both, count_both_portable, count_both_popcnt, count_both_avx512, (a: &[u64], b: &[u64]) -> usize, ("popcnt")
+);
+
+#[inline(always)]
+fn count_both_portable(a: &[u64], b: &[u64]) -> usize {
+    a.iter().zip(b).map(|(a, b)| (a & b).count_ones() as usize).sum()
+}
+
+/// A bit for each byte.
+pub(crate) type ByteSet = [u64; 4];
+
+/// Whether [`in_byte_set`] has instructions for it here, and so takes a fiftieth of what asking each byte takes.
+pub(crate) fn has_byte_sets() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        std::arch::is_x86_feature_detected!("avx2")
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        false
+    }
+}
+
+/// Writes for each code whether it is in the set; as many words as the codes need.
+pub(crate) fn in_byte_set(codes: &[u8], set: &ByteSet, words: &mut [u64]) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        if std::arch::is_x86_feature_detected!("avx512vbmi")
+            && std::arch::is_x86_feature_detected!("avx512bw")
+        {
+            // SAFETY: the machine has both features.
+            return unsafe { in_byte_set_avx512(codes, set, words) };
+        }
+        if std::arch::is_x86_feature_detected!("avx2") {
+            // SAFETY: the machine has the feature.
+            return unsafe { in_byte_set_avx2(codes, set, words) };
+        }
+    }
+    in_byte_set_portable(codes, set, words);
+}
+
+fn in_byte_set_portable(codes: &[u8], set: &ByteSet, words: &mut [u64]) {
+    for (word, codes) in words.iter_mut().zip(codes.chunks(64)) {
+        let is_in =
+            |code: u8| set.get(usize::from(code >> 6)).is_some_and(|word| word >> (code & 63) & 1 == 1);
+        *word = codes.iter().rev().fold(0, |word, code| word << 1 | u64::from(is_in(*code)));
+    }
+}
+
+/// Eight codes share a byte of the set; the code's lower three bits choose one of it.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+fn in_byte_set_avx512(codes: &[u8], set: &ByteSet, words: &mut [u64]) {
+    use std::arch::x86_64::*;
+    let [a, b, c, d] = set.map(u64::cast_signed);
+    let bytes = _mm512_set_epi64(d, c, b, a, d, c, b, a);
+    let bits = _mm512_set1_epi64(0x8040_2010_0804_0201_u64.cast_signed());
+    let lower_five = _mm512_set1_epi8(31);
+    let (whole, rest) = codes.as_chunks::<64>();
+    for (word, codes) in words.iter_mut().zip(whole) {
+        // SAFETY: 64 bytes are read of an array of 64.
+        let codes = unsafe { _mm512_loadu_si512(codes.as_ptr().cast()) };
+        let byte =
+            _mm512_permutexvar_epi8(_mm512_and_si512(_mm512_srli_epi16::<3>(codes), lower_five), bytes);
+        // Of the index, the lower six bits count; every eighth byte is the same.
+        let bit = _mm512_permutexvar_epi8(codes, bits);
+        *word = _mm512_test_epi8_mask(byte, bit);
+    }
+    in_byte_set_portable(rest, set, words.get_mut(whole.len()..).unwrap_or_default());
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn and_avx2(words: &mut [u64], others: &[u64]) {
-    and_portable(words, others);
-}
-
-/// Adds the bits of others.
-pub(crate) fn or(words: &mut [u64], others: &[u64]) {
-    #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: the machine has the feature.
-        return unsafe { or_avx2(words, others) };
+fn in_byte_set_avx2(codes: &[u8], set: &ByteSet, words: &mut [u64]) {
+    use std::arch::x86_64::*;
+    let [a, b, c, d] = set.map(u64::cast_signed);
+    let (lower, upper) = (_mm256_set_epi64x(b, a, b, a), _mm256_set_epi64x(d, c, d, c));
+    let bits = _mm256_set1_epi64x(0x8040_2010_0804_0201_u64.cast_signed());
+    let lower_four = _mm256_set1_epi8(15);
+    let half = |codes: &[u8; 32]| {
+        // SAFETY: 32 bytes are read of an array of 32.
+        let codes = unsafe { _mm256_loadu_si256(codes.as_ptr().cast()) };
+        let index = _mm256_and_si256(_mm256_srli_epi16::<3>(codes), lower_four);
+        // The uppermost bit of a code says which half of the set has its byte.
+        let byte =
+            _mm256_blendv_epi8(_mm256_shuffle_epi8(lower, index), _mm256_shuffle_epi8(upper, index), codes);
+        let bit = _mm256_shuffle_epi8(bits, _mm256_and_si256(codes, lower_four));
+        let found = _mm256_cmpeq_epi8(_mm256_and_si256(byte, bit), bit);
+        u64::from(_mm256_movemask_epi8(found).cast_unsigned())
+    };
+    let (whole, rest) = codes.as_chunks::<64>();
+    for (word, codes) in words.iter_mut().zip(whole) {
+        if let ([first, second], _) = codes.as_chunks::<32>() {
+            *word = half(first) | half(second) << 32;
+        }
     }
-    or_portable(words, others);
-}
-
-#[inline(always)]
-fn or_portable(words: &mut [u64], others: &[u64]) {
-    for (word, other) in words.iter_mut().zip(others) {
-        *word |= other;
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-fn or_avx2(words: &mut [u64], others: &[u64]) {
-    or_portable(words, others);
+    in_byte_set_portable(rest, set, words.get_mut(whole.len()..).unwrap_or_default());
 }
 
 #[cfg(test)]
@@ -93,21 +242,81 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_version_agrees_with_the_portable_loop_at_every_length() {
+    fn every_version_agrees_with_a_plain_loop_at_every_length() {
         for len in [0, 1, 2, 7, 8, 9, 63, 64, 65, 1023, 1024, 1025] {
             let mut state = 1_u64;
             let mut next = || {
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                 state ^ state >> 29
             };
-            let a: Vec<u64> = (0..len).map(|_| next()).collect();
-            let b: Vec<u64> = (0..len).map(|_| next()).collect();
-            assert_eq!(count_ones(&a), a.iter().map(|word| word.count_ones() as usize).sum::<usize>());
-            let (mut both, mut either) = (a.clone(), a.clone());
-            and(&mut both, &b);
-            or(&mut either, &b);
-            assert!(both.iter().zip(a.iter().zip(&b)).all(|(word, (a, b))| *word == a & b));
-            assert!(either.iter().zip(a.iter().zip(&b)).all(|(word, (a, b))| *word == a | b));
+            let random: Vec<u64> = (0..len).map(|_| next()).collect();
+            let other: Vec<u64> = (0..len).map(|_| next()).collect();
+            let zero = vec![0; len];
+            let full = vec![u64::MAX; len];
+            for (a, b) in [&random, &other, &zero, &full]
+                .iter()
+                .flat_map(|a| [&random, &other, &zero, &full].map(|b| (a.as_slice(), b.as_slice())))
+            {
+                assert_eq!(count_ones(a), a.iter().map(|word| word.count_ones() as usize).sum::<usize>());
+                let both: Vec<u64> = a.iter().zip(b).map(|(a, b)| a & b).collect();
+                assert_eq!(count_both(a, b), count_ones(&both));
+                for how in [Combine::And, Combine::AndNot, Combine::Or, Combine::OrNot, Combine::Xor] {
+                    let expected: Vec<u64> = a
+                        .iter()
+                        .zip(b)
+                        .map(|(a, b)| match how {
+                            Combine::And => a & b,
+                            Combine::AndNot => a & !b,
+                            Combine::Or => a | b,
+                            Combine::OrNot => a | !b,
+                            Combine::Xor => a ^ b,
+                        })
+                        .collect();
+                    let outcome = match () {
+                        () if expected.iter().all(|word| *word == 0) => Outcome::Zero,
+                        () if expected.iter().all(|word| *word == u64::MAX) => Outcome::Full,
+                        () => Outcome::Mixed,
+                    };
+                    let mut words = a.to_vec();
+                    assert_eq!(combine(how, &mut words, b), outcome);
+                    assert_eq!(words, expected);
+                    words.fill(7);
+                    assert_eq!(combine_into(how, &mut words, a, b), outcome);
+                    assert_eq!(words, expected);
+                    let mut portable = vec![7; len];
+                    assert_eq!(combine_into_portable(how, &mut portable, a, b), outcome);
+                    assert_eq!(portable, expected);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_version_finds_the_bytes_of_a_set() {
+        for len in [0, 1, 63, 64, 65, 200, 256, 65_535, 65_536] {
+            let codes: Vec<u8> =
+                (0..len).map(|at: u32| (at.wrapping_mul(2_654_435_761) >> 11) as u8).collect();
+            let everything = [u64::MAX; 4];
+            for set in [[0; 4], everything, [1, 0, 0, 1 << 63], [0x8000_0000_0000_0001, 2, 3 << 62, 0xf0f0]] {
+                let is_in = |code: u8| set[usize::from(code / 64)] >> (code % 64) & 1 == 1;
+                let mut expected = vec![0_u64; codes.len().div_ceil(64)];
+                for (at, code) in codes.iter().enumerate() {
+                    expected[at / 64] |= u64::from(is_in(*code)) << (at % 64);
+                }
+                let mut words = vec![7; expected.len()];
+                in_byte_set(&codes, &set, &mut words);
+                assert_eq!(words, expected);
+                words.fill(7);
+                in_byte_set_portable(&codes, &set, &mut words);
+                assert_eq!(words, expected);
+                #[cfg(target_arch = "x86_64")]
+                if has_byte_sets() {
+                    words.fill(7);
+                    // SAFETY: the machine has the feature.
+                    unsafe { in_byte_set_avx2(&codes, &set, &mut words) };
+                    assert_eq!(words, expected);
+                }
+            }
         }
     }
 }

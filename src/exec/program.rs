@@ -1,0 +1,250 @@
+//! A plan laid out flat, so that one loop answers it for all rows of a batch, or for one row.
+
+use std::ops::Range;
+
+use smallvec::SmallVec;
+
+use super::plan::{Estimate, Plan, Source, Step, estimate};
+use super::rows::has_bit;
+use super::source;
+use crate::batch::{GlobalRow, split};
+use crate::column::{Posting, Postings, Selection, Sorted};
+use crate::operator::Connective;
+
+/// One instruction: sets of rows, and groups of them from [`Open`](Self::Open) to [`Close`](Self::Close).
+///
+/// Negated ones stand for all other rows.
+#[derive(Debug)]
+pub(super) enum Op<'p> {
+    /// What follows is combined thus, up to the instruction `close`.
+    Open { connective: Connective, close: usize, effort: usize, by_row: Option<usize> },
+    /// Ends a group, which becomes one member of the group around it.
+    Close { negated: bool },
+    /// The rows whose bit is set.
+    Words { words: &'p [u64], negated: bool },
+    /// These rows, ascending.
+    List { list: &'p [u16], negated: bool },
+    /// These rows of the batch, ascending.
+    Keys { keys: &'p [GlobalRow], negated: bool },
+    /// Rows that stand one behind the other.
+    Span { rows: Range<usize>, negated: bool },
+    /// The rows of the source of a step, whose bits must be made first.
+    Made { step: usize, effort: usize, negated: bool },
+    /// Every row, or none.
+    Constant(bool),
+}
+
+/// The members of a conjunction, in order of evaluation.
+pub(super) struct Program<'p> {
+    pub(super) plan: Plan<'p>,
+    pub(super) ops: Vec<Op<'p>>,
+}
+
+/// What is still to be written.
+enum Todo {
+    Step(usize),
+    /// The group that was opened there.
+    Close(usize),
+}
+
+impl<'p> Program<'p> {
+    /// A plan on a batch of which these rows are live.
+    pub(super) fn new(plan: Plan<'p>, root: usize, live: &'p Selection) -> Self {
+        let mut ops: Vec<Op<'p>> = Vec::with_capacity(plan.steps.len().saturating_mul(2));
+        let mut todo: SmallVec<[Todo; 32]> = SmallVec::new();
+        let mut around: SmallVec<[Connective; 8]> = SmallVec::from_slice(&[Connective::And]);
+        todo.push(Todo::Step(root));
+        while let Some(next) = todo.pop() {
+            let step = match next {
+                Todo::Step(step) => step,
+                Todo::Close(open) => {
+                    around.pop();
+                    close(&mut ops, open, false);
+                    continue;
+                }
+            };
+            let outer = around.last().copied().unwrap_or(Connective::And);
+            match plan.steps.get(step) {
+                Some(Step::Same(only)) => todo.push(Todo::Step(*only)),
+                Some(Step::Branch(connective, children, total)) => {
+                    if *connective != outer {
+                        todo.push(Todo::Close(ops.len()));
+                        around.push(*connective);
+                        ops.push(Op::open(*connective, total.cost, None));
+                    }
+                    todo.extend(children.iter().rev().map(|child| Todo::Step(*child)));
+                }
+                Some(Step::Leaf { source, negated, estimate }) => {
+                    push_source(&mut ops, source, (step, estimate.cost), *negated, outer);
+                }
+                Some(Step::Settled(value)) => ops.push(Op::Constant(*value)),
+                None => ops.push(Op::Constant(false)),
+            }
+        }
+        match live {
+            Selection::All => {}
+            Selection::None => ops.push(Op::Constant(false)),
+            Selection::Bitmap(live) => ops.push(Op::Words { words: live.words(), negated: false }),
+        }
+        Self { plan, ops }
+    }
+
+    /// What is known of the rows, whether live or not.
+    pub(super) fn estimate(&self, root: usize) -> Estimate {
+        estimate(&self.plan.steps, root)
+    }
+
+    /// The instruction behind the member that starts at one.
+    pub(super) fn behind(&self, at: usize) -> usize {
+        match self.ops.get(at) {
+            Some(Op::Open { close, .. }) => close.saturating_add(1),
+            _ => at.saturating_add(1),
+        }
+    }
+
+    /// Whether a row passes the members from an instruction on.
+    pub(super) fn passes(&self, mut from: usize, row: usize) -> bool {
+        while from < self.ops.len() {
+            if !self.member_passes(from, row) {
+                return false;
+            }
+            from = self.behind(from);
+        }
+        true
+    }
+
+    /// Whether a row is of the member that starts at an instruction.
+    pub(super) fn member_passes(&self, from: usize, row: usize) -> bool {
+        let mut open: SmallVec<[(Connective, usize); 8]> = SmallVec::new();
+        let mut at = from;
+        loop {
+            let mut value = match self.ops.get(at) {
+                Some(Op::Open { close, by_row: Some(step), .. }) => {
+                    at = *close;
+                    self.source_passes(*step, row) != self.is_negated(at)
+                }
+                Some(Op::Open { connective, close, by_row: None, .. }) => {
+                    open.push((*connective, *close));
+                    at = at.saturating_add(1);
+                    continue;
+                }
+                Some(Op::Close { negated }) => match open.pop() {
+                    // No member settled the group.
+                    Some((connective, _)) => (connective == Connective::And) != *negated,
+                    None => return false,
+                },
+                Some(Op::Words { words, negated }) => has_bit(words, row) != *negated,
+                Some(Op::List { list, negated }) => {
+                    u16::try_from(row).is_ok_and(|row| list.binary_search(&row).is_ok()) != *negated
+                }
+                Some(Op::Keys { keys, negated }) => {
+                    keys.binary_search_by_key(&row, |key| usize::from(split(*key).1)).is_ok() != *negated
+                }
+                Some(Op::Span { rows, negated }) => rows.contains(&row) != *negated,
+                Some(Op::Made { step, negated, .. }) => self.source_passes(*step, row) != *negated,
+                Some(Op::Constant(value)) => *value,
+                None => return false,
+            };
+            // What settles its group is the value of the group.
+            while let Some((connective, close)) = open.last().copied() {
+                if value == (connective == Connective::And) {
+                    break;
+                }
+                open.pop();
+                value ^= self.is_negated(close);
+                at = close;
+            }
+            if open.is_empty() {
+                return value;
+            }
+            at = at.saturating_add(1);
+        }
+    }
+
+    fn is_negated(&self, close: usize) -> bool {
+        matches!(self.ops.get(close), Some(Op::Close { negated: true }))
+    }
+
+    fn source_passes(&self, step: usize, row: usize) -> bool {
+        match self.plan.steps.get(step) {
+            Some(Step::Leaf { source, .. }) => source::passes(source, row),
+            _ => false,
+        }
+    }
+}
+
+impl Op<'_> {
+    /// Where it closes is told when it does.
+    fn open(connective: Connective, effort: usize, by_row: Option<usize>) -> Self {
+        Op::Open { connective, close: 0, effort, by_row }
+    }
+}
+
+fn close(ops: &mut Vec<Op<'_>>, open: usize, negated: bool) {
+    let end = ops.len();
+    if let Some(Op::Open { close, .. }) = ops.get_mut(open) {
+        *close = end;
+    }
+    ops.push(Op::Close { negated });
+}
+
+/// Writes the rows of a leaf as members of the group `outer`, or as a group of their own.
+fn push_source<'p>(
+    ops: &mut Vec<Op<'p>>,
+    source: &Source<'p>,
+    (step, effort): (usize, usize),
+    negated: bool,
+    outer: Connective,
+) {
+    match source {
+        Source::Kept(bitmap) => ops.push(Op::Words { words: bitmap.words(), negated }),
+        Source::Listed(keys) => ops.push(Op::Keys { keys, negated }),
+        Source::AnyPosting(_, postings, codes) => {
+            group(ops, Connective::Or, (step, effort), negated, outer, codes.len(), |ops, negated| {
+                ops.extend(codes.iter().map(|code| posting(postings, *code, negated)));
+            });
+        }
+        Source::EachPosting(_, postings, codes) => {
+            group(ops, Connective::And, (step, effort), negated, outer, codes.len(), |ops, negated| {
+                ops.extend(codes.iter().map(|code| posting(postings, *code, negated)));
+            });
+        }
+        Source::Sorted { sorted: Sorted::AsStored(_), parts, .. } => {
+            group(ops, Connective::Or, (step, effort), negated, outer, parts.len(), |ops, negated| {
+                ops.extend(parts.iter().map(|part| Op::Span { rows: part.clone(), negated }));
+            });
+        }
+        Source::Sorted { .. } | Source::Scan(..) | Source::Present(_) => {
+            ops.push(Op::Made { step, effort, negated });
+        }
+    }
+}
+
+fn posting<'p>(postings: &'p Postings, code: u32, negated: bool) -> Op<'p> {
+    match postings.get(code) {
+        Posting::All => Op::Constant(!negated),
+        Posting::Words(words) => Op::Words { words, negated },
+        Posting::List(list) => Op::List { list, negated },
+    }
+}
+
+/// Writes `members` sets of rows, combined by `inner`, into a group combined by `outer`.
+fn group<'p>(
+    ops: &mut Vec<Op<'p>>,
+    inner: Connective,
+    (step, effort): (usize, usize),
+    negated: bool,
+    outer: Connective,
+    members: usize,
+    write: impl FnOnce(&mut Vec<Op<'p>>, bool),
+) {
+    // Not one of them: not this one, and not that one.
+    if members == 1 || (inner == outer) != negated {
+        return write(ops, negated);
+    }
+    let open = ops.len();
+    // A row has its code ready, so that it need not be sought in each member.
+    ops.push(Op::open(inner, effort, (members > 2).then_some(step)));
+    write(ops, false);
+    close(ops, open, negated);
+}

@@ -1,0 +1,201 @@
+//! The rows of a leaf, as bits that are made, or one by one.
+
+use std::ops::Range;
+
+use super::kernels;
+use super::plan::{Source, ValueTest};
+use crate::batch::split;
+use crate::column::{Codes, Column, Data, LANES, Layout, Sorted, flip_rows};
+use crate::value::{Number, Timestamp};
+
+/// The places of a row's values.
+fn values_of(column: &Column, row: usize) -> Range<usize> {
+    match &column.layout {
+        Layout::Single(present) if present.contains(row) => row..row.saturating_add(1),
+        Layout::Single(_) => 0..0,
+        Layout::Many(ends) => {
+            let end = |row: usize| ends.get(row).map_or(0, |end| *end as usize);
+            row.checked_sub(1).map_or(0, end)..end(row)
+        }
+    }
+}
+
+/// Whether a row is among those of a source.
+pub(super) fn passes(source: &Source<'_>, row: usize) -> bool {
+    match source {
+        Source::Kept(bitmap) => bitmap.get(row),
+        Source::Present(column) => !values_of(column, row).is_empty(),
+        Source::Listed(keys) => keys.binary_search_by_key(&row, |key| usize::from(split(*key).1)).is_ok(),
+        Source::AnyPosting(column, _, wanted) => {
+            codes_of(column, row).any(|code| wanted.binary_search(&code).is_ok())
+        }
+        Source::EachPosting(column, _, wanted) => {
+            wanted.iter().all(|wanted| codes_of(column, row).any(|code| code == *wanted))
+        }
+        Source::Sorted { column, test, .. } => {
+            values_of(column, row).any(|at| value_passes(&column.data, at, test))
+        }
+        Source::Scan(column, tests) => {
+            tests.iter().all(|test| values_of(column, row).any(|at| value_passes(&column.data, at, test)))
+        }
+    }
+}
+
+fn codes_of(column: &Column, row: usize) -> impl Iterator<Item = u32> {
+    let values = match &column.data {
+        Data::Strings { .. } => values_of(column, row),
+        _ => 0..0,
+    };
+    values.filter_map(|at| match &column.data {
+        Data::Strings { codes, .. } => u32::try_from(codes.get(at)).ok(),
+        _ => None,
+    })
+}
+
+/// Whether the value at a place of a column passes the test.
+fn value_passes(data: &Data, at: usize, test: &ValueTest<'_>) -> bool {
+    fn in_one<T: Copy + PartialOrd>(ranges: &[(T, T)], value: T) -> bool {
+        let behind = ranges.partition_point(|(low, _)| *low <= value);
+        behind.checked_sub(1).and_then(|at| ranges.get(at)).is_some_and(|(_, high)| value <= *high)
+    }
+    match (data, test) {
+        (_, ValueTest::Present) => true,
+        (Data::Strings { codes, .. }, ValueTest::Code(code)) => codes.get(at) == *code as usize,
+        (Data::Strings { codes, .. }, ValueTest::Codes(set)) => {
+            let code = codes.get(at);
+            set.get(code / LANES).is_some_and(|word| word >> (code % LANES) & 1 == 1)
+        }
+        (Data::Numbers { values, .. }, ValueTest::Numbers(ranges)) => {
+            values.get(at).and_then(|value| Number::new(*value)).is_some_and(|value| in_one(ranges, value))
+        }
+        (Data::Timestamps { values, .. }, ValueTest::Timestamps(ranges)) => {
+            values.get(at).is_some_and(|millis| in_one(ranges, Timestamp::from_millis(millis)))
+        }
+        (Data::Booleans { values, .. }, ValueTest::Boolean(wanted)) => values.get(at) == *wanted,
+        _ => false,
+    }
+}
+
+/// Writes the bits of those of `rows` rows that are among those of a source over what the words held.
+pub(super) fn write(source: &Source<'_>, rows: usize, words: &mut [u64]) {
+    match source {
+        Source::Present(column) => write_passing(column, &ValueTest::Present, words),
+        Source::Sorted { sorted: Sorted::Listed(sorted), parts, .. } => {
+            let mut is_first = true;
+            for (prefix, list) in parts.iter().flat_map(|part| sorted.pieces(part.clone())) {
+                if !std::mem::take(&mut is_first) {
+                    kernels::combine(kernels::Combine::Xor, words, prefix);
+                } else if prefix.len() == words.len() {
+                    words.copy_from_slice(prefix);
+                } else {
+                    words.fill(0);
+                }
+                flip_rows(words, list);
+            }
+        }
+        Source::Scan(column, tests) => {
+            for (number, test) in tests.iter().enumerate() {
+                if number == 0 {
+                    write_passing(column, test, words);
+                } else {
+                    let mut more = vec![0; words.len()];
+                    write_passing(column, test, &mut more);
+                    kernels::combine(kernels::Combine::And, words, &more);
+                }
+            }
+        }
+        other => {
+            words.fill(0);
+            for (word, first) in words.iter_mut().zip((0..rows).step_by(LANES)) {
+                let lanes = first..rows.min(first.saturating_add(LANES));
+                *word = lanes.rev().fold(0, |word, row| word << 1 | u64::from(passes(other, row)));
+            }
+        }
+    }
+}
+
+/// Writes the bits of the rows that have a value which passes the test, by reading the column.
+fn write_passing(column: &Column, test: &ValueTest<'_>, words: &mut [u64]) {
+    words.fill(0);
+    match &column.layout {
+        Layout::Single(present) => {
+            write_values(&column.data, test, words);
+            match present {
+                crate::column::Selection::All => {}
+                crate::column::Selection::None => words.fill(0),
+                crate::column::Selection::Bitmap(present) => {
+                    kernels::combine(kernels::Combine::And, words, present.words());
+                }
+            }
+        }
+        Layout::Many(ends) => match test {
+            ValueTest::Present => kernels::non_empty(ends, words),
+            _ => {
+                let mut values = vec![0; column.values_len().div_ceil(LANES)];
+                write_values(&column.data, test, &mut values);
+                kernels::any_of_row(&values, ends, words);
+            }
+        },
+    }
+}
+
+/// Up to this many ranges, one pass for each is faster than a search for each value.
+const FEW_RANGES: usize = 4;
+
+/// A bit for each value, of meaning only where the row is present; the words must be zero.
+fn write_values(data: &Data, test: &ValueTest<'_>, words: &mut [u64]) {
+    match (data, test) {
+        (_, ValueTest::Present) => words.fill(u64::MAX),
+        (Data::Strings { codes, .. }, ValueTest::Code(code)) => match codes {
+            // A code that does not fit the width of the column's codes is none of them.
+            Codes::U8(codes) => {
+                if let Ok(code) = u8::try_from(*code) {
+                    kernels::equal(codes, code, words);
+                }
+            }
+            Codes::U16(codes) => {
+                if let Ok(code) = u16::try_from(*code) {
+                    kernels::equal(codes, code, words);
+                }
+            }
+            Codes::U32(codes) => kernels::equal(codes, *code, words),
+        },
+        (Data::Strings { codes, .. }, ValueTest::Codes(set)) => match codes {
+            Codes::U8(codes) => {
+                let mut bytes = kernels::ByteSet::default();
+                bytes.iter_mut().zip(set).for_each(|(byte, word)| *byte = *word);
+                kernels::in_byte_set(codes, &bytes, words);
+            }
+            Codes::U16(codes) => kernels::in_set(codes, set, words),
+            Codes::U32(codes) => kernels::in_set(codes, set, words),
+        },
+        (Data::Numbers { values, .. }, ValueTest::Numbers(ranges)) => {
+            in_ranges(values, ranges, Number::get, words);
+        }
+        (Data::Timestamps { values, .. }, ValueTest::Timestamps(ranges)) => {
+            in_ranges(&values.to_wide(), ranges, Timestamp::as_millis, words);
+        }
+        (Data::Booleans { values, .. }, ValueTest::Boolean(wanted)) => {
+            for (word, bits) in words.iter_mut().zip(values.words()) {
+                *word = if *wanted { *bits } else { !*bits };
+            }
+        }
+        _ => debug_assert!(false, "a test of the column's type"),
+    }
+}
+
+fn in_ranges<T: Copy, V: Copy + PartialOrd>(
+    values: &[V],
+    ranges: &[(T, T)],
+    convert: impl Fn(T) -> V,
+    words: &mut [u64],
+) {
+    if ranges.len() <= FEW_RANGES {
+        for (low, high) in ranges {
+            kernels::in_range(values, convert(*low), convert(*high), words);
+        }
+    } else {
+        let ranges: Vec<(V, V)> = ranges.iter().map(|(low, high)| (convert(*low), convert(*high))).collect();
+        kernels::in_ranges(values, &ranges, words);
+    }
+}

@@ -1,0 +1,468 @@
+//! The best rows of many batches.
+
+use std::cmp::Ordering;
+
+use super::{At, Key, Keys, SortBy, Visit};
+use crate::batch::Batch;
+use crate::catalog::FieldId;
+use crate::column::{Codes, Data, Layout, Postings, Sorted};
+use crate::exec::{Rows, Selected};
+
+/// A selected row and its key.
+#[derive(Clone, Copy)]
+struct Candidate<'b> {
+    key: Key<'b>,
+    at: At,
+}
+
+/// Gathering a row as a candidate takes as long as passing over so many rows in sorted order.
+const STEPS_OF_A_CANDIDATE: usize = 16;
+/// How many more candidates than are wanted may come together before the others are dropped.
+const SLACK: usize = 64;
+
+/// The best rows so far.
+pub(super) struct Best<'o, 'b, 's> {
+    /// The batches, each with its first and last key.
+    ordered: &'o [(Visit<'b>, Key<'b>, Key<'b>)],
+    by: SortBy<'s>,
+    descending: bool,
+    /// How many rows the page is cut from.
+    pub(super) wanted: usize,
+    /// `At::batch` is a place in `ordered` until the end.
+    candidates: Vec<Candidate<'b>>,
+    /// As many as are wanted are no worse than this one.
+    bound: Option<Candidate<'b>>,
+}
+
+/// The batch whose rows are being taken in.
+struct Source<'b, 's, 'q> {
+    number: u32,
+    batch: &'b Batch,
+    keys: Keys<'b>,
+    /// The codes of the ids, which compare as the ids do, and faster.
+    ids: Option<&'b Codes>,
+    selected: &'s Selected<'q>,
+}
+
+impl<'o, 'b, 's> Best<'o, 'b, 's> {
+    pub(super) fn new(ordered: &'o [(Visit<'b>, Key<'b>, Key<'b>)], by: SortBy<'s>) -> Self {
+        let descending = by.is_descending();
+        Self { ordered, by, descending, wanted: 0, candidates: Vec::new(), bound: None }
+    }
+
+    fn id(&self, at: At) -> &'b str {
+        self.ordered.get(at.batch as usize).map_or("", |(visit, _, _)| visit.batch.id(usize::from(at.row)))
+    }
+
+    fn compare(&self, a: &Candidate<'_>, b: &Candidate<'_>) -> Ordering {
+        a.key.compare(&b.key, self.descending).then_with(|| match self.by {
+            SortBy::Place => Ordering::Equal,
+            SortBy::Field { .. } => self.id(a.at).cmp(self.id(b.at)),
+        })
+    }
+
+    /// True when no row of this key or a later one can be among the wanted.
+    pub(super) fn is_behind(&self, key: &Key<'_>) -> bool {
+        self.bound.is_some_and(|bound| key.compare(&bound.key, self.descending).is_gt())
+    }
+
+    /// True as long as no row was taken in.
+    pub(super) fn is_empty(&self) -> bool {
+        self.candidates.is_empty()
+    }
+
+    /// Takes in the selected rows of a batch.
+    ///
+    /// Of a batch that is the first and lies apart, up to `skip` rows may be passed over, which is
+    /// then lowered by as many.
+    pub(super) fn take_in(&mut self, at: usize, batch: &'b Batch, selected: &Selected<'_>, skip: &mut usize) {
+        let Ok(number) = u32::try_from(at) else { return };
+        let ids = match (self.by, batch.column(FieldId::ID).map(|ids| &ids.data)) {
+            (SortBy::Field { .. }, Some(Data::Strings { codes, .. })) => Some(codes),
+            _ => None,
+        };
+        let source = Source { number, batch, keys: Keys::new(batch, self.by), ids, selected };
+        let found = match source.keys.column.map(|column| (column, &column.data)) {
+            Some((column, Data::Numbers { sorted, .. } | Data::Timestamps { sorted, .. })) => {
+                Sorted::new(sorted, column).and_then(|sorted| self.walk_sorted(&source, sorted, skip))
+            }
+            Some((_, Data::Strings { postings: Some(postings), .. })) => {
+                Some(self.walk_codes(&source, postings, skip))
+            }
+            _ => None,
+        };
+        let found = found.unwrap_or_else(|| self.gather(&source));
+        self.offer(&source, found);
+    }
+
+    /// All selected rows that are no worse than the bound.
+    fn gather(&self, source: &Source<'b, '_, '_>) -> Vec<Candidate<'b>> {
+        let rows = source.selected.rows();
+        let candidates = source.iter(&rows).map(|row| self.candidate(source, row));
+        if let (SortBy::Place, Some(_)) = (self.by, source.batch.ordered_places()) {
+            return candidates.take(self.wanted).collect();
+        }
+        candidates.filter(|candidate| !self.is_behind(&candidate.key)).collect()
+    }
+
+    fn candidate(&self, source: &Source<'b, '_, '_>, row: u16) -> Candidate<'b> {
+        Candidate { key: source.keys.key(usize::from(row), self.by), at: At { batch: source.number, row } }
+    }
+
+    /// The selected rows in the order of their values, as many as may be wanted; `None` when they are
+    /// sooner gathered than met.
+    fn walk_sorted(
+        &mut self,
+        source: &Source<'b, '_, '_>,
+        sorted: Sorted<'b>,
+        skip: &mut usize,
+    ) -> Option<Vec<Candidate<'b>>> {
+        let len = sorted.len();
+        let row_at = |step: usize| {
+            let place = if self.descending { len.checked_sub(step)?.checked_sub(1)? } else { step };
+            sorted.get(place)
+        };
+        let key_at = |step: usize| row_at(step).map(|row| source.keys.key(row, self.by));
+        let end = if self.bound.is_some() {
+            gallop(len, |step| key_at(step).is_none_or(|key| self.is_behind(&key)))
+        } else {
+            len
+        };
+        // Of rows evenly spread, so many are met before as many as wanted are selected.
+        let likely = source.selected.likely().max(1);
+        let expected = self.wanted.saturating_mul(len).checked_div(likely).unwrap_or(0).min(end);
+        if expected > likely.saturating_mul(STEPS_OF_A_CANDIDATE) {
+            return None;
+        }
+        let mut members = Members::new(source.selected, expected);
+        let mut step: usize = 0;
+        if *skip > 0 {
+            let before = *skip;
+            let rows = members.gathered();
+            step = pass_over(sorted, rows, source.batch.rows(), self.descending, skip);
+            // Rows of one key may still change places by id, so they come or go together.
+            while let Some(previous) = step.checked_sub(1)
+                && key_at(previous) == key_at(step)
+            {
+                step = previous;
+                let is_selected = row_at(step).is_some_and(|row| rows.contains(row));
+                *skip = skip.saturating_add(usize::from(is_selected));
+            }
+            self.wanted = self.wanted.saturating_sub(before.saturating_sub(*skip));
+        }
+        let mut found: Vec<Candidate<'b>> = Vec::new();
+        let mut is_full = false;
+        while step < end {
+            let Some(row) = row_at(step) else { break };
+            step = step.saturating_add(1);
+            if !members.contains(row) {
+                continue;
+            }
+            let Ok(row) = u16::try_from(row) else { break };
+            let candidate = self.candidate(source, row);
+            if found.len() >= self.wanted && found.last().is_some_and(|last| last.key != candidate.key) {
+                is_full = true;
+                break;
+            }
+            found.push(candidate);
+        }
+        if !is_full && !self.is_behind(&Key::Absent) {
+            self.absent(source, members.gathered(), &mut found);
+        }
+        Some(found)
+    }
+
+    /// The selected rows in the order of their strings, as many as may be wanted.
+    fn walk_codes(
+        &mut self,
+        source: &Source<'b, '_, '_>,
+        postings: &'b Postings,
+        skip: &mut usize,
+    ) -> Vec<Candidate<'b>> {
+        let rows = source.selected.rows();
+        let mut codes: Vec<(Key<'b>, u32)> = source.keys.codes().collect();
+        codes.sort_by(|(a, _), (b, _)| a.compare(b, self.descending));
+        let mut found: Vec<Candidate<'b>> = Vec::new();
+        for (key, code) in codes {
+            if found.len() >= self.wanted || self.is_behind(&key) {
+                return found;
+            }
+            let with_code = Rows::from(postings.get(code));
+            if *skip > 0 && found.is_empty() {
+                let count = rows.count_both(&with_code, source.batch.rows());
+                if count <= *skip {
+                    *skip = skip.saturating_sub(count);
+                    self.wanted = self.wanted.saturating_sub(count);
+                    continue;
+                }
+            }
+            let group = rows.iter_both(&with_code, source.batch.rows());
+            self.closest(source, key, group, &mut found);
+        }
+        if !self.is_behind(&Key::Absent) {
+            self.absent(source, &rows, &mut found);
+        }
+        found
+    }
+
+    /// Those of the selected rows without a value that may be wanted.
+    fn absent(&self, source: &Source<'b, '_, '_>, rows: &Rows<'_>, found: &mut Vec<Candidate<'b>>) {
+        let is_present = |row: usize| match source.keys.column.map(|column| &column.layout) {
+            Some(Layout::Single(present)) => present.contains(row),
+            _ => false,
+        };
+        if found.len() < self.wanted {
+            let absent = rows.iter(source.batch.rows()).filter(|row| !is_present(*row));
+            self.closest(source, Key::Absent, absent, found);
+        }
+    }
+
+    /// Of rows with the same key, those with the least ids, until as many are found as are wanted.
+    fn closest(
+        &self,
+        source: &Source<'b, '_, '_>,
+        key: Key<'b>,
+        rows: impl Iterator<Item = usize>,
+        found: &mut Vec<Candidate<'b>>,
+    ) {
+        let need = self.wanted.saturating_sub(found.len());
+        let mut below = usize::MAX;
+        if let Some(bound) = self.bound.filter(|bound| bound.key == key) {
+            below = source.batch.ids_below(self.id(bound.at));
+        }
+        let mut chosen: Vec<(usize, u16)> = Vec::new();
+        for row in rows {
+            let rank = source.ids.map_or(0, |ids| ids.get(row));
+            if rank >= below {
+                continue;
+            }
+            let Ok(row) = u16::try_from(row) else { break };
+            chosen.push((rank, row));
+            if chosen.len() >= need.saturating_mul(2).saturating_add(SLACK) {
+                keep_first(&mut chosen, need, Ord::cmp);
+                // The others are no worse than the last of them.
+                below = chosen.last().map_or(0, |(rank, _)| *rank);
+            }
+        }
+        keep_first(&mut chosen, need, Ord::cmp);
+        found.extend(
+            chosen.into_iter().map(|(_, row)| Candidate { key, at: At { batch: source.number, row } }),
+        );
+    }
+
+    /// Adds rows of one batch to the candidates, as far as they may be wanted.
+    fn offer(&mut self, source: &Source<'b, '_, '_>, mut found: Vec<Candidate<'b>>) {
+        let id_rank =
+            |candidate: &Candidate<'_>| source.ids.map_or(0, |ids| ids.get(usize::from(candidate.at.row)));
+        keep_first(&mut found, self.wanted, |a, b| {
+            a.key.compare(&b.key, self.descending).then_with(|| id_rank(a).cmp(&id_rank(b)))
+        });
+        if let Some(bound) = self.bound {
+            found.retain(|candidate| self.compare(candidate, &bound).is_lt());
+        }
+        let mut candidates = std::mem::take(&mut self.candidates);
+        candidates.extend(found);
+        let slack = if self.bound.is_some() { SLACK.max(self.wanted / 4) } else { 0 };
+        if self.wanted > 0 && candidates.len() >= self.wanted.saturating_add(slack) {
+            let wanted = self.wanted;
+            keep_first(&mut candidates, wanted, |a, b| self.compare(a, b));
+            self.bound = candidates.get(wanted.saturating_sub(1)).copied();
+            if candidates.len() == wanted {
+                // Nothing was parted, so that the last need not be the worst.
+                self.bound = candidates.iter().max_by(|a, b| self.compare(a, b)).copied();
+            }
+        }
+        self.candidates = candidates;
+    }
+
+    /// The rows from `offset`, at most `limit`, in order.
+    pub(super) fn page(mut self, offset: usize, limit: usize) -> Vec<At> {
+        let mut candidates = std::mem::take(&mut self.candidates);
+        keep_first(&mut candidates, offset.saturating_add(limit), |a, b| self.compare(a, b));
+        candidates.sort_unstable_by(|a, b| self.compare(a, b));
+        let page = candidates.into_iter().skip(offset).take(limit);
+        page.filter_map(|candidate| {
+            let (visit, _, _) = self.ordered.get(candidate.at.batch as usize)?;
+            Some(At { batch: u32::try_from(visit.number).ok()?, row: candidate.at.row })
+        })
+        .collect()
+    }
+}
+
+impl Source<'_, '_, '_> {
+    fn iter(&self, rows: &Rows<'_>) -> impl Iterator<Item = u16> {
+        rows.iter(self.batch.rows()).filter_map(|row| u16::try_from(row).ok())
+    }
+}
+
+/// The selected rows of a batch, asked one by one or gathered.
+enum Members<'s, 'q> {
+    /// So many more are asked before all are gathered.
+    Asked(&'s Selected<'q>, usize),
+    Gathered(Rows<'q>),
+}
+
+impl<'s, 'q> Members<'s, 'q> {
+    /// For about `expected` questions.
+    fn new(selected: &'s Selected<'q>, expected: usize) -> Self {
+        let affordable = selected.questions();
+        if expected <= affordable {
+            Self::Asked(selected, affordable.saturating_mul(2))
+        } else {
+            Self::Gathered(selected.rows())
+        }
+    }
+
+    fn contains(&mut self, row: usize) -> bool {
+        match self {
+            Self::Asked(selected, left) => {
+                let answer = selected.contains(row);
+                match left.checked_sub(1) {
+                    Some(fewer) => *left = fewer,
+                    None => *self = Self::Gathered(selected.rows()),
+                }
+                answer
+            }
+            Self::Gathered(rows) => rows.contains(row),
+        }
+    }
+
+    fn gathered(&mut self) -> &Rows<'q> {
+        if let Self::Asked(selected, _) = self {
+            *self = Self::Gathered(selected.rows());
+        }
+        match self {
+            Self::Gathered(rows) => rows,
+            Self::Asked(..) => &Rows::None,
+        }
+    }
+}
+
+/// Keeps the first `wanted` in an order, in any order but for the last of them, when there are more.
+fn keep_first<T>(items: &mut Vec<T>, wanted: usize, compare: impl Fn(&T, &T) -> Ordering) {
+    if items.len() > wanted {
+        if let Some(last) = wanted.checked_sub(1) {
+            items.select_nth_unstable_by(last, compare);
+        }
+        items.truncate(wanted);
+    }
+}
+
+/// The first of `len` steps of which the test holds, which then holds of all behind it; near ones are
+/// found soonest.
+fn gallop(len: usize, test: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high) = (0, 0_usize);
+    while high < len && !test(high) {
+        low = high.saturating_add(1);
+        high = high.saturating_mul(2).saturating_add(1);
+    }
+    let mut high = high.min(len);
+    while low < high {
+        let middle = low.midpoint(high);
+        if test(middle) {
+            high = middle;
+        } else {
+            low = middle.saturating_add(1);
+        }
+    }
+    low
+}
+
+/// How many steps in sorted order pass over up to `skip` selected rows; `skip` is lowered by as many
+/// as there are.
+fn pass_over(
+    sorted: Sorted<'_>,
+    selected: &Rows<'_>,
+    rows: usize,
+    descending: bool,
+    skip: &mut usize,
+) -> usize {
+    let len = sorted.len();
+    let place = |step: usize| if descending { len.saturating_sub(step).saturating_sub(1) } else { step };
+    let mut step: usize = 0;
+    match sorted {
+        // Either every row has a value, or none has.
+        Sorted::AsStored(0) => {}
+        Sorted::AsStored(_) => {
+            let count = selected.count(rows);
+            if *skip >= count {
+                *skip = skip.saturating_sub(count);
+                return len;
+            }
+            let number = if descending { count.saturating_sub(*skip).saturating_sub(1) } else { *skip };
+            *skip = 0;
+            // Its place is its row.
+            return selected.nth(number, rows).map_or(len, place);
+        }
+        Sorted::Listed(list) => {
+            let counts: Vec<(usize, usize)> = std::iter::once((0, 0))
+                .chain(list.fences().map(|(fence, words)| (fence, selected.count_words(words))))
+                .collect();
+            let total = counts.last().map_or(0, |(_, count)| *count);
+            let passed = |(fence, count): (usize, usize)| {
+                if descending {
+                    (len.saturating_sub(fence), total.saturating_sub(count))
+                } else {
+                    (fence, count)
+                }
+            };
+            let possible = counts.into_iter().map(passed).filter(|(_, count)| *count <= *skip);
+            if let Some((steps, count)) = possible.max_by_key(|(steps, _)| *steps) {
+                step = steps;
+                *skip = skip.saturating_sub(count);
+            }
+        }
+    }
+    while step < len {
+        if sorted.get(place(step)).is_some_and(|row| selected.contains(row)) {
+            match skip.checked_sub(1) {
+                Some(fewer) => *skip = fewer,
+                None => break,
+            }
+        }
+        step = step.saturating_add(1);
+    }
+    step
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Catalog, Engine, Filter, Mode, Order, Request};
+
+    /// Cases whose keys come in runs of equal ones, and whose ids within a run are not in stored order.
+    #[test]
+    fn an_offset_may_fall_anywhere_into_a_run_of_equal_keys() {
+        for (rows, shuffled) in [(200_u32, false), (200, true), (20_000, false), (20_000, true)] {
+            let run = rows / 20;
+            let mut stored: Vec<(u32, String)> =
+                (0..rows).map(|row| (row / run, format!("{:05}", row * 7919 % rows))).collect();
+            if shuffled {
+                stored.sort_by_key(|(_, id)| id.chars().rev().collect::<String>());
+            }
+            let engine = Engine::new(Catalog::cases());
+            let mut import = engine.import(Mode::Strict);
+            for (amount, id) in &stored {
+                let case = format!("{{\"id\":\"{id}\",\"totalAmountInDefaultCurrency\":{amount}}}\n");
+                import.push(case.as_bytes()).unwrap();
+            }
+            import.commit().unwrap();
+            for (order, descending) in
+                [("totalAmountInDefaultCurrency", false), ("-totalAmountInDefaultCurrency", true)]
+            {
+                let mut sorted: Vec<&(u32, String)> = stored.iter().collect();
+                sorted.sort_by_key(|(amount, id)| (if descending { 99 - amount } else { *amount }, id));
+                let text = "totalAmountInDefaultCurrency <> 3";
+                let filter = Filter::compile_text(engine.catalog(), text).unwrap();
+                let expected: Vec<&str> =
+                    sorted.iter().filter(|(amount, _)| *amount != 3).map(|(_, id)| id.as_str()).collect();
+                for offset in (0..expected.len()).step_by(rows as usize / 61) {
+                    let order = Order::parse(engine.catalog(), order).unwrap();
+                    let request = Request::new(filter.clone()).order(order).offset(offset as u64).limit(5);
+                    let answer = engine.search(&request);
+                    let wanted = &expected[offset..expected.len().min(offset + 5)];
+                    assert_eq!(answer.ids().collect::<Vec<_>>(), wanted, "{order:?} from {offset} of {rows}");
+                }
+            }
+        }
+    }
+}
