@@ -1,6 +1,9 @@
 //! Sealed rows: columns, ids and documents.
 
 mod builder;
+#[cfg(feature = "store")]
+#[cfg_attr(not(test), expect(dead_code, reason = "only the store uses it"))]
+pub(crate) mod codec;
 mod directory;
 mod keys;
 mod row;

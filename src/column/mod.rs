@@ -2,6 +2,8 @@
 
 mod bitmap;
 mod builder;
+#[cfg(feature = "store")]
+pub(crate) mod codec;
 mod dictionary;
 mod millis;
 mod postings;
