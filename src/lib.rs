@@ -34,7 +34,9 @@ pub mod sample;
 mod value;
 
 pub use catalog::{Catalog, CatalogError, Field, FieldId, FieldType};
-pub use engine::{Answer, Engine, EngineBuilder, FieldMemory, Import, Memory, Mode, Refusal, Report};
+pub use engine::{
+    Answer, Engine, EngineBuilder, FieldMemory, Import, Memory, Mode, Refusal, Report, Upserted,
+};
 pub use error::{Error, ErrorKind, Errors};
 pub use exec::reference;
 pub use filter::Filter;

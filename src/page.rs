@@ -125,12 +125,8 @@ impl<'b> Keys<'b> {
 fn key_range<'b>(batch: &'b Batch, by: SortBy<'_>) -> (Key<'b>, Key<'b>) {
     let (id, descending) = match by {
         SortBy::Place => {
-            let places = (0..batch.rows()).map(|row| batch.place(row));
-            let (first, last) = match batch.ordered_places() {
-                Some(ends) => (Some(ends.0), Some(ends.1)),
-                None => (places.clone().min(), places.max()),
-            };
-            return (first.map_or(Key::Absent, Key::Place), last.map_or(Key::Absent, Key::Place));
+            let ends = batch.place_range();
+            return ends.map_or((Key::Absent, Key::Absent), |(a, b)| (Key::Place(a), Key::Place(b)));
         }
         SortBy::Field { id, descending, .. } => (id, descending),
     };
@@ -341,6 +337,12 @@ impl<'o, 'b, 's> Best<'o, 'b, 's> {
         // Whether rows without a value may still be wanted, those with one all having been met.
         let mut absent_wanted = !is_behind(&Key::Absent);
         match (sorted, keys.column.map(|column| &column.data)) {
+            _ if matches!(self.by, SortBy::Place) && batch.ordered_places().is_some() => {
+                // Rows that stand in order need no sorting, and none behind the wanted are met.
+                let all = rows.iter(batch.rows()).filter_map(|row| u16::try_from(row).ok());
+                found.extend(all.take(wanted).map(candidate).take_while(better));
+                absent_wanted = false;
+            }
             (Some(sorted), _) => {
                 let len = sorted.len();
                 let walk = (0..len).filter_map(|step| {

@@ -3,12 +3,13 @@
 use std::io::Write as _;
 use std::sync::Arc;
 
-use super::snapshot::Snapshot;
+use super::view::View;
 use crate::page::At;
 
 /// The page of cases that a search found.
 ///
-/// It keeps the snapshot that it was found in, so that documents are borrowed, never copied.
+/// It keeps the cases as they were when it was found, so that documents are borrowed, never copied, and
+/// later writes do not change it.
 ///
 /// ```
 /// use casefilter::{Catalog, Engine, Filter, Mode, Request};
@@ -25,7 +26,7 @@ use crate::page::At;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Answer {
-    snapshot: Arc<Snapshot>,
+    view: Arc<View>,
     rows: Vec<At>,
     total: Option<u64>,
     offset: u64,
@@ -33,14 +34,8 @@ pub struct Answer {
 }
 
 impl Answer {
-    pub(super) fn new(
-        snapshot: Arc<Snapshot>,
-        rows: Vec<At>,
-        total: Option<u64>,
-        offset: u64,
-        limit: u64,
-    ) -> Self {
-        Self { snapshot, rows, total, offset, limit }
+    pub(super) fn new(view: Arc<View>, rows: Vec<At>, total: Option<u64>, offset: u64, limit: u64) -> Self {
+        Self { view, rows, total, offset, limit }
     }
 
     /// How many cases are on the page.
@@ -63,14 +58,22 @@ impl Answer {
 
     /// The ids of the cases on the page, in order.
     pub fn ids(&self) -> impl ExactSizeIterator<Item = &str> {
-        self.rows.iter().map(|at| self.snapshot.id(*at))
+        self.rows.iter().map(|at| self.view.id(*at))
     }
 
     /// The documents of the cases on the page as stored, in order; empty texts when the engine keeps none.
     pub fn documents(&self) -> impl ExactSizeIterator<Item = &str> {
         self.rows
             .iter()
-            .map(|at| self.snapshot.batch(*at).map_or("", |batch| batch.document(usize::from(at.row))))
+            .map(|at| self.view.batch(*at).map_or("", |batch| batch.document(usize::from(at.row))))
+    }
+
+    /// The numbers of the documents of the cases on the page, in order, when documents are kept elsewhere.
+    #[cfg_attr(not(test), expect(dead_code, reason = "the durable store builds on it"))]
+    pub(crate) fn document_numbers(&self) -> impl ExactSizeIterator<Item = Option<u64>> {
+        self.rows
+            .iter()
+            .map(|at| self.view.batch(*at).and_then(|batch| batch.document_number(usize::from(at.row))))
     }
 
     /// The answer as the interface has it: `{"list":{"items":[…],"totalItems":n,"pageInfo":{…}}}`.
