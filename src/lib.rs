@@ -31,6 +31,8 @@ mod predicate;
 mod request;
 #[cfg(feature = "sample")]
 pub mod sample;
+#[cfg(feature = "store")]
+mod store;
 mod value;
 
 pub use catalog::{Catalog, CatalogError, Field, FieldId, FieldType};
@@ -44,6 +46,11 @@ pub use limits::Limits;
 pub use order::Order;
 pub use predicate::{Warning, WarningKind};
 pub use request::{DEFAULT_PAGE, Params, Request};
+#[cfg(feature = "store")]
+pub use store::{
+    Durability, Store, StoreError, StoreErrorKind, StoreImport, StoreOptions, StoredAnswer, Verified,
+    is_store,
+};
 pub use value::{Number, Timestamp, TimestampFault, Value};
 
 /// Runs the examples of the README as tests.

@@ -6,7 +6,8 @@
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::{Batch, MAX_ROWS, Places};
+use super::documents::Numbers;
+use super::{Batch, Documents, MAX_ROWS, Places};
 use crate::catalog::{Catalog, FieldId};
 use crate::column::Column;
 use crate::column::codec::{self, Fault, Reader, Writer};
@@ -16,6 +17,7 @@ const VERSION: u8 = 1;
 
 const FROM: u8 = 0;
 const EACH: u8 = 1;
+const NO_NUMBERS: u8 = 2;
 
 /// One of the parts of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,10 +60,21 @@ pub(crate) fn write(batch: &Batch, number: u64, part: Part) -> Vec<u8> {
                     contents.u8(FROM);
                     contents.all(&[*first]);
                 }
-                Places::Each(places) => {
+                Places::Each { places, .. } => {
                     contents.u8(EACH);
                     contents.all(places);
                 }
+            }
+            match &batch.documents {
+                Documents::Numbers(Numbers::From(first)) => {
+                    contents.u8(FROM);
+                    contents.all(&[*first]);
+                }
+                Documents::Numbers(Numbers::Each(numbers)) => {
+                    contents.u8(EACH);
+                    contents.all(numbers);
+                }
+                Documents::Nothing | Documents::Text { .. } => contents.u8(NO_NUMBERS),
             }
         }
         Part::Column(field) => {
@@ -104,7 +117,7 @@ pub(crate) fn read<E: From<Fault>>(
     };
     let within = |part: Part, fault: Fault| format!("batch {number}, {}: {fault}", name(part));
     let rows_part = bytes(Part::Rows)?;
-    let (rows, places) = open(number, Part::Rows, &rows_part)
+    let (rows, places, documents) = open(number, Part::Rows, &rows_part)
         .and_then(read_rows)
         .map_err(|fault| within(Part::Rows, fault))?;
     let mut columns: Vec<Option<Column>> = Vec::new();
@@ -123,7 +136,7 @@ pub(crate) fn read<E: From<Fault>>(
             *slot = Some(column);
         }
     }
-    Ok(Batch { rows, columns: columns.into(), places, documents: None })
+    Ok(Batch { rows, columns: columns.into(), places, documents })
 }
 
 /// Every row has a string, and none is empty.
@@ -131,18 +144,24 @@ fn are_ids(column: &Column) -> bool {
     (0..column.rows()).all(|row| column.string(row).is_some_and(|id| !id.is_empty()))
 }
 
-fn read_rows(contents: &[u8]) -> Result<(usize, Places), Fault> {
+fn read_rows(contents: &[u8]) -> Result<(usize, Places, Documents), Fault> {
     let mut reader = Reader::new(contents);
     let rows = reader.one::<u64>()?;
     let rows = usize::try_from(rows).ok().filter(|rows| *rows <= MAX_ROWS);
     let rows = rows.ok_or("too many rows for a batch")?;
     let places = match reader.u8()? {
         FROM => Places::From(reader.one()?),
-        EACH => Places::Each(reader.all(rows)?.into()),
+        EACH => Places::new(reader.all(rows)?),
         form => return Err(format!("places of form {form}")),
     };
+    let documents = match reader.u8()? {
+        FROM => Documents::Numbers(Numbers::From(reader.one()?)),
+        EACH => Documents::Numbers(Numbers::Each(reader.all(rows)?.into())),
+        NO_NUMBERS => Documents::Nothing,
+        form => return Err(format!("document numbers of form {form}")),
+    };
     reader.finish()?;
-    Ok((rows, places))
+    Ok((rows, places, documents))
 }
 
 #[cfg(test)]

@@ -2,7 +2,6 @@
 
 mod builder;
 #[cfg(feature = "store")]
-#[cfg_attr(not(test), expect(dead_code, reason = "only the store uses it"))]
 pub(crate) mod codec;
 mod directory;
 mod documents;

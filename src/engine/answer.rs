@@ -31,11 +31,28 @@ pub struct Answer {
     total: Option<u64>,
     offset: u64,
     limit: u64,
+    #[cfg(feature = "store")]
+    pub(super) attachment: Option<super::stored::Attachment>,
 }
 
 impl Answer {
     pub(super) fn new(view: Arc<View>, rows: Vec<At>, total: Option<u64>, offset: u64, limit: u64) -> Self {
-        Self { view, rows, total, offset, limit }
+        Self {
+            view,
+            rows,
+            total,
+            offset,
+            limit,
+            #[cfg(feature = "store")]
+            attachment: None,
+        }
+    }
+
+    /// With what is attached to the snapshot that was searched.
+    #[cfg(feature = "store")]
+    pub(super) fn with_attachment(self, snapshot: &super::Snapshot) -> Self {
+        let attachment = snapshot.attachment.load();
+        Self { attachment: attachment.as_deref().cloned(), ..self }
     }
 
     /// How many cases are on the page.
@@ -69,7 +86,10 @@ impl Answer {
     }
 
     /// The numbers of the documents of the cases on the page, in order, when documents are kept elsewhere.
-    #[cfg_attr(not(test), expect(dead_code, reason = "the durable store builds on it"))]
+    #[cfg_attr(
+        not(any(test, feature = "store")),
+        expect(dead_code, reason = "the durable store builds on it")
+    )]
     pub(crate) fn document_numbers(&self) -> impl ExactSizeIterator<Item = Option<u64>> {
         self.rows
             .iter()
@@ -88,25 +108,35 @@ impl Answer {
 
     /// Writes what [`to_json`](Self::to_json) gives behind what `out` holds.
     pub fn write_json(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(b"{\"list\":{\"items\":[");
-        for (i, (document, id)) in self.documents().zip(self.ids()).enumerate() {
-            if i > 0 {
-                out.push(b',');
-            }
-            if document.is_empty() {
-                // Every string has a JSON form.
-                let id = serde_json::to_string(id).unwrap_or_default();
-                let _ = write!(out, "{{\"id\":{id}}}");
-            } else {
-                out.extend_from_slice(document.as_bytes());
-            }
-        }
-        out.push(b']');
-        if let Some(total) = self.total {
-            let _ = write!(out, ",\"totalItems\":{total}");
-        }
-        let _ = write!(out, ",\"pageInfo\":{{\"limit\":{},\"offset\":{}}}}}}}", self.limit, self.offset);
+        write_page(out, self.documents().zip(self.ids()), self.total, (self.offset, self.limit));
     }
+}
+
+/// Writes an answer of these documents, each with its id, as the interface has it.
+pub(crate) fn write_page<'p>(
+    out: &mut Vec<u8>,
+    items: impl Iterator<Item = (&'p str, &'p str)>,
+    total: Option<u64>,
+    (offset, limit): (u64, u64),
+) {
+    out.extend_from_slice(b"{\"list\":{\"items\":[");
+    for (i, (document, id)) in items.enumerate() {
+        if i > 0 {
+            out.push(b',');
+        }
+        if document.is_empty() {
+            // Every string has a JSON form.
+            let id = serde_json::to_string(id).unwrap_or_default();
+            let _ = write!(out, "{{\"id\":{id}}}");
+        } else {
+            out.extend_from_slice(document.as_bytes());
+        }
+    }
+    out.push(b']');
+    if let Some(total) = total {
+        let _ = write!(out, ",\"totalItems\":{total}");
+    }
+    let _ = write!(out, ",\"pageInfo\":{{\"limit\":{limit},\"offset\":{offset}}}}}}}");
 }
 
 impl std::fmt::Debug for Answer {

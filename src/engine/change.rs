@@ -48,6 +48,8 @@ pub(crate) struct Change<'e> {
     /// Rows of before that it replaces or deletes, with the hash of the id.
     dead: HashMap<Where, u64, ahash::RandomState>,
     next_place: u64,
+    /// The place of the case stored last.
+    last_place: u64,
     released: Vec<u64>,
 }
 
@@ -93,6 +95,7 @@ impl<'e> Change<'e> {
         Self {
             engine,
             next_place: writer.next_place,
+            last_place: u64::MAX,
             writer,
             snapshot,
             own: Own::Rows(Vec::new()),
@@ -190,11 +193,17 @@ impl<'e> Change<'e> {
                 (Upserted::Stored, place)
             }
         };
+        self.last_place = place;
         match &mut self.own {
             Own::Rows(rows) => rows.push(Arc::new(OwnedRow::new(row, document, place))),
             Own::Batches(_, filling) => filling.push(row, document, place),
         }
         Ok(upserted)
+    }
+
+    /// The place of the case stored last.
+    pub(crate) fn last_place(&self) -> u64 {
+        self.last_place
     }
 
     /// Deletes a case; false when there is none of this id.
@@ -254,14 +263,7 @@ impl<'e> Change<'e> {
         head.extend(&rows, self.dead.into_keys().chain(own_dead));
         effects.head = rows;
         let after = Arc::new(Snapshot::new(Arc::clone(&before.base), head, cases));
-        Prepared {
-            engine: self.engine,
-            writer: self.writer,
-            before: self.snapshot,
-            after,
-            released: self.released,
-            effects,
-        }
+        Prepared { engine: self.engine, writer: self.writer, after, released: self.released, effects }
     }
 
     /// Seals the head as it was, and batches of the change if it has some; other cases of it start a new head.
@@ -307,14 +309,7 @@ impl<'e> Change<'e> {
             effects.head = rows;
         }
         let after = Arc::new(Snapshot::new(Arc::new(view), head, cases.saturating_add(own_cases)));
-        Prepared {
-            engine,
-            writer: self.writer,
-            before: self.snapshot,
-            after,
-            released: self.released,
-            effects,
-        }
+        Prepared { engine, writer: self.writer, after, released: self.released, effects }
     }
 
     /// Adds sealed batches of the change to a view.
@@ -406,20 +401,14 @@ impl Effects {
 pub(crate) struct Prepared<'e> {
     engine: &'e Engine,
     writer: MutexGuard<'e, Writer>,
-    before: Arc<Snapshot>,
     after: Arc<Snapshot>,
     released: Vec<u64>,
     effects: Effects,
 }
 
 /// What a store has to put down before it publishes.
-#[cfg_attr(not(test), expect(dead_code, reason = "the durable store builds on it"))]
+#[cfg_attr(not(any(test, feature = "store")), expect(dead_code, reason = "the durable store builds on it"))]
 impl Prepared<'_> {
-    /// The cases as they are now.
-    pub(crate) fn before(&self) -> &Snapshot {
-        &self.before
-    }
-
     /// The cases as they will be.
     pub(crate) fn after(&self) -> &Snapshot {
         &self.after

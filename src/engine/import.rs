@@ -104,8 +104,22 @@ pub struct Import<'e> {
     failed: Option<Refusal>,
 }
 
-/// Stores a document elsewhere, and gives the number under which it is.
-pub(crate) type StoreDocument<'e> = Box<dyn FnMut(&str) -> Result<u64, Box<Error>> + 'e>;
+/// Takes documents that the engine does not keep itself, each under the next number.
+pub(crate) struct StoreDocument<'e> {
+    next: u64,
+    put: PutDocument<'e>,
+}
+
+/// Takes the number, the place and the text of a document.
+type PutDocument<'e> = Box<dyn FnMut(u64, u64, &str) + Send + 'e>;
+
+impl<'e> StoreDocument<'e> {
+    /// The first document gets the number `next`.
+    #[cfg_attr(not(feature = "store"), expect(dead_code, reason = "the durable store builds on it"))]
+    pub(crate) fn new(next: u64, put: impl FnMut(u64, u64, &str) + Send + 'e) -> Self {
+        Self { next, put: Box::new(put) }
+    }
+}
 
 /// The cases of an import, which nobody sees yet.
 struct Pending<'e> {
@@ -319,11 +333,16 @@ impl Pending<'_> {
 
     /// Stores a case; in either mode an error when the engine can hold no further batch.
     fn add(&mut self, row: &Row<'_>, document: &str) -> Result<(), Box<Error>> {
-        let document = match &mut self.store {
+        let stored = match &self.store {
             None => Document::Text(document),
-            Some(store) => Document::Number { number: store(document)?, size_bytes: document.len() },
+            Some(store) => Document::Number { number: store.next, size_bytes: document.len() },
         };
-        let count = match self.change.upsert(row, document)? {
+        let upserted = self.change.upsert(row, stored)?;
+        if let Some(store) = &mut self.store {
+            (store.put)(store.next, self.change.last_place(), document);
+            store.next = store.next.saturating_add(1);
+        }
+        let count = match upserted {
             Upserted::Stored => &mut self.report.stored,
             Upserted::Replaced => &mut self.report.replaced,
         };

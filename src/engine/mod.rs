@@ -33,6 +33,8 @@ mod merge;
 mod restore;
 mod search;
 mod snapshot;
+#[cfg(feature = "store")]
+mod stored;
 #[cfg(test)]
 mod tests;
 mod view;
@@ -43,15 +45,22 @@ use std::sync::{Arc, Mutex};
 use arc_swap::ArcSwap;
 
 pub use answer::Answer;
+#[cfg(feature = "store")]
+pub(crate) use answer::write_page;
 pub(crate) use change::Change;
 pub use change::Upserted;
 pub(crate) use import::StoreDocument;
 pub use import::{Import, Mode, Refusal, Report};
 pub use memory::{FieldMemory, Memory};
+#[cfg(feature = "store")]
+pub(crate) use {change::Prepared, restore::Parts, view::Slot};
+pub(crate) use {
+    snapshot::Snapshot,
+    view::{BatchId, View},
+};
 
 use self::merge::Sizes;
-use self::snapshot::{Head, Snapshot};
-use self::view::{BatchId, View};
+use self::snapshot::Head;
 use self::writer::Writer;
 use crate::batch::{Document, Keep, MAX_ROWS, Row};
 use crate::catalog::Catalog;
@@ -111,7 +120,10 @@ impl EngineBuilder {
 
     /// Documents are kept elsewhere, each under a number that comes in with the case.
     #[must_use]
-    #[cfg_attr(not(test), expect(dead_code, reason = "the durable store builds on it"))]
+    #[cfg_attr(
+        not(any(test, feature = "store")),
+        expect(dead_code, reason = "the durable store builds on it")
+    )]
     pub(crate) fn numbered_documents(self) -> Self {
         Self { keep: Keep::Numbers, ..self }
     }
@@ -195,7 +207,7 @@ impl Engine {
     }
 
     /// An import whose documents `store` takes; for an engine of numbered documents.
-    #[expect(dead_code, reason = "the durable store builds on it")]
+    #[cfg_attr(not(feature = "store"), expect(dead_code, reason = "the durable store builds on it"))]
     pub(crate) fn import_numbered<'e>(&'e self, mode: Mode, store: StoreDocument<'e>) -> Import<'e> {
         Import::new(self, mode, Some(store))
     }

@@ -11,7 +11,7 @@ use crate::column::Selection;
 
 /// What an engine holds: its batches with their live rows, the cases stored since, and the next free numbers.
 ///
-/// [`Prepared::before`](super::Prepared::before) and [`after`](super::Prepared::after) show where they come from.
+/// [`Prepared::after`](super::change::Prepared::after) shows where they come from.
 pub(crate) struct Parts {
     pub(crate) batches: Vec<(BatchId, Arc<Batch>, Selection)>,
     /// That of the batch which the head will become.
@@ -24,7 +24,7 @@ pub(crate) struct Parts {
     pub(crate) next_batch: u64,
 }
 
-#[cfg_attr(not(test), expect(dead_code, reason = "the durable store builds on it"))]
+#[cfg_attr(not(any(test, feature = "store")), expect(dead_code, reason = "the durable store builds on it"))]
 impl EngineBuilder {
     /// An engine that holds these cases.
     ///

@@ -27,7 +27,8 @@ impl Engine {
     #[must_use]
     pub fn search(&self, request: &Request) -> Answer {
         self.check(&request.filter);
-        let view = Arc::clone(self.current.load().view(&self.catalog, self.keep));
+        let snapshot = self.current.load_full();
+        let view = Arc::clone(snapshot.view(&self.catalog, self.keep));
         let query = Query::new(request.filter.predicate(), view.directory(), |number| {
             view.slot(number).map(|slot| &*slot.batch)
         });
@@ -67,7 +68,10 @@ impl Engine {
             }
         };
         drop(query);
-        Answer::new(view, rows, request.count.then_some(total), request.offset, request.limit)
+        let answer = Answer::new(view, rows, request.count.then_some(total), request.offset, request.limit);
+        #[cfg(feature = "store")]
+        let answer = answer.with_attachment(&snapshot);
+        answer
     }
 
     /// How many cases the filter selects.

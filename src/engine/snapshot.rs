@@ -92,12 +92,21 @@ pub(crate) struct Snapshot {
     cases: usize,
     /// The base with the head sealed and its deaths applied, made by the first search.
     view: OnceLock<Arc<View>>,
+    #[cfg(feature = "store")]
+    pub(super) attachment: arc_swap::ArcSwapOption<super::stored::Attachment>,
 }
 
 impl Snapshot {
     /// `cases` are the live ones of base and head together.
     pub(super) fn new(base: Arc<View>, head: Head, cases: usize) -> Self {
-        Self { base, head, cases, view: OnceLock::new() }
+        Self {
+            base,
+            head,
+            cases,
+            view: OnceLock::new(),
+            #[cfg(feature = "store")]
+            attachment: arc_swap::ArcSwapOption::empty(),
+        }
     }
 
     pub(super) fn cases(&self) -> usize {

@@ -1,0 +1,258 @@
+//! Cases in a file, durably.
+
+mod answer;
+mod batches;
+mod error;
+mod file;
+mod import;
+mod load;
+mod tables;
+#[cfg(test)]
+mod tests;
+mod verify;
+mod write;
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+use redb::ReadOnlyTable;
+
+pub use answer::StoredAnswer;
+pub use error::{StoreError, StoreErrorKind};
+pub use file::is_store;
+pub use import::StoreImport;
+pub use verify::Verified;
+
+use self::error::{Fault, guarded};
+use self::file::File;
+use self::load::{Loaded, load};
+use self::tables::{DOCUMENTS, Stored};
+use self::write::Log;
+use crate::batch::MAX_ROWS;
+use crate::catalog::Catalog;
+use crate::engine::{Engine, Memory};
+use crate::filter::Filter;
+use crate::limits::Limits;
+use crate::request::Request;
+
+/// When a write is on disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Durability {
+    /// Before the call returns.
+    #[default]
+    Synced,
+    /// With the next write that is synced, the next [`Store::sync`], or when the store is closed; until then a
+    /// crash loses it, whole.
+    Grouped,
+}
+
+/// How a store is to be opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoreOptions {
+    limits: Limits,
+    cache_bytes: usize,
+    checkpoint_every: u64,
+    batch_rows: usize,
+}
+
+impl Default for StoreOptions {
+    fn default() -> Self {
+        Self {
+            limits: Limits::default(),
+            cache_bytes: 64 << 20,
+            checkpoint_every: 1 << 14,
+            batch_rows: MAX_ROWS,
+        }
+    }
+}
+
+impl StoreOptions {
+    /// Bounds on case documents.
+    #[must_use]
+    pub fn limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// How much of the file is kept in memory at most, beside the columns: 64 MiB, unless set.
+    #[must_use]
+    pub fn cache_bytes(self, cache_bytes: usize) -> Self {
+        Self { cache_bytes, ..self }
+    }
+
+    /// After how many cases stored or deleted a checkpoint is made: 16,384, unless set.
+    #[must_use]
+    pub fn checkpoint_every(self, cases: u64) -> Self {
+        Self { checkpoint_every: cases.max(1), ..self }
+    }
+
+    /// How many cases a batch holds: 65,536, or fewer, which only tests have a use for.
+    #[must_use]
+    pub fn batch_rows(self, rows: usize) -> Self {
+        Self { batch_rows: rows.clamp(1, MAX_ROWS), ..self }
+    }
+}
+
+/// Cases in a file, and in memory what searches need of them.
+pub struct Store {
+    /// What errors call the file.
+    name: String,
+    /// Whoever writes holds it; it stands for the order of writes.
+    log: Mutex<Log>,
+    engine: Engine,
+    file: File,
+    options: StoreOptions,
+}
+
+impl Store {
+    /// Makes a store in a new file.
+    ///
+    /// # Errors
+    /// When there is a file already, or it cannot be made.
+    pub fn create(
+        path: impl AsRef<Path>,
+        catalog: Catalog,
+        options: StoreOptions,
+    ) -> Result<Self, StoreError> {
+        let path = path.as_ref();
+        let name = path.display().to_string();
+        let file = File::create(path, &catalog, options.cache_bytes);
+        let file = file.map_err(|fault| fault.of_file(&name))?;
+        Self::load(name, file, &catalog, options)
+    }
+
+    /// Opens the store in a file.
+    ///
+    /// # Errors
+    /// See [`StoreErrorKind`]: no such file, in use, no database of cases, of another version or for another
+    /// catalogue, damaged.
+    pub fn open(path: impl AsRef<Path>, catalog: Catalog, options: StoreOptions) -> Result<Self, StoreError> {
+        let path = path.as_ref();
+        let name = path.display().to_string();
+        let file = File::open(path, options.cache_bytes).map_err(|fault| fault.of_file(&name))?;
+        Self::load(name, file, &catalog, options)
+    }
+
+    fn load(name: String, file: File, catalog: &Catalog, options: StoreOptions) -> Result<Self, StoreError> {
+        let loaded = load(&file, catalog, &options).map_err(|fault| fault.of_file(&name))?;
+        let Loaded { engine, state, stored, replayed } = loaded;
+        let log = Mutex::new(Log::new(state, stored, replayed.saturating_add(state.released)));
+        Ok(Self { name, log, engine, file, options })
+    }
+
+    /// The fields that are stored and can be filtered.
+    #[must_use]
+    pub fn catalog(&self) -> &Catalog {
+        self.engine.catalog()
+    }
+
+    /// How many cases there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.engine.len()
+    }
+
+    /// True when there is no case.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.engine.is_empty()
+    }
+
+    /// What the cases take in memory; their documents are in the file.
+    #[must_use]
+    pub fn memory(&self) -> Memory {
+        self.engine.memory()
+    }
+
+    /// How many cases the filter selects.
+    ///
+    /// # Panics
+    /// As [`Engine::search`].
+    #[must_use]
+    pub fn count(&self, filter: &Filter) -> u64 {
+        self.engine.count(filter)
+    }
+
+    /// Answers a request, from the cases of one moment; the documents of the page are read from the file.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or is damaged where the documents lie.
+    ///
+    /// # Panics
+    /// As [`Engine::search`].
+    pub fn search(&self, request: &Request) -> Result<StoredAnswer, StoreError> {
+        let answer = self.engine.search(request);
+        let documents = answer.attachment::<Documents>();
+        let ids: Vec<String> = answer.ids().map(str::to_owned).collect();
+        let read = || {
+            let documents = documents.ok_or_else(|| Fault::corrupt("cases without documents"))?;
+            let numbers = answer.document_numbers();
+            numbers.map(|number| documents.get(number)).collect()
+        };
+        let documents = guarded(read).map_err(|fault| fault.of_file(&self.name))?;
+        Ok(StoredAnswer {
+            ids,
+            documents,
+            total: answer.total(),
+            offset: request.offset,
+            limit: request.limit,
+        })
+    }
+
+    fn lock_log(&self) -> MutexGuard<'_, Log> {
+        // The log changes in one step at the end of a write, so a panic before leaves it whole.
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn error(&self, fault: Fault) -> StoreError {
+        fault.of_file(&self.name)
+    }
+
+    /// Says which invariant of the cases in memory does not hold; for tests and fuzzers.
+    ///
+    /// # Errors
+    /// A sentence about the first invariant that does not hold.
+    pub fn validate(&self) -> Result<(), String> {
+        self.engine.validate()
+    }
+}
+
+impl std::fmt::Debug for Store {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Store").field("file", &self.name).field("cases", &self.len()).finish_non_exhaustive()
+    }
+}
+
+/// The documents of a snapshot: a transaction that reads the file as it was then.
+///
+/// The file is not compacted, nor are pages used again, as long as it is read.
+#[derive(Clone)]
+pub(crate) struct Documents {
+    table: Arc<RwLock<Option<DocumentTable>>>,
+}
+
+type DocumentTable = ReadOnlyTable<u64, &'static [u8]>;
+
+impl Documents {
+    fn new(table: DocumentTable) -> Self {
+        Self { table: Arc::new(RwLock::new(Some(table))) }
+    }
+
+    /// The documents as they are now in the file.
+    fn of(file: &File) -> Result<Self, Fault> {
+        Ok(Self::new(file.read()?.open_table(DOCUMENTS)?))
+    }
+
+    fn get(&self, number: Option<u64>) -> Result<String, Fault> {
+        let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
+        let (Some(table), Some(number)) = (table.as_ref(), number) else {
+            return Err(Fault::corrupt("a case without a document"));
+        };
+        let bytes = table.get(number)?.ok_or_else(|| Fault::corrupt(format!("no document {number}")))?;
+        Ok(Stored::from_bytes(number, bytes.value())?.text.to_owned())
+    }
+
+    /// Ends the reading.
+    fn close(&self) {
+        *self.table.write().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
