@@ -198,6 +198,29 @@ impl Store {
         })
     }
 
+    /// The documents of the cases that a request selects, one read after the other, all of one moment.
+    ///
+    /// # Panics
+    /// As [`Engine::search`].
+    pub fn documents(&self, request: &Request) -> StoredDocuments<'_> {
+        let answer = self.engine.search(request);
+        StoredDocuments {
+            store: self,
+            documents: answer.attachment(),
+            numbers: answer.document_numbers().collect::<Vec<_>>().into_iter(),
+        }
+    }
+
+    /// Makes a checkpoint and closes the file, which dropping the store does as well, but without telling what
+    /// went wrong.
+    ///
+    /// # Errors
+    /// Faults of the file, as [`upsert`](Self::upsert).
+    pub fn close(self) -> Result<(), StoreError> {
+        self.checkpoint()?;
+        self.sync()
+    }
+
     fn lock_log(&self) -> MutexGuard<'_, Log> {
         // The log changes in one step at the end of a write, so a panic before leaves it whole.
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
@@ -222,10 +245,38 @@ impl std::fmt::Debug for Store {
     }
 }
 
+/// A store that is not closed is checkpointed all the same, if that can be done.
+impl Drop for Store {
+    fn drop(&mut self) {
+        let _ = self.checkpoint();
+    }
+}
+
+/// Documents of a [`Store`], read one after the other; see [`Store::documents`].
+#[derive(Debug)]
+pub struct StoredDocuments<'s> {
+    store: &'s Store,
+    documents: Option<Documents>,
+    numbers: std::vec::IntoIter<Option<u64>>,
+}
+
+impl Iterator for StoredDocuments<'_> {
+    type Item = Result<String, StoreError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let number = self.numbers.next()?;
+        let read = || match &self.documents {
+            Some(documents) => documents.get(number),
+            None => Err(Fault::corrupt("cases without documents")),
+        };
+        Some(guarded(read).map_err(|fault| self.store.error(fault)))
+    }
+}
+
 /// The documents of a snapshot: a transaction that reads the file as it was then.
 ///
 /// The file is not compacted, nor are pages used again, as long as it is read.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) struct Documents {
     table: Arc<RwLock<Option<DocumentTable>>>,
 }
