@@ -23,7 +23,9 @@ mod bytes;
 pub(crate) use bytes::{Fault, Reader, Writer};
 
 use super::builder;
-use super::{Bitmap, Codes, Column, Data, Dictionary, LANES, Layout, Millis, Selection, SortedRows};
+use super::{
+    Bitmap, Codes, Column, Data, Dictionary, LANES, Layout, Millis, Postings, Selection, SortedRows,
+};
 use crate::catalog::{Field, FieldType};
 use crate::value::{Number, Timestamp};
 
@@ -169,21 +171,25 @@ fn read_strings(rows: usize, layout: &Layout, values: usize, reader: &mut Reader
     } else {
         Codes::U32(reader.all(values)?.into())
     };
-    match &codes {
-        Codes::U8(codes) => check_codes(codes, layout, distinct),
-        Codes::U16(codes) => check_codes(codes, layout, distinct),
-        Codes::U32(codes) => check_codes(codes, layout, distinct),
+    let wanted = builder::are_postings_wanted(rows, &dictionary);
+    let postings = match &codes {
+        Codes::U8(codes) => check_codes(codes, rows, layout, distinct, wanted),
+        Codes::U16(codes) => check_codes(codes, rows, layout, distinct, wanted),
+        Codes::U32(codes) => check_codes(codes, rows, layout, distinct, wanted),
     }?;
-    let postings = builder::are_postings_wanted(rows, &dictionary)
-        .then(|| builder::postings(rows, layout, &dictionary, &codes));
     Ok(Data::Strings { dictionary, codes, postings })
 }
 
-/// Refuses a code that the dictionary lacks, and a string that no row has.
-fn check_codes<C: Copy + Into<u32>>(codes: &[C], layout: &Layout, distinct: usize) -> Result<(), Fault> {
+/// Refuses a code that the dictionary lacks, and a string that no row has; gives the postings, if they are wanted.
+fn check_codes<C: Copy + Into<u32>>(
+    codes: &[C],
+    rows: usize,
+    layout: &Layout,
+    distinct: usize,
+    wanted: bool,
+) -> Result<Option<Postings>, Fault> {
     let mut used = vec![false; distinct];
-    // A code without a value is never looked up, but is held to the dictionary all the same;
-    // where there is none at all, it stands for nothing and is 0.
+    // A code without a value is never looked up, but is held to the dictionary all the same.
     for (at, code) in codes.iter().enumerate() {
         match used.get_mut((*code).into() as usize) {
             Some(flag) => {
@@ -195,7 +201,37 @@ fn check_codes<C: Copy + Into<u32>>(codes: &[C], layout: &Layout, distinct: usiz
             None => return Err("a code that the dictionary lacks".to_owned()),
         }
     }
-    if used.contains(&false) { Err("a string in the dictionary that no row has".to_owned()) } else { Ok(()) }
+    if used.contains(&false) {
+        return Err("a string in the dictionary that no row has".to_owned());
+    }
+    if !wanted {
+        return Ok(None);
+    }
+    // A loop of its own for each layout: opening a store spends most of its time here.
+    let number = |row: usize| u32::try_from(row).unwrap_or(u32::MAX);
+    Ok(Some(match layout {
+        Layout::Single(Selection::None) => Postings::new(rows, distinct, std::iter::empty),
+        Layout::Single(Selection::All) => {
+            Postings::new(rows, distinct, || (0_u32..).zip(codes.iter().map(|code| (*code).into())))
+        }
+        Layout::Single(Selection::Bitmap(present)) => Postings::new(rows, distinct, || {
+            present.ones_iter().filter_map(|row| Some((number(row), (*codes.get(row)?).into())))
+        }),
+        Layout::Many(ends) => {
+            let mut rows_of_values = vec![0_u32; codes.len()];
+            let mut start = 0;
+            for (row, end) in ends.iter().enumerate() {
+                let end = *end as usize;
+                if let Some(own) = rows_of_values.get_mut(start..end) {
+                    own.fill(number(row));
+                }
+                start = end;
+            }
+            Postings::new(rows, distinct, || {
+                rows_of_values.iter().copied().zip(codes.iter().map(|code| (*code).into()))
+            })
+        }
+    }))
 }
 
 fn read_millis(values: usize, reader: &mut Reader<'_>) -> Result<Millis, Fault> {
