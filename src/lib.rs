@@ -32,9 +32,12 @@ mod request;
 #[cfg(feature = "sample")]
 pub mod sample;
 #[cfg(feature = "store")]
-mod store;
+pub mod store;
 mod value;
 
+#[cfg(feature = "store")]
+#[doc(hidden)]
+pub use batch::codec::check_stored_batch;
 pub use catalog::{Catalog, CatalogError, Field, FieldId, FieldType};
 pub use engine::{
     Answer, Engine, EngineBuilder, FieldMemory, Import, Memory, Mode, Refusal, Report, Upserted,

@@ -168,5 +168,37 @@ fn read_rows(contents: &[u8]) -> Result<(usize, Places, Documents), Fault> {
     Ok((rows, places, documents))
 }
 
+/// Takes any bytes for the parts of a batch, with right checksums, and asserts that what is read, if anything,
+/// keeps every invariant; for fuzzers.
+///
+/// Each part is preceded by its length, two bytes; the catalogue has a field of each type, with one value and
+/// with many.
+///
+/// # Panics
+/// When an invariant does not hold.
+#[doc(hidden)]
+pub fn check_stored_batch(mut bytes: &[u8]) {
+    use crate::catalog::{Field, FieldType};
+    let kinds = [FieldType::String, FieldType::Number, FieldType::Timestamp, FieldType::Boolean];
+    let fields = kinds.into_iter().flat_map(|kind| {
+        let name = kind.name();
+        [Field::new(name, kind), Field::new(&format!("{name}s[]"), kind)]
+    });
+    let Ok(catalog) = Catalog::new(fields) else { return };
+    let read = read(&catalog, 0, |part| {
+        let mut reader = Reader::new(bytes);
+        let contents = reader.one::<u16>().and_then(|length| reader.bytes(length.into())).unwrap_or_default();
+        bytes = reader.rest();
+        let mut out = Writer::default();
+        out.u8(VERSION);
+        out.all(&[checksum(0, part, contents)]);
+        out.bytes(contents);
+        Ok::<_, Fault>(out.into_bytes())
+    });
+    if let Ok(batch) = read {
+        assert_eq!(batch.validate(&catalog), Ok(()));
+    }
+}
+
 #[cfg(test)]
 mod tests;

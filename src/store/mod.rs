@@ -1,4 +1,58 @@
 //! Cases in a file, durably.
+//!
+//! One file holds everything: a [redb](https://docs.rs/redb) database with the documents and, as bytes, the sealed
+//! batches of columns. One store at a time has it open; a second opener, here or in another process, gets
+//! [`StoreErrorKind::InUse`]. Columns and indexes are in memory, documents are read from the file by the page.
+//!
+//! **What is durable when.** A write is one transaction: its documents go in, those that no case has any more
+//! go out, and the counters change. [`Durability::Synced`] returns when that is on disk; [`Durability::Grouped`] when
+//! it is visible, and it is on disk with the next write that is synced, with [`Store::sync`], or with
+//! the next checkpoint. After a crash the file holds every write up to some moment, that of the last one
+//! acknowledged as synced or a later one, and no write in half. A write that fails is not
+//! visible; since it may be on disk all the same, all further writes are refused until the store is
+//! opened again. An import is one write, however large: its documents are written as they come, and nothing of it
+//! is there before [`StoreImport::commit`]. All this holds as far as the disk keeps what it says it has: one that lies
+//! about syncs may lose acknowledged writes, which then shows as an earlier state or as damage, not as a mixture.
+//!
+//! **What a snapshot is.** A search sees the cases of one moment, and holds a transaction that reads the file as it
+//! was then, so that it finds documents replaced meanwhile. The file cannot use their pages again as long
+//! as such a search, or a walk over [`Store::documents`], goes on.
+//!
+//! **What checkpoints and merging cost.** A document is written once; it is the log at the same time. Those stored
+//! since the last checkpoint are parsed again on opening, at about five microseconds each. Every 16,384 cases
+//! stored or deleted ([`StoreOptions::checkpoint_every`]), on [`Store::checkpoint`] and on closing, a
+//! checkpoint stores the batches that the file does not have (those merged since, about 300 bytes a case), the live rows
+//! that changed, and drops batches that are gone. Writes wait for it, searches do not. A case's columns are
+//! stored again whenever its batch was merged, at most four times on its way into a full batch.
+//!
+//! **File growth and compaction.** What is replaced leaves free pages, which later writes use; the file
+//! does not become shorter by itself. [`Store::compact`] moves everything to the front and gives the rest back; it
+//! needs the store alone.
+//!
+//! **Copies.** [`Store::backup`] copies one moment into a new file while searches and writes go on. Copying the
+//! file itself is safe only while nobody has it open.
+//!
+//! **What is detected.** Every document, part of a batch, bitmap and counter has a checksum bound to its place, and
+//! counts must agree: of cases, documents, batches. What is read is checked even if its checksum is right. Damage
+//! becomes [`StoreErrorKind::Corrupt`] with the file's name, when opening or when a page needs a damaged document;
+//! redb panics over some damage, which is caught, though the panic hook still prints, and a process that aborts
+//! on panics ends there. [`Store::verify`] checks everything, and each document against its columns. After a crash,
+//! opening reads the whole file once to repair it. A file forged on purpose may hold wrong answers, but does no harm.
+//!
+//! ```
+//! use casefilter::{Catalog, Durability, Filter, Request, Store, StoreOptions};
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("cases.db");
+//! let store = Store::create(&path, Catalog::cases(), StoreOptions::default())?;
+//! store.upsert(br#"{"id":"a","tags":["vip"]}"#, Durability::Synced)?;
+//! store.close()?;
+//!
+//! let store = Store::open(&path, Catalog::cases(), StoreOptions::default())?;
+//! let vip = Filter::compile_text(store.catalog(), "tags in (vip)")?;
+//! let answer = store.search(&Request::new(vip))?;
+//! assert_eq!(answer.documents().collect::<Vec<_>>(), [r#"{"id":"a","tags":["vip"]}"#]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod answer;
 mod batches;
@@ -93,6 +147,8 @@ impl StoreOptions {
 }
 
 /// Cases in a file, and in memory what searches need of them.
+///
+/// `Send + Sync`: searches never wait for writes. The [module](self) says what is on disk when.
 pub struct Store {
     /// What errors call the file.
     name: String,

@@ -68,13 +68,14 @@ impl Store {
         })
     }
 
-    /// Copies the store as it is now into a new file, while searches go on; writes wait.
+    /// Copies the store as it is now into a new file, while searches and writes go on.
+    ///
+    /// Copying the file itself is only safe while no store has it open.
     ///
     /// # Errors
     /// As [`create`](Self::create) for the new file, and faults of either.
     pub fn backup(&self, path: impl AsRef<Path>) -> Result<(), StoreError> {
-        let log = self.lock_log();
-        log.check().map_err(|fault| self.error(fault))?;
+        self.lock_log().check().map_err(|fault| self.error(fault))?;
         let path = path.as_ref();
         let name = path.display().to_string();
         let copy = File::create(path, self.catalog(), self.options.cache_bytes);

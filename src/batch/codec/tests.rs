@@ -183,3 +183,40 @@ fn a_row_without_an_id_is_refused() {
     let refused = read_back(&catalog, 1, &parts(&catalog, &batch, 1));
     assert_eq!(refused.map(drop), Err("batch 1, id: a row without an id".to_owned()));
 }
+
+#[test]
+fn any_bytes_are_refused_or_keep_every_invariant() {
+    // Two rows and all columns, as the fuzzer has them.
+    let mut bytes = Vec::new();
+    let rows = [&2_u64.to_le_bytes()[..], &[FROM], &1_u64.to_le_bytes(), &[NO_NUMBERS]].concat();
+    let ids = [&[1][..], &2_u64.to_le_bytes(), &2_u64.to_le_bytes(), b"ab", &[1, 1, 1], &[0, 1]].concat();
+    let absent = [0; 17];
+    let strings = [vec![0], absent[1..].to_vec(), vec![1]].concat();
+    let many_strings = [vec![3, 1, 0, 0], absent[1..].to_vec(), vec![1]].concat();
+    let parts: [&[u8]; 10] = [
+        &rows,
+        &ids,
+        &strings,
+        &many_strings,
+        &[0, 0],
+        &[3, 1, 0, 0, 0],
+        &[0, 1, 0, 0],
+        &[3, 1, 0, 0, 0, 0],
+        &[0],
+        &[3, 1, 0, 0],
+    ];
+    for part in parts {
+        bytes.extend((part.len() as u16).to_le_bytes());
+        bytes.extend(part);
+    }
+    check_stored_batch(&bytes);
+    let mut dice = Dice(77);
+    for _ in 0..20_000 {
+        let mut changed = bytes.clone();
+        for _ in 0..=dice.below(3) {
+            let at = dice.below(changed.len() as u64) as usize;
+            changed[at] = dice.below(256) as u8;
+        }
+        check_stored_batch(&changed);
+    }
+}
