@@ -15,7 +15,7 @@
 //!
 //! **Merging.** By live rows against a full batch's B, a batch is of the class below B/128, below B/16 or below
 //! B/2, or is left alone. Eight of a class, or as many as make more than B rows, are merged into one, the
-//! oldest first: so there are about `cases / 32,768 + 24` batches, and a case is copied three times at most. Half-empty
+//! oldest first: so there are about `cases / 32,768 + 24` batches, and a case that stays is copied some three times. Half-empty
 //! batches fall into the classes as they lose rows; an empty one goes at once. Values are copied from column
 //! to column, in the order of the cases' places, a bounded number for each later write; one write then pays for
 //! sealing a column, and one, when the head is next sealed, for putting the batch in its sources' place, which
@@ -230,8 +230,8 @@ impl Engine {
     /// Whatever makes the document malformed, as a strict import would say; nothing is stored then.
     ///
     /// # Complexity
-    /// Linear in the document. One write in some hundreds also finishes a step of merging, which
-    /// takes milliseconds at most; the documentation of [`Engine`] says more.
+    /// Linear in the document. Some writes also do a step of merging: milliseconds, and tens of them
+    /// where the directory is copied (`benches/live.rs`).
     pub fn upsert(&self, document: &[u8]) -> Result<Upserted, Errors> {
         let mut row = Row::default();
         let text = self.read(document, &mut row)?;
