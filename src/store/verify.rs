@@ -18,6 +18,7 @@ use crate::limits::Limits;
 
 /// What [`Store::verify`] found in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Verified {
     /// Cases, each of whose documents was read again and compared with its columns.
     pub cases: u64,

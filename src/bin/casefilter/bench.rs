@@ -101,7 +101,14 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let mut request = 0_u64;
     while let Some(line) = lines.next()? {
         request = request.saturating_add(1);
-        let timed = Line::read(line).and_then(|line| time(held, &line, args));
+        let line = Line::read(line);
+        // A database that cannot be read is no answer to be timed.
+        if let Ok(line) = &line
+            && let Ok(request) = line.request(held.catalog(), &Limits::default())
+        {
+            held.search(&request)?;
+        }
+        let timed = line.and_then(|line| time(held, &line, args));
         match (timed, format) {
             (Ok(measured), Format::Json) => {
                 out.json(&measured.timed(request))?;
@@ -244,10 +251,10 @@ fn repeat(held: &Held, line: &Line, limits: &Limits, least: u32, enough: Option<
 fn once(held: &Held, line: &Line, limits: &Limits, answer: &mut Vec<u8>) -> Duration {
     answer.clear();
     let start = Instant::now();
-    if let Ok(request) = line.request(held.catalog(), limits) {
-        if let Ok(found) = held.search(&request) {
-            found.write_json(answer);
-        }
+    if let Ok(request) = line.request(held.catalog(), limits)
+        && let Ok(found) = held.search(&request)
+    {
+        found.write_json(answer);
     }
     std::hint::black_box(&answer);
     start.elapsed()

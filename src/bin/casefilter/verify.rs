@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use casefilter::{Catalog, Store, StoreOptions};
+use casefilter::{Catalog, Store, StoreOptions, Verified};
 use serde::Serialize;
 
 use crate::Status;
@@ -41,19 +41,17 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let found = Store::verify(&args.db, &Catalog::cases(), &StoreOptions::default());
     let found = found.map_err(|error| failed(&error))?;
     let mut out = Output::new();
+    let Verified { cases, batches, was_clean, .. } = found;
     match Format::or_fitting(args.format) {
-        Format::Json => {
-            out.json(&Whole { cases: found.cases, batches: found.batches, was_clean: found.was_clean })?
-        }
-        Format::Table => out.line(&format!(
-            "whole: {} in {}{}",
-            counted(found.cases, "case"),
-            match found.batches {
+        Format::Json => out.json(&Whole { cases, batches, was_clean })?,
+        Format::Table => {
+            let batches = match batches {
                 1 => "1 batch".to_owned(),
                 batches => format!("{} batches", thousands(batches)),
-            },
-            if found.was_clean { "" } else { ", after repairing what a crash left" }
-        ))?,
+            };
+            let repaired = if was_clean { "" } else { ", after repairing what a crash left" };
+            out.line(&format!("whole: {} in {batches}{repaired}", counted(cases, "case")))?;
+        }
     }
     out.finish()?;
     Ok(Status::Fine)
