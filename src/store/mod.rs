@@ -19,7 +19,7 @@
 //! as such a search, or a walk over [`Store::documents`], goes on.
 //!
 //! **What checkpoints and merging cost.** A document is written once; it is the log at the same time. Those stored
-//! since the last checkpoint are parsed again on opening, at about five microseconds each. Every 16,384 cases
+//! since the last checkpoint are parsed again on opening. Every 16,384 cases
 //! stored or deleted ([`StoreOptions::checkpoint_every`]), on [`Store::checkpoint`] and on closing, a
 //! checkpoint stores the batches that the file does not have (those merged since, about 300 bytes a case), the live rows
 //! that changed, and drops batches that are gone. Writes wait for it, searches do not. A case's columns are

@@ -291,6 +291,15 @@ fn a_damaged_file_gives_the_right_answer_or_an_error() {
                 contents[taken[dice.below(taken.len() as u64) as usize]] ^= 1 << dice.below(8);
             }
         }
+        let copy = Disk::new(contents.clone(), Trouble::None, false);
+        let verified = catch_unwind(AssertUnwindSafe(|| {
+            let file = File::in_backend(copy, &catalog())?;
+            verify(file, &catalog())
+        }));
+        match verified.unwrap_or_else(|_| panic!("seed {seed}: a panic of verify")) {
+            Ok(verified) => assert_eq!(verified.cases, plain.0.len() as u64, "seed {seed}"),
+            Err(fault) => assert!(!fault.detail.is_empty()),
+        }
         let disk = Disk::new(contents, Trouble::None, false);
         let used = catch_unwind(AssertUnwindSafe(|| {
             let store = open(&disk)?;
