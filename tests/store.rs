@@ -252,3 +252,38 @@ fn a_writer_killed_at_any_instant_loses_nothing_that_it_acknowledged() {
     }
     Store::verify(&path, &Catalog::cases(), &options()).unwrap();
 }
+
+#[test]
+fn readers_see_whole_writes_and_find_the_documents_of_their_moment() {
+    let folder = TempDir::new().unwrap();
+    let store = Store::create(folder.path().join("s"), Catalog::cases(), options()).unwrap();
+    let is_done = std::sync::atomic::AtomicBool::new(false);
+    thread::scope(|scope| {
+        let readers: Vec<_> = (0..3)
+            .map(|_| {
+                scope.spawn(|| {
+                    let mut searches = 0;
+                    while !is_done.load(std::sync::atomic::Ordering::Relaxed) || searches == 0 {
+                        let documents = all(&store);
+                        let groups: Vec<&str> = documents
+                            .iter()
+                            .filter_map(|document| document.split("\"groupByType\":").nth(1))
+                            .collect();
+                        assert!(groups.iter().all(|group| *group == groups[0]), "{documents:?}");
+                        searches += 1;
+                    }
+                    searches
+                })
+            })
+            .collect();
+        for round in 0..400 {
+            let cases: Vec<String> =
+                (0..5).map(|case| format!("{{\"id\":\"{case}\",\"groupByType\":\"{round}\"}}")).collect();
+            let durability = if round % 8 == 0 { Durability::Synced } else { Durability::Grouped };
+            store.upsert_all(cases.iter().map(String::as_bytes), durability).unwrap();
+        }
+        is_done.store(true, std::sync::atomic::Ordering::Relaxed);
+        assert!(readers.into_iter().all(|reader| reader.join().unwrap() > 0));
+    });
+    assert_eq!(all(&store).len(), 5);
+}

@@ -37,7 +37,7 @@
 //! becomes [`StoreErrorKind::Corrupt`] with the file's name, when opening or when a page needs a damaged document;
 //! redb panics over some damage, which is caught, though the panic hook still prints, and a process that aborts
 //! on panics ends there. [`Store::verify`] checks everything, and each document against its columns. After a crash,
-//! opening reads the whole file once to repair it. A file forged on purpose may hold wrong answers, but does no harm.
+//! opening may have to read the whole file once, to repair it. A file forged on purpose may hold wrong answers, but does no harm.
 //!
 //! ```
 //! use casefilter::{Catalog, Durability, Filter, Request, Store, StoreOptions};
