@@ -139,7 +139,9 @@ impl DocumentsBuilder {
             Keep::Numbers => {
                 let numbers = std::mem::take(&mut self.numbers);
                 let first = numbers.first().copied().unwrap_or(0);
-                let consecutive = (first..).zip(&numbers).all(|(expected, number)| expected == *number);
+                let mut rows = (0_u64..).zip(&numbers);
+                // As with places, a number may be the last of all.
+                let consecutive = rows.all(|(row, number)| first.checked_add(row) == Some(*number));
                 Documents::Numbers(if consecutive {
                     Numbers::From(first)
                 } else {

@@ -13,7 +13,9 @@ impl Places {
     /// The places of rows in turn.
     pub(crate) fn new(places: Vec<u64>) -> Self {
         let first = places.first().copied().unwrap_or(0);
-        if (first..).zip(&places).all(|(expected, place)| expected == *place) {
+        let mut rows = (0_u64..).zip(&places);
+        // Places read from a file may lie at the end of all numbers.
+        if rows.all(|(row, place)| first.checked_add(row) == Some(*place)) {
             return Self::From(first);
         }
         Self::Each {

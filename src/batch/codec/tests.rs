@@ -220,3 +220,19 @@ fn any_bytes_are_refused_or_keep_every_invariant() {
         check_stored_batch(&changed);
     }
 }
+
+#[test]
+fn places_and_numbers_at_the_end_of_all_numbers_do_no_harm() {
+    for last in [u64::MAX, u64::MAX - 1] {
+        let each = [&[EACH][..], &last.to_le_bytes(), &last.to_le_bytes()].concat();
+        let from = [&[FROM][..], &last.to_le_bytes()].concat();
+        for places in [&each, &from] {
+            for numbers in [&each, &from] {
+                let contents = [&2_u64.to_le_bytes()[..], places, numbers].concat();
+                let (rows, places, documents) = read_rows(&contents).unwrap();
+                assert!(places.get(1) >= last && documents.number(1) >= Some(last) && rows == 2);
+                assert_eq!(places.validate(2), Ok(()));
+            }
+        }
+    }
+}
