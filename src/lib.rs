@@ -32,11 +32,18 @@ mod predicate;
 mod request;
 #[cfg(feature = "sample")]
 pub mod sample;
+#[cfg(feature = "store")]
+pub mod store;
 mod value;
 
+#[cfg(feature = "store")]
+#[doc(hidden)]
+pub use batch::codec::check_stored_batch;
 pub use cache::{CacheStats, FilterCache};
 pub use catalog::{Catalog, CatalogError, Field, FieldId, FieldType};
-pub use engine::{Answer, Engine, EngineBuilder, FieldMemory, Import, Memory, Mode, Refusal, Report};
+pub use engine::{
+    Answer, Engine, EngineBuilder, FieldMemory, Import, Memory, Mode, Refusal, Report, Upserted,
+};
 pub use error::{Error, ErrorKind, Errors};
 pub use exec::reference;
 pub use filter::Filter;
@@ -44,6 +51,11 @@ pub use limits::Limits;
 pub use order::Order;
 pub use predicate::{Warning, WarningKind};
 pub use request::{DEFAULT_PAGE, Params, Request};
+#[cfg(feature = "store")]
+pub use store::{
+    Durability, Store, StoreError, StoreErrorKind, StoreImport, StoreOptions, StoredAnswer, StoredDocuments,
+    Verified, is_store,
+};
 pub use value::{Number, Timestamp, TimestampFault, Value};
 
 /// Runs the examples of the README as tests.

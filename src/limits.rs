@@ -37,8 +37,8 @@ pub struct Limits {
     pub case_depth: usize,
     /// Batches of an engine, of up to 65,536 cases each, and 65,536 of them at most.
     ///
-    /// Every import that stores a case makes a batch of its own, so that many small imports come
-    /// here sooner than many cases do.
+    /// Small batches are merged, so that an engine holds about one for each 32,768 cases and some
+    /// twenty more.
     pub batches: usize,
 }
 

@@ -141,12 +141,8 @@ impl<'b> Keys<'b> {
 fn key_range<'b>(batch: &'b Batch, by: SortBy<'_>) -> (Key<'b>, Key<'b>) {
     let (id, descending) = match by {
         SortBy::Place => {
-            let places = (0..batch.rows()).map(|row| batch.place(row));
-            let (first, last) = match batch.ordered_places() {
-                Some(ends) => (Some(ends.0), Some(ends.1)),
-                None => (places.clone().min(), places.max()),
-            };
-            return (first.map_or(Key::Absent, Key::Place), last.map_or(Key::Absent, Key::Place));
+            let ends = batch.place_range();
+            return ends.map_or((Key::Absent, Key::Absent), |(a, b)| (Key::Place(a), Key::Place(b)));
         }
         SortBy::Field { id, descending, .. } => (id, descending),
     };

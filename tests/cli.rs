@@ -422,7 +422,7 @@ fn what_cannot_be_done_ends_with_1_and_names_the_file() {
     }
     run(&["search", "missing.parquet"]).code(1).err_has("missing.parquet");
     run(&["search", "cases.parquet.gz"]).code(1).err_has("compresses its columns itself");
-    run(&["search", "cases.db"]).code(1).err_has("not in this release");
+    run(&["search", "cases.db"]).code(1).err_has("there is no such database");
     run(&["search", "cases.csv"]).code(1).err_has(".csv").err_has(".ndjson or .json");
     run(&["search", "cases"]).code(1).err_has(".ndjson or .json");
     run(&["search", &cases, "--body", "missing.json"]).code(1).err_has("missing.json");
@@ -719,4 +719,93 @@ fn the_help_of_every_command_shows_an_example() {
             assert!(examples.contains(&format!("casefilter {command}")), "{help}");
         }
     }
+}
+
+#[test]
+fn a_database_is_filled_searched_exported_and_verified() {
+    let files = Files::new();
+    let (db, cases) = (files.path("cases.db"), files.path("cases.ndjson"));
+    run(&["generate", "--cases", "500", "-o", &cases]).code(0);
+    let done = run(&["import", "--db", &db, &cases]).code(0).json();
+    assert_eq!((&done["stored"], &done["replaced"], &done["cases"]), (&500.into(), &0.into(), &500.into()));
+
+    // Searches give the same bytes as those of the file.
+    for arguments in [
+        &["--where", "status = open", "--count"][..],
+        &["--order", "-createdAt", "--limit", "7", "--offset", "3"],
+        &["--where", "priority = high", "--format", "ids"],
+        &["--format", "ndjson", "--limit", "500"],
+    ] {
+        let of = |held: &str| run(&[&["search", held], arguments].concat()).code(0).out;
+        assert_eq!(of(&db), of(&cases), "{arguments:?}");
+    }
+    let requests = files.write("requests.ndjson", "{\"body\":{\"ids\":[]}}\n{\"body\":{}}\n");
+    let of = |held: &str| run(&["search", held, "--requests", &requests]).code(0).out;
+    assert_eq!(of(&db), of(&cases));
+    let bench = run(&["bench", &db, "--requests", &requests, "--runs", "2"]).code(0).lines();
+    assert_eq!(bench.last().unwrap()["cases"], 500);
+
+    // A second import replaces, and what is in the file is as it was given.
+    let again = run(&["import", "--db", &db, &cases]).code(0).json();
+    assert_eq!((&again["stored"], &again["replaced"]), (&0.into(), &500.into()));
+    for name in ["out.ndjson", "out.ndjson.gz", "out.ndjson.zst", "out.parquet"] {
+        let out = files.path(name);
+        run(&["export", &db, "-o", &out]).code(0);
+        let of = |held: &str| run(&["search", held, "--format", "ids", "--limit", "500"]).code(0).out;
+        assert_eq!(of(&out), of(&cases), "{name}");
+    }
+    assert_eq!(fs::read(files.path("out.ndjson")).unwrap(), fs::read(&cases).unwrap());
+    let verified = run(&["verify", "--db", &db]).code(0).json();
+    assert_eq!((&verified["cases"], &verified["was_clean"]), (&500.into(), &true.into()));
+
+    // A database among other files is read like them.
+    let more = files.write("more.ndjson", "{\"id\":\"one more\"}\n");
+    let both = run(&["search", &db, &more, "--count", "--limit", "0"]).code(0).json();
+    assert_eq!(both["list"]["totalItems"], 501);
+}
+
+#[test]
+fn a_refused_import_leaves_the_database_as_it_was() {
+    let files = Files::new();
+    let db = files.path("cases.db");
+    let good = files.write("good.ndjson", "{\"id\":\"a\"}\n");
+    let bad = files.write("bad.ndjson", "{\"id\":\"b\"}\n{\"id\":7}\n{\"id\":\"c\",\"tags\":\"x\"}\n");
+    let count = |db: &str| {
+        run(&["search", db, "--count", "--limit", "0"]).code(0).json()["list"]["totalItems"].clone()
+    };
+    run(&["import", "--db", &db, &bad]).code(3).err_has("bad.ndjson:2:");
+    assert!(!Path::new(&db).exists());
+    run(&["import", "--db", &db, &good]).code(0);
+    run(&["import", "--db", &db, &bad]).code(3).err_has("nothing was read");
+    assert_eq!(count(&db), 1);
+    let report = files.path("report.json");
+    let lenient = run(&["import", "--db", &db, &bad, "--lenient", "--report", &report])
+        .code(3)
+        .err_has("1 case left out");
+    assert_eq!(lenient.json()["stored"], 2);
+    let written: Value = serde_json::from_str(&fs::read_to_string(&report).unwrap()).unwrap();
+    assert_eq!((&written["skipped"], &written["refusals"][0]["line"]), (&1.into(), &2.into()));
+    assert_eq!(count(&db), 3);
+    let searched = files.path("searched.json");
+    run(&["search", &bad, "--lenient", "--report", &searched, "--format", "ids"]).code(3);
+    assert!(fs::read_to_string(&searched).unwrap().contains("\"skipped\": 1"));
+}
+
+#[test]
+fn what_is_no_whole_database_is_named() {
+    let files = Files::new();
+    let db = files.path("cases.db");
+    let cases = files.write("a.ndjson", "{\"id\":\"a\"}\n");
+    run(&["import", "--db", &db, &cases]).code(0);
+    run(&["verify", "--db", &files.path("none.db")]).code(1).err_has("none.db");
+    run(&["import", "--db", &cases, &cases]).code(1).err_has("a.ndjson: not a database of cases");
+    run(&["search", &files.path("none.db")]).code(1).err_has("there is no such database");
+    let mut bytes = fs::read(&db).unwrap();
+    let at = bytes.windows(10).position(|window| window == b"{\"id\":\"a\"}").unwrap();
+    bytes[at + 7] = b'b';
+    let damaged = files.write("damaged.db", &bytes);
+    run(&["search", &damaged]).code(1).err_has("damaged.db: document 0 has a wrong checksum");
+    run(&["verify", "--db", &damaged]).code(1).err_has("damaged.db: ");
+    let cut = files.write("cut.db", &bytes[..bytes.len() / 3]);
+    run(&["search", &cut]).code(1).err_has("cut.db: ");
 }

@@ -1,6 +1,6 @@
 //! A batch being filled.
 
-use super::{Batch, Documents, MAX_DOCUMENT_BYTES, MAX_ROWS, Places, Row};
+use super::{Batch, Document, DocumentsBuilder, Keep, MAX_DOCUMENT_BYTES, MAX_ROWS, OwnedRow, Places, Row};
 use crate::catalog::{Catalog, FieldId};
 use crate::column::ColumnBuilder;
 
@@ -9,15 +9,13 @@ pub(crate) struct BatchBuilder {
     /// By field number; none for hidden fields.
     columns: Vec<Option<ColumnBuilder>>,
     places: Vec<u64>,
-    keep_documents: bool,
     /// The size of all documents, kept or not, which bounds that of every column.
     document_bytes: usize,
-    text: String,
-    ends: Vec<u32>,
+    documents: DocumentsBuilder,
 }
 
 impl BatchBuilder {
-    pub(crate) fn new(catalog: &Catalog, keep_documents: bool) -> Self {
+    pub(crate) fn new(catalog: &Catalog, keep: Keep) -> Self {
         let columns = catalog
             .field_ids()
             .map(|field| {
@@ -25,14 +23,7 @@ impl BatchBuilder {
                 wanted.then(|| ColumnBuilder::new(catalog.field(field)))
             })
             .collect();
-        Self {
-            columns,
-            places: Vec::new(),
-            keep_documents,
-            document_bytes: 0,
-            text: String::new(),
-            ends: Vec::new(),
-        }
+        Self { columns, places: Vec::new(), document_bytes: 0, documents: DocumentsBuilder::new(keep) }
     }
 
     pub(crate) fn rows(&self) -> usize {
@@ -44,21 +35,37 @@ impl BatchBuilder {
     }
 
     /// Adds a case; the builder must not be full.
-    pub(crate) fn push(&mut self, row: &Row<'_>, document: &str, place: u64) {
+    pub(crate) fn push(&mut self, row: &Row<'_>, document: Document<'_>, place: u64) {
         for (field, value) in row.iter() {
             if let Some(Some(column)) = self.columns.get_mut(field.index()) {
                 column.push(value);
             }
         }
+        self.end_row(document, place);
+    }
+
+    /// Adds a case that waited; the builder must not be full.
+    pub(crate) fn push_owned(&mut self, row: &OwnedRow) {
+        for (field, value) in row.iter() {
+            if let Some(Some(column)) = self.columns.get_mut(field.index()) {
+                column.push(&value);
+            }
+        }
+        self.end_row(row.document(), row.place);
+    }
+
+    fn end_row(&mut self, document: Document<'_>, place: u64) {
         for column in self.columns.iter_mut().flatten() {
             column.end_row();
         }
         self.places.push(place);
-        self.document_bytes = self.document_bytes.saturating_add(document.len());
-        if self.keep_documents {
-            self.text.push_str(document);
-            self.ends.push(u32::try_from(self.text.len()).unwrap_or(u32::MAX));
-        }
+        self.document_bytes = self.document_bytes.saturating_add(document.size_bytes());
+        self.documents.push(document);
+    }
+
+    /// The number of a row's document, when documents are kept elsewhere.
+    pub(crate) fn document_number(&self, row: usize) -> Option<u64> {
+        self.documents.number(row)
     }
 
     /// The id of a row that was added.
@@ -80,13 +87,6 @@ impl BatchBuilder {
         self.document_bytes = 0;
         let places = std::mem::take(&mut self.places);
         let rows = places.len();
-        let documents = self.keep_documents.then(|| Documents {
-            text: std::mem::take(&mut self.text).into(),
-            ends: std::mem::take(&mut self.ends).into(),
-        });
-        let first = places.first().copied().unwrap_or(0);
-        let consecutive = (first..).zip(&places).all(|(expected, place)| expected == *place);
-        let places = if consecutive { Places::From(first) } else { Places::Each(places.into()) };
-        Batch { rows, columns, places, documents }
+        Batch { rows, columns, places: Places::new(places), documents: self.documents.seal() }
     }
 }

@@ -3,18 +3,31 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::keys::{KeyIndex, join};
-use super::{Batch, GlobalRow};
+use super::keys::{KeyIndex, join, split};
+use super::{Batch, GlobalRow, MAX_BATCHES};
 use crate::catalog::{Catalog, FieldId, FieldType};
 use crate::column::{Column, Data, Postings};
 use crate::value::{Number, Timestamp};
 
-/// Zone maps, values and keys of all batches, by field.
+/// Zone maps, values and keys of all covered batches, by field.
+///
+/// A covered batch has a number of its own as long as it is covered. Keys name rows by that number, so
+/// that of a retired batch stays unused until [`purge`](Self::purge) has swept out what names it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Directory {
     fields: Vec<FieldDirectory>,
     hasher: ahash::RandomState,
-    batches: usize,
+    /// By number of a batch.
+    numbers: Vec<Use>,
+}
+
+/// What a number of a batch stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Use {
+    Free,
+    Covered,
+    /// Keys may still name it.
+    Retired,
 }
 
 /// What is known of one field in all batches.
@@ -36,9 +49,9 @@ pub(crate) enum FieldDirectory {
 /// Where a string occurs.
 #[derive(Clone, Debug)]
 pub(crate) struct Occurrences {
-    /// The code of the string in each batch that has it, ascending by batch.
+    /// The code of the string in each covered batch that has it, ascending by batch.
     pub(crate) codes: Vec<(u32, u32)>,
-    /// In how many rows, dead ones too.
+    /// In how many rows of those, dead ones too.
     pub(crate) rows: u64,
 }
 
@@ -46,63 +59,178 @@ pub(crate) struct Occurrences {
 const MOST_STRINGS: usize = 1 << 14;
 
 impl Directory {
-    /// Takes in batches that stand behind those it knows.
-    pub(crate) fn add<'b>(&mut self, catalog: &Catalog, batches: impl IntoIterator<Item = &'b Batch>) {
-        let first = self.batches;
-        let batches: Vec<&Batch> = batches.into_iter().collect();
-        self.fields.resize_with(catalog.fields().len(), FieldDirectory::default);
+    /// Numbers are below this.
+    pub(crate) fn numbers(&self) -> usize {
+        self.numbers.len()
+    }
+
+    /// Whether a batch is covered under the number.
+    pub(crate) fn covers(&self, number: usize) -> bool {
+        self.numbers.get(number) == Some(&Use::Covered)
+    }
+
+    /// Takes in a batch, and gives it its number; `None` when all are taken.
+    pub(crate) fn add(&mut self, catalog: &Catalog, batch: &Batch) -> Option<usize> {
+        if !self.numbers.contains(&Use::Covered) {
+            self.clear(catalog);
+        }
+        let number = match self.numbers.iter().position(|number| *number == Use::Free) {
+            Some(number) => number,
+            None if self.numbers.len() < MAX_BATCHES => {
+                self.numbers.push(Use::Free);
+                self.numbers.len().saturating_sub(1)
+            }
+            None => {
+                self.purge();
+                self.numbers.iter().position(|number| *number == Use::Free)?
+            }
+        };
+        if let Some(slot) = self.numbers.get_mut(number) {
+            *slot = Use::Covered;
+        }
         for (field, directory) in catalog.field_ids().zip(&mut self.fields) {
-            if !(field == FieldId::ID || catalog.is_visible(field)) {
-                continue;
-            }
-            let is_key = catalog.field(field).is_key();
-            if first == 0 {
-                *directory = match catalog.field(field).kind() {
-                    FieldType::String if is_key => FieldDirectory::Keys(KeyIndex::default()),
-                    FieldType::String => FieldDirectory::Strings(HashMap::with_hasher(self.hasher.clone())),
-                    FieldType::Number => FieldDirectory::Numbers(Vec::new()),
-                    FieldType::Timestamp => FieldDirectory::Timestamps(Vec::new()),
-                    FieldType::Boolean => FieldDirectory::Unknown,
-                };
-            }
-            let columns = batches.iter().map(|batch| batch.column(field));
-            let numbered = (first..).zip(columns.clone());
-            let known = match directory {
-                FieldDirectory::Unknown => true,
-                FieldDirectory::Numbers(zones) => {
-                    zones.extend(columns.map(|column| match column.map(|column| &column.data) {
-                        Some(Data::Numbers { zone, .. }) => *zone,
-                        _ => None,
+            let Some(column) = batch.column(field) else { continue };
+            let known = match (&mut *directory, &column.data) {
+                (FieldDirectory::Numbers(zones), Data::Numbers { zone, .. }) => {
+                    put(zones, number, *zone);
+                    true
+                }
+                (FieldDirectory::Timestamps(zones), Data::Timestamps { zone, .. }) => {
+                    put(zones, number, *zone);
+                    true
+                }
+                (FieldDirectory::Strings(strings), _) => add_strings(strings, number, column),
+                (FieldDirectory::Keys(keys), _) => {
+                    let rows = 0..column.rows();
+                    keys.add(rows.filter_map(|row| {
+                        Some((self.hasher.hash_one(column.string(row)?), join(number, row)?))
                     }));
                     true
                 }
-                FieldDirectory::Timestamps(zones) => {
-                    zones.extend(columns.map(|column| match column.map(|column| &column.data) {
-                        Some(Data::Timestamps { zone, .. }) => *zone,
-                        _ => None,
-                    }));
-                    true
-                }
-                FieldDirectory::Strings(strings) => numbered.clone().all(|(number, column)| {
-                    column.is_some_and(|column| add_strings(strings, number, column))
-                }),
-                FieldDirectory::Keys(keys) => {
-                    let hasher = &self.hasher;
-                    let rows = numbered.flat_map(|(number, column)| {
-                        let rows = 0..column.map_or(0, Column::rows);
-                        rows.filter_map(move |row| {
-                            Some((hasher.hash_one(column?.string(row)?), join(number, row)?))
-                        })
-                    });
-                    keys.add(rows);
-                    true
-                }
+                _ => false,
             };
             if !known {
                 *directory = FieldDirectory::Unknown;
             }
         }
-        self.batches = first.saturating_add(batches.len());
+        Some(number)
+    }
+
+    /// Forgets everything.
+    fn clear(&mut self, catalog: &Catalog) {
+        let fields = catalog.field_ids().map(|id| {
+            let field = catalog.field(id);
+            match field.kind() {
+                _ if !(id == FieldId::ID || catalog.is_visible(id)) => FieldDirectory::Unknown,
+                FieldType::String if field.is_key() => FieldDirectory::Keys(KeyIndex::default()),
+                FieldType::String => FieldDirectory::Strings(HashMap::with_hasher(self.hasher.clone())),
+                FieldType::Number => FieldDirectory::Numbers(Vec::new()),
+                FieldType::Timestamp => FieldDirectory::Timestamps(Vec::new()),
+                FieldType::Boolean => FieldDirectory::Unknown,
+            }
+        });
+        self.fields = fields.collect();
+        self.numbers.clear();
+    }
+
+    /// Forgets a batch, but for its keys.
+    pub(crate) fn retire(&mut self, catalog: &Catalog, number: usize, batch: &Batch) {
+        match self.numbers.get_mut(number) {
+            Some(slot @ Use::Covered) => *slot = Use::Retired,
+            _ => return,
+        }
+        for (field, directory) in catalog.field_ids().zip(&mut self.fields) {
+            match directory {
+                FieldDirectory::Numbers(zones) => put(zones, number, None),
+                FieldDirectory::Timestamps(zones) => put(zones, number, None),
+                FieldDirectory::Strings(strings) => {
+                    if let Some(column) = batch.column(field) {
+                        remove_strings(strings, number, column);
+                    }
+                }
+                FieldDirectory::Keys(_) | FieldDirectory::Unknown => {}
+            }
+        }
+        let count = |wanted| self.numbers.iter().filter(|number| **number == wanted).count();
+        // Sweeping is linear in all keys, so as many batches must have gone as keep it a small part of
+        // the work of having added them.
+        if count(Use::Retired) > (count(Use::Covered) / 2).max(8) {
+            self.purge();
+        }
+    }
+
+    /// Sweeps out the keys of retired batches, whose numbers are free then.
+    fn purge(&mut self) {
+        let numbers = &self.numbers;
+        let is_kept = |row: GlobalRow| numbers.get(split(row).0) == Some(&Use::Covered);
+        for directory in &mut self.fields {
+            if let FieldDirectory::Keys(keys) = directory {
+                keys.retain(is_kept);
+            }
+        }
+        for number in &mut self.numbers {
+            if *number == Use::Retired {
+                *number = Use::Free;
+            }
+        }
+    }
+
+    /// Says which invariant does not hold; `batches` are the covered ones by number.
+    pub(crate) fn validate(&self, batches: &[Option<&Batch>]) -> Result<(), String> {
+        let covered: Vec<bool> = self.numbers.iter().map(|number| *number == Use::Covered).collect();
+        if !batches.iter().map(Option::is_some).eq(covered) {
+            return Err("a directory of other batches".into());
+        }
+        for (at, directory) in self.fields.iter().enumerate() {
+            let columns = || {
+                let numbered = (0_u32..).zip(batches);
+                numbered.filter_map(|(number, batch)| {
+                    Some((number, batch.as_ref()?.columns().get(at)?.as_ref()?))
+                })
+            };
+            let sound = match directory {
+                FieldDirectory::Unknown => true,
+                FieldDirectory::Numbers(zones) => (0..zones.len().max(batches.len())).all(|number| {
+                    let own = columns().find(|(other, _)| *other as usize == number);
+                    let zone = own.and_then(|(_, column)| match &column.data {
+                        Data::Numbers { zone, .. } => *zone,
+                        _ => None,
+                    });
+                    zones.get(number).copied().flatten() == zone
+                }),
+                FieldDirectory::Timestamps(zones) => (0..zones.len().max(batches.len())).all(|number| {
+                    let own = columns().find(|(other, _)| *other as usize == number);
+                    let zone = own.and_then(|(_, column)| match &column.data {
+                        Data::Timestamps { zone, .. } => *zone,
+                        _ => None,
+                    });
+                    zones.get(number).copied().flatten() == zone
+                }),
+                FieldDirectory::Strings(strings) => {
+                    let mut exact = HashMap::with_hasher(self.hasher.clone());
+                    columns().all(|(number, column)| add_strings(&mut exact, number as usize, column))
+                        && exact.len() == strings.len()
+                        && exact.iter().all(|(text, found)| {
+                            strings
+                                .get(text)
+                                .is_some_and(|own| own.codes == found.codes && own.rows == found.rows)
+                        })
+                }
+                FieldDirectory::Keys(keys) => columns().all(|(number, column)| {
+                    (0..column.rows()).all(|row| match column.string(row) {
+                        None => true,
+                        Some(text) => {
+                            let own = join(number as usize, row);
+                            self.probe(keys, text).filter(|found| Some(*found) == own).count() == 1
+                        }
+                    })
+                }),
+            };
+            if !sound {
+                return Err(format!("a directory that does not say what field {at} holds"));
+            }
+        }
+        Ok(())
     }
 
     pub(crate) fn field(&self, field: FieldId) -> &FieldDirectory {
@@ -118,13 +246,12 @@ impl Directory {
         keys.probe(self.hasher.hash_one(text))
     }
 
-    /// The same for ids.
-    pub(crate) fn probe_id(&self, id: &str) -> impl Iterator<Item = GlobalRow> {
+    /// The same for ids, by their hash.
+    pub(crate) fn probe_id(&self, hash: u64) -> impl Iterator<Item = GlobalRow> {
         let keys = match self.field(FieldId::ID) {
             FieldDirectory::Keys(keys) => Some(keys),
             _ => None,
         };
-        let hash = self.hasher.hash_one(id);
         keys.into_iter().flat_map(move |keys| keys.probe(hash))
     }
 
@@ -151,6 +278,36 @@ impl Directory {
     }
 }
 
+/// Sets the zone of a batch.
+fn put<T: Clone>(zones: &mut Vec<Option<T>>, number: usize, zone: Option<T>) {
+    if zones.len() <= number {
+        zones.resize(number.saturating_add(1), None);
+    }
+    if let Some(slot) = zones.get_mut(number) {
+        *slot = zone;
+    }
+}
+
+/// Forgets the strings of one batch.
+fn remove_strings(
+    strings: &mut HashMap<Arc<str>, Occurrences, ahash::RandomState>,
+    number: usize,
+    column: &Column,
+) {
+    let Data::Strings { dictionary, postings: Some(postings), .. } = &column.data else { return };
+    for code in 0..u32::try_from(dictionary.len()).unwrap_or(u32::MAX) {
+        let text = dictionary.get(code as usize);
+        let Some(occurrences) = strings.get_mut(text) else { continue };
+        if let Ok(at) = occurrences.codes.binary_search_by_key(&number, |(number, _)| *number as usize) {
+            occurrences.codes.remove(at);
+            occurrences.rows = occurrences.rows.saturating_sub(Postings::count(postings, code) as u64);
+        }
+        if occurrences.codes.is_empty() {
+            strings.remove(text);
+        }
+    }
+}
+
 /// Notes the strings of one batch; false when there are too many, or the column has no postings.
 fn add_strings(
     strings: &mut HashMap<Arc<str>, Occurrences, ahash::RandomState>,
@@ -169,7 +326,8 @@ fn add_strings(
             strings.insert(text.into(), Occurrences { codes: Vec::new(), rows: 0 });
         }
         if let Some(occurrences) = strings.get_mut(text) {
-            occurrences.codes.push((number, code));
+            let at = occurrences.codes.partition_point(|(other, _)| *other < number);
+            occurrences.codes.insert(at, (number, code));
             occurrences.rows = occurrences.rows.saturating_add(Postings::count(postings, code) as u64);
         }
     }

@@ -26,8 +26,8 @@ struct Run {
 const BUCKET: usize = 8;
 
 impl Run {
-    fn new(mut entries: Vec<u64>) -> Self {
-        entries.sort_unstable();
+    /// Of ascending entries.
+    fn new(entries: Vec<u64>) -> Self {
         let buckets = (entries.len() / BUCKET).next_power_of_two().clamp(1, 1 << 28);
         let bits = buckets.trailing_zeros();
         let mut fences = vec![0_u32; buckets.saturating_add(1)];
@@ -54,6 +54,20 @@ impl Run {
     }
 }
 
+/// Two ascending lists as one.
+fn merged(a: &[u64], b: &[u64]) -> Vec<u64> {
+    let mut all = Vec::with_capacity(a.len().saturating_add(b.len()));
+    let mut rest = b.iter().copied().peekable();
+    for entry in a {
+        while let Some(other) = rest.next_if(|other| other < entry) {
+            all.push(other);
+        }
+        all.push(*entry);
+    }
+    all.extend(rest);
+    all
+}
+
 fn bucket(entry: u64, bits: u32) -> usize {
     // A shift by all 64 bits, for a single bucket, leaves nothing.
     entry.checked_shr(64_u32.saturating_sub(bits)).map_or(0, |bucket| usize::try_from(bucket).unwrap_or(0))
@@ -63,14 +77,29 @@ impl KeyIndex {
     /// Adds values by hash and row.
     pub(crate) fn add(&mut self, values: impl Iterator<Item = (u64, GlobalRow)>) {
         let mut entries: Vec<u64> = values.map(|(hash, row)| (hash >> 32 << 32) | u64::from(row)).collect();
+        entries.sort_unstable();
         // Merging only with runs no larger than what is there keeps the work of all additions together
         // at a logarithm of their number for each entry.
         while let Some(last) = self.runs.pop_if(|run| run.entries.len() <= entries.len().saturating_mul(2)) {
-            entries.extend_from_slice(&last.entries);
+            entries = merged(&last.entries, &entries);
         }
         if !entries.is_empty() {
             self.runs.push(std::sync::Arc::new(Run::new(entries)));
         }
+    }
+
+    /// Drops the values of other rows.
+    pub(crate) fn retain(&mut self, is_kept: impl Fn(GlobalRow) -> bool) {
+        #[expect(clippy::cast_possible_truncation, reason = "the row is the lower half")]
+        let is_kept = |entry: &u64| is_kept(*entry as u32);
+        let runs = std::mem::take(&mut self.runs).into_iter().filter_map(|run| {
+            if run.entries.iter().all(is_kept) {
+                return Some(run);
+            }
+            let entries: Vec<u64> = run.entries.iter().copied().filter(is_kept).collect();
+            (!entries.is_empty()).then(|| std::sync::Arc::new(Run::new(entries)))
+        });
+        self.runs = runs.collect();
     }
 
     /// The rows whose value may have this hash.

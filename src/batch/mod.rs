@@ -1,13 +1,23 @@
 //! Sealed rows: columns, ids and documents.
 
 mod builder;
+#[cfg(feature = "store")]
+pub(crate) mod codec;
 mod directory;
+mod documents;
+mod gather;
 mod keys;
+mod owned;
+mod places;
 mod row;
 
 pub(crate) use builder::BatchBuilder;
 pub(crate) use directory::{Directory, FieldDirectory, Occurrences};
+pub(crate) use documents::{Document, Documents, DocumentsBuilder, Keep};
+pub(crate) use gather::Gather;
 pub(crate) use keys::{GlobalRow, join, split};
+pub(crate) use owned::OwnedRow;
+pub(crate) use places::Places;
 pub(crate) use row::Row;
 
 use crate::catalog::{Catalog, FieldId};
@@ -30,24 +40,7 @@ pub(crate) struct Batch {
     /// By field number.
     columns: Box<[Option<Column>]>,
     places: Places,
-    documents: Option<Documents>,
-}
-
-/// The place of each row in the order in which cases were first stored.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Places {
-    /// The first row's; each row stands behind the one before.
-    From(u64),
-    /// Each row's.
-    Each(Box<[u64]>),
-}
-
-/// The documents as given.
-#[derive(Debug)]
-struct Documents {
-    text: Box<str>,
-    /// Where each document ends in `text`.
-    ends: Box<[u32]>,
+    documents: Documents,
 }
 
 impl Batch {
@@ -78,40 +71,41 @@ impl Batch {
     }
 
     pub(crate) fn place(&self, row: usize) -> u64 {
-        match &self.places {
-            Places::From(first) => first.saturating_add(row as u64),
-            Places::Each(places) => places.get(row).copied().unwrap_or(u64::MAX),
-        }
+        self.places.get(row)
     }
 
     /// The first and the last place, when the rows stand in the order of their places.
     pub(crate) fn ordered_places(&self) -> Option<(u64, u64)> {
-        let last = self.rows.checked_sub(1)?;
-        match &self.places {
-            Places::Each(places) if !places.is_sorted() => None,
-            _ => Some((self.place(0), self.place(last))),
-        }
+        if self.places.is_ordered() { self.place_range() } else { None }
     }
 
-    /// The document of a row as given; empty when documents are not kept.
+    /// The least and the greatest place; `None` without rows.
+    pub(crate) fn place_range(&self) -> Option<(u64, u64)> {
+        self.places.range(self.rows)
+    }
+
+    /// The document of a row as given; empty when the texts are not kept here.
     pub(crate) fn document(&self, row: usize) -> &str {
-        let Some(documents) = &self.documents else { return "" };
-        let start = row.checked_sub(1).and_then(|before| documents.ends.get(before)).copied().unwrap_or(0);
-        let end = documents.ends.get(row).copied().unwrap_or(start);
-        documents.text.get(start as usize..end as usize).unwrap_or_default()
+        self.documents.text(row)
+    }
+
+    /// The number of a row's document, when documents are kept elsewhere.
+    pub(crate) fn document_number(&self, row: usize) -> Option<u64> {
+        self.documents.number(row)
     }
 
     pub(crate) fn documents_bytes(&self) -> usize {
-        self.documents
-            .as_ref()
-            .map_or(0, |documents| documents.text.len().saturating_add(size_of_val::<[u32]>(&documents.ends)))
+        self.documents.size_bytes()
     }
 
     pub(crate) fn places_bytes(&self) -> usize {
-        match &self.places {
-            Places::From(_) => 0,
-            Places::Each(places) => size_of_val::<[u64]>(places),
-        }
+        self.places.size_bytes()
+    }
+
+    /// What offsets into the texts of this batch, or of a column, can reach at most.
+    pub(crate) fn text_bytes(&self) -> usize {
+        let columns = self.columns.iter().flatten().map(Column::data_bytes);
+        columns.fold(self.documents.size_bytes(), usize::saturating_add)
     }
 
     /// Says which invariant does not hold.
@@ -135,15 +129,7 @@ impl Batch {
         if (0..self.rows).any(|row| self.id(row).is_empty()) {
             return Err("a row without an id".into());
         }
-        match (&self.places, &self.documents) {
-            (Places::Each(places), _) if places.len() != self.rows => Err("places for other rows".into()),
-            (_, Some(documents))
-                if documents.ends.len() != self.rows
-                    || documents.ends.last().map_or(0, |end| *end as usize) != documents.text.len() =>
-            {
-                Err("documents for other rows".into())
-            }
-            _ => Ok(()),
-        }
+        self.places.validate(self.rows)?;
+        self.documents.validate(self.rows)
     }
 }

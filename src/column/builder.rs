@@ -124,8 +124,8 @@ impl ColumnBuilder {
         let data = match values {
             Values::Strings { dictionary, codes } => {
                 let (dictionary, codes) = dictionary.seal(&codes);
-                let wanted = dictionary.len().saturating_mul(ROWS_PER_STRING) <= rows.max(FEW_STRINGS);
-                let postings = wanted.then(|| postings(rows, &layout, &dictionary, &codes));
+                let postings = are_postings_wanted(rows, &dictionary)
+                    .then(|| postings(rows, &layout, &dictionary, &codes));
                 Data::Strings { dictionary, codes, postings }
             }
             Values::Numbers(values) => {
@@ -154,6 +154,11 @@ impl ColumnBuilder {
 const ROWS_PER_STRING: usize = 16;
 /// A column with so few strings gets postings however few its rows are.
 const FEW_STRINGS: usize = 1024;
+
+/// Whether a column is to have postings.
+pub(super) fn are_postings_wanted(rows: usize, dictionary: &Dictionary) -> bool {
+    dictionary.len().saturating_mul(ROWS_PER_STRING) <= rows.max(FEW_STRINGS)
+}
 
 /// The postings of a column.
 pub(super) fn postings(rows: usize, layout: &Layout, dictionary: &Dictionary, codes: &Codes) -> Postings {

@@ -23,6 +23,18 @@ impl Dictionary {
         self.text.get(start as usize..end as usize).unwrap_or_default()
     }
 
+    /// The texts one behind the other, and where each ends.
+    #[cfg(feature = "store")]
+    pub(super) fn parts(&self) -> (&str, &[u32]) {
+        (&self.text, &self.ends)
+    }
+
+    /// What [`parts`](Self::parts) gave; [`validate`](Self::validate) tells whether it can be that.
+    #[cfg(feature = "store")]
+    pub(super) fn from_parts(text: Box<str>, ends: Box<[u32]>) -> Self {
+        Self { text, ends }
+    }
+
     /// The first code in `from..` whose string is not less than `text`, and whether it is equal.
     fn seek(&self, from: usize, text: &str) -> (usize, bool) {
         let mut low = from;

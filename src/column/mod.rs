@@ -2,6 +2,8 @@
 
 mod bitmap;
 mod builder;
+#[cfg(feature = "store")]
+pub(crate) mod codec;
 mod dictionary;
 mod millis;
 mod postings;
@@ -14,7 +16,9 @@ pub(crate) use millis::Millis;
 pub(crate) use postings::{Posting, Postings};
 pub(crate) use sorted::{Sorted, SortedRows};
 
-use crate::value::{Number, Timestamp};
+use std::borrow::Cow;
+
+use crate::value::{Number, Timestamp, Value};
 
 /// The values of one field in the rows of a batch.
 ///
@@ -93,6 +97,27 @@ impl Column {
             }
             _ => None,
         }
+    }
+
+    /// The values of a row, in the order in which they were added.
+    pub(crate) fn values(&self, row: usize) -> impl Iterator<Item = Value<'_>> {
+        let places = match &self.layout {
+            Layout::Single(present) => row..row.saturating_add(usize::from(present.contains(row))),
+            Layout::Many(ends) => {
+                let start = row.checked_sub(1).and_then(|before| ends.get(before)).copied().unwrap_or(0);
+                start as usize..ends.get(row).copied().unwrap_or(start) as usize
+            }
+        };
+        places.filter_map(|at| match &self.data {
+            Data::Strings { dictionary, codes, .. } => {
+                Some(Value::String(Cow::Borrowed(dictionary.get(codes.get(at)))))
+            }
+            Data::Numbers { values, .. } => Number::new(*values.get(at)?).map(Value::Number),
+            Data::Timestamps { values, .. } => {
+                values.get(at).map(|millis| Value::Timestamp(Timestamp::from_millis(millis)))
+            }
+            Data::Booleans { values, .. } => Some(Value::Boolean(values.get(at))),
+        })
     }
 
     /// Heap memory of the values, in bytes.

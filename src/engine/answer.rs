@@ -3,12 +3,13 @@
 use std::io::Write as _;
 use std::sync::Arc;
 
-use super::snapshot::Snapshot;
+use super::view::View;
 use crate::page::At;
 
 /// The page of cases that a search found.
 ///
-/// It keeps the snapshot that it was found in, so that documents are borrowed, never copied.
+/// It keeps the cases as they were when it was found, so that documents are borrowed, never copied, and
+/// later writes do not change it.
 ///
 /// ```
 /// use casefilter::{Catalog, Engine, Filter, Mode, Request};
@@ -25,22 +26,33 @@ use crate::page::At;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Answer {
-    snapshot: Arc<Snapshot>,
+    view: Arc<View>,
     rows: Vec<At>,
     total: Option<u64>,
     offset: u64,
     limit: u64,
+    #[cfg(feature = "store")]
+    pub(super) attachment: Option<super::stored::Attachment>,
 }
 
 impl Answer {
-    pub(super) fn new(
-        snapshot: Arc<Snapshot>,
-        rows: Vec<At>,
-        total: Option<u64>,
-        offset: u64,
-        limit: u64,
-    ) -> Self {
-        Self { snapshot, rows, total, offset, limit }
+    pub(super) fn new(view: Arc<View>, rows: Vec<At>, total: Option<u64>, offset: u64, limit: u64) -> Self {
+        Self {
+            view,
+            rows,
+            total,
+            offset,
+            limit,
+            #[cfg(feature = "store")]
+            attachment: None,
+        }
+    }
+
+    /// With what is attached to the snapshot that was searched.
+    #[cfg(feature = "store")]
+    pub(super) fn with_attachment(self, snapshot: &super::Snapshot) -> Self {
+        let attachment = snapshot.attachment.load();
+        Self { attachment: attachment.as_deref().cloned(), ..self }
     }
 
     /// How many cases are on the page.
@@ -63,14 +75,25 @@ impl Answer {
 
     /// The ids of the cases on the page, in order.
     pub fn ids(&self) -> impl ExactSizeIterator<Item = &str> {
-        self.rows.iter().map(|at| self.snapshot.id(*at))
+        self.rows.iter().map(|at| self.view.id(*at))
     }
 
     /// The documents of the cases on the page as stored, in order; empty texts when the engine keeps none.
     pub fn documents(&self) -> impl ExactSizeIterator<Item = &str> {
         self.rows
             .iter()
-            .map(|at| self.snapshot.batch(*at).map_or("", |batch| batch.document(usize::from(at.row))))
+            .map(|at| self.view.batch(*at).map_or("", |batch| batch.document(usize::from(at.row))))
+    }
+
+    /// The numbers of the documents of the cases on the page, in order, when documents are kept elsewhere.
+    #[cfg_attr(
+        not(any(test, feature = "store")),
+        expect(dead_code, reason = "the durable store builds on it")
+    )]
+    pub(crate) fn document_numbers(&self) -> impl ExactSizeIterator<Item = Option<u64>> {
+        self.rows
+            .iter()
+            .map(|at| self.view.batch(*at).and_then(|batch| batch.document_number(usize::from(at.row))))
     }
 
     /// The answer as the interface has it: `{"list":{"items":[…],"totalItems":n,"pageInfo":{…}}}`.
@@ -85,25 +108,35 @@ impl Answer {
 
     /// Writes what [`to_json`](Self::to_json) gives behind what `out` holds.
     pub fn write_json(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(b"{\"list\":{\"items\":[");
-        for (i, (document, id)) in self.documents().zip(self.ids()).enumerate() {
-            if i > 0 {
-                out.push(b',');
-            }
-            if document.is_empty() {
-                // Every string has a JSON form.
-                let id = serde_json::to_string(id).unwrap_or_default();
-                let _ = write!(out, "{{\"id\":{id}}}");
-            } else {
-                out.extend_from_slice(document.as_bytes());
-            }
-        }
-        out.push(b']');
-        if let Some(total) = self.total {
-            let _ = write!(out, ",\"totalItems\":{total}");
-        }
-        let _ = write!(out, ",\"pageInfo\":{{\"limit\":{},\"offset\":{}}}}}}}", self.limit, self.offset);
+        write_page(out, self.documents().zip(self.ids()), self.total, (self.offset, self.limit));
     }
+}
+
+/// Writes an answer of these documents, each with its id, as the interface has it.
+pub(crate) fn write_page<'p>(
+    out: &mut Vec<u8>,
+    items: impl Iterator<Item = (&'p str, &'p str)>,
+    total: Option<u64>,
+    (offset, limit): (u64, u64),
+) {
+    out.extend_from_slice(b"{\"list\":{\"items\":[");
+    for (i, (document, id)) in items.enumerate() {
+        if i > 0 {
+            out.push(b',');
+        }
+        if document.is_empty() {
+            // Every string has a JSON form.
+            let id = serde_json::to_string(id).unwrap_or_default();
+            let _ = write!(out, "{{\"id\":{id}}}");
+        } else {
+            out.extend_from_slice(document.as_bytes());
+        }
+    }
+    out.push(b']');
+    if let Some(total) = total {
+        let _ = write!(out, ",\"totalItems\":{total}");
+    }
+    let _ = write!(out, ",\"pageInfo\":{{\"limit\":{limit},\"offset\":{offset}}}}}}}");
 }
 
 impl std::fmt::Debug for Answer {

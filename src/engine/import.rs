@@ -1,18 +1,15 @@
 //! Taking in cases: all of an import, or nothing of it.
 
 use std::fmt;
-use std::sync::{Arc, MutexGuard};
 
-use hashbrown::HashTable;
 use serde::Serialize;
 
 use super::Engine;
-use super::snapshot::{Slot, Snapshot};
-use crate::batch::{Batch, BatchBuilder, MAX_BATCHES, Row};
-use crate::error::{Error, ErrorKind};
+use super::change::{Change, Prepared, Upserted};
+use crate::batch::{Document, Row};
+use crate::error::Error;
 use crate::filter::not_utf8;
 use crate::ingest::{FileFault, Piece, Splitter, read_case};
-use crate::page::At;
 
 /// What becomes of malformed cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -107,49 +104,42 @@ pub struct Import<'e> {
     failed: Option<Refusal>,
 }
 
-/// What the next import needs to know beyond the snapshot.
-#[derive(Default)]
-pub(super) struct Writer {
-    next_place: u64,
+/// Takes documents that the engine does not keep itself, each under the next number.
+pub(crate) struct StoreDocument<'e> {
+    next: u64,
+    put: PutDocument<'e>,
+}
+
+/// Takes the number, the place and the text of a document.
+type PutDocument<'e> = Box<dyn FnMut(u64, u64, &str) + Send + 'e>;
+
+impl<'e> StoreDocument<'e> {
+    /// The first document gets the number `next`.
+    #[cfg_attr(not(feature = "store"), expect(dead_code, reason = "the durable store builds on it"))]
+    pub(crate) fn new(next: u64, put: impl FnMut(u64, u64, &str) + Send + 'e) -> Self {
+        Self { next, put: Box::new(put) }
+    }
 }
 
 /// The cases of an import, which nobody sees yet.
 struct Pending<'e> {
-    engine: &'e Engine,
     mode: Mode,
-    writer: MutexGuard<'e, Writer>,
-    snapshot: Arc<Snapshot>,
+    change: Change<'e>,
+    /// Where documents go that the engine does not keep itself.
+    store: Option<StoreDocument<'e>>,
     /// The memory of the last row.
     spare: Row<'static>,
-    /// Full batches, numbered behind those of the snapshot.
-    sealed: Vec<Batch>,
-    /// The batch being filled, numbered behind those.
-    builder: BatchBuilder,
-    /// Where the case of each id of this import is.
-    ids: HashTable<At>,
-    /// Rows, of the snapshot or of this import, that a later document replaces.
-    dead: Vec<At>,
-    next_place: u64,
     source: String,
     report: Report,
 }
 
 impl<'e> Import<'e> {
-    pub(super) fn new(engine: &'e Engine, mode: Mode) -> Self {
-        let writer = engine.lock_writer();
-        let snapshot = engine.current.load_full();
-        let catalog = &engine.catalog;
+    pub(super) fn new(engine: &'e Engine, mode: Mode, store: Option<StoreDocument<'e>>) -> Self {
         let pending = Pending {
-            engine,
             mode,
-            next_place: writer.next_place,
-            writer,
-            snapshot,
+            change: Change::new(engine),
+            store,
             spare: Row::default(),
-            sealed: Vec::new(),
-            builder: BatchBuilder::new(catalog, engine.keep_documents),
-            ids: HashTable::new(),
-            dead: Vec::new(),
             source: String::new(),
             report: Report::default(),
         };
@@ -197,14 +187,23 @@ impl<'e> Import<'e> {
     ///
     /// # Errors
     /// As [`push`](Self::push), for what the last source ended with. Nothing is visible then.
-    pub fn commit(mut self) -> Result<Report, Refusal> {
+    pub fn commit(self) -> Result<Report, Refusal> {
+        let (prepared, report) = self.prepare()?;
+        prepared.publish();
+        Ok(report)
+    }
+
+    /// Makes everything ready for the cases to become visible.
+    pub(crate) fn prepare(mut self) -> Result<(Prepared<'e>, Report), Refusal> {
         self.finish_source()?;
-        Ok(self.pending.commit())
+        let Pending { change, report, .. } = self.pending;
+        Ok((change.prepare(), report))
     }
 
     fn finish_source(&mut self) -> Result<(), Refusal> {
         self.check()?;
-        let splitter = std::mem::replace(&mut self.splitter, Splitter::new(&self.pending.engine.limits));
+        let splitter =
+            std::mem::replace(&mut self.splitter, Splitter::new(&self.pending.change.engine().limits));
         let pending = &mut self.pending;
         let result = splitter.finish(&mut |piece: Piece<'_>| pending.piece(piece).map_err(Stop::Refused));
         self.note(result)
@@ -229,7 +228,7 @@ impl<'e> Import<'e> {
 #[cfg(feature = "arrow")]
 impl<'e> Import<'e> {
     pub(crate) fn engine(&self) -> &'e Engine {
-        self.pending.engine
+        self.pending.change.engine()
     }
 
     /// Takes in the case of a row, `line`, whose values are in and whose fields are complete.
@@ -292,7 +291,8 @@ impl Pending<'_> {
             line.saturating_add(memchr::memchr_iter(b'\n', before).count() as u64)
         };
         let mut row = std::mem::take(&mut self.spare).recycle();
-        if let Err(error) = read_case(text, &self.engine.catalog, &self.engine.limits, &mut row) {
+        let engine = self.change.engine();
+        if let Err(error) = read_case(text, &engine.catalog, &engine.limits, &mut row) {
             return self.refuse(line_of(&error), error);
         }
         self.take(line_of, &mut row, text)?;
@@ -331,101 +331,22 @@ impl Pending<'_> {
         Ok(())
     }
 
-    /// The number of the batch being filled.
-    fn filling(&self) -> usize {
-        self.snapshot.slots().len().saturating_add(self.sealed.len())
-    }
-
     /// Stores a case; in either mode an error when the engine can hold no further batch.
     fn add(&mut self, row: &Row<'_>, document: &str) -> Result<(), Box<Error>> {
-        if self.builder.is_full() || self.builder.rows() >= self.engine.batch_rows {
-            self.sealed.push(self.builder.seal());
+        let stored = match &self.store {
+            None => Document::Text(document),
+            Some(store) => Document::Number { number: store.next, size_bytes: document.len() },
+        };
+        let upserted = self.change.upsert(row, stored)?;
+        if let Some(store) = &mut self.store {
+            (store.put)(store.next, self.change.last_place(), document);
+            store.next = store.next.saturating_add(1);
         }
-        let limit = self.engine.limits.batches.min(MAX_BATCHES);
-        let at = match (u32::try_from(self.filling()), u16::try_from(self.builder.rows())) {
-            (Ok(batch), Ok(row)) if self.filling() < limit => At { batch, row },
-            _ => {
-                let found = format!("a case for batch {}", self.filling().saturating_add(1));
-                let expected =
-                    format!("at most {limit} batches in an engine; each import makes one at least");
-                return Err(Box::new(Error::new(ErrorKind::TooManyBatches, 0, found, expected)));
-            }
+        let count = match upserted {
+            Upserted::Stored => &mut self.report.stored,
+            Upserted::Replaced => &mut self.report.replaced,
         };
-        let id = row.id();
-        let hasher = self.snapshot.directory().hasher();
-        let hash = hasher.hash_one(id);
-        let resolve = Resolve { snapshot: &self.snapshot, sealed: &self.sealed, builder: &self.builder };
-        let place = if let Some(found) = self.ids.find_mut(hash, |at| resolve.id(*at) == id) {
-            let before = std::mem::replace(found, at);
-            let place = resolve.place(before);
-            self.dead.push(before);
-            Some(place)
-        } else {
-            let before = self.snapshot.find(id);
-            self.ids.insert_unique(hash, at, |at| hasher.hash_one(resolve.id(*at)));
-            self.dead.extend(before);
-            before.map(|before| resolve.place(before))
-        };
-        let place = match place {
-            Some(place) => {
-                self.report.replaced = self.report.replaced.saturating_add(1);
-                place
-            }
-            None => {
-                let place = self.next_place;
-                self.next_place = place.saturating_add(1);
-                self.report.stored = self.report.stored.saturating_add(1);
-                place
-            }
-        };
-        self.builder.push(row, document, place);
+        *count = count.saturating_add(1);
         Ok(())
-    }
-
-    fn commit(mut self) -> Report {
-        if self.builder.rows() > 0 {
-            self.sealed.push(self.builder.seal());
-        }
-        let mut dead: Vec<Vec<usize>> = vec![Vec::new(); self.filling()];
-        for at in &self.dead {
-            if let Some(rows) = dead.get_mut(at.batch as usize) {
-                rows.push(usize::from(at.row));
-            }
-        }
-        let mut dead = dead.into_iter();
-        let old = self.snapshot.slots().iter().zip(dead.by_ref()).map(|(slot, dead)| slot.without(&dead));
-        let mut slots: Vec<Slot> = old.collect();
-        slots.extend(self.sealed.into_iter().zip(dead).map(|(batch, dead)| Slot::new(batch, &dead)));
-        let snapshot = self.snapshot.with(&self.engine.catalog, slots);
-        self.writer.next_place = self.next_place;
-        self.engine.publish(snapshot);
-        self.report
-    }
-}
-
-/// Finds rows by number, wherever they are.
-struct Resolve<'p> {
-    snapshot: &'p Snapshot,
-    sealed: &'p [Batch],
-    builder: &'p BatchBuilder,
-}
-
-impl Resolve<'_> {
-    fn batch(&self, at: At) -> Option<&Batch> {
-        let number = (at.batch as usize).checked_sub(self.snapshot.slots().len());
-        match number {
-            None => self.snapshot.batch(at),
-            Some(number) => self.sealed.get(number),
-        }
-    }
-
-    fn id(&self, at: At) -> &str {
-        let row = usize::from(at.row);
-        self.batch(at).map_or_else(|| self.builder.id(row), |batch| batch.id(row))
-    }
-
-    fn place(&self, at: At) -> u64 {
-        let row = usize::from(at.row);
-        self.batch(at).map_or_else(|| self.builder.place(row), |batch| batch.place(row))
     }
 }

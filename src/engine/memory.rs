@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::snapshot::Snapshot;
+use super::view::{Slot, View};
 use crate::catalog::Catalog;
 use crate::column::Column;
 
@@ -13,7 +13,8 @@ pub struct Memory {
     pub cases: u64,
     /// All columns together, identifiers included.
     pub columns_bytes: u64,
-    /// All indexes together, the places of cases and the live rows.
+    /// All indexes together, the places of cases and the live rows, and what leads writers to cases written
+    /// of late.
     pub index_bytes: u64,
     /// The documents as given, and where each ends.
     pub documents_bytes: u64,
@@ -33,29 +34,29 @@ pub struct FieldMemory {
 }
 
 impl Memory {
-    pub(super) fn new(snapshot: &Snapshot, catalog: &Catalog) -> Self {
-        let sum = |size: &dyn Fn(&super::snapshot::Slot) -> usize| -> u64 {
-            snapshot.slots().iter().map(|slot| size(slot) as u64).sum()
+    pub(super) fn new(view: &View, waiting_bytes: usize, catalog: &Catalog) -> Self {
+        let sum = |size: &dyn Fn(&Slot) -> usize| -> u64 {
+            view.slots().map(|slot| size(slot) as u64).fold(0, u64::saturating_add)
         };
+        let directory = |field| view.directory().size_bytes(field) as u64;
         let fields: Vec<FieldMemory> = catalog
             .visible_fields()
             .map(|(id, field)| FieldMemory {
                 name: field.name().to_owned(),
                 column_bytes: sum(&|slot| slot.batch.column(id).map_or(0, Column::data_bytes)),
                 index_bytes: sum(&|slot| slot.batch.column(id).map_or(0, Column::index_bytes))
-                    .saturating_add(snapshot.directory().size_bytes(id) as u64),
+                    .saturating_add(directory(id)),
             })
             .collect();
         Self {
-            cases: snapshot.cases() as u64,
+            cases: view.cases() as u64,
             columns_bytes: sum(&|slot| slot.batch.columns().iter().flatten().map(Column::data_bytes).sum()),
             index_bytes: sum(&|slot| {
                 let columns = slot.batch.columns().iter().flatten().map(Column::index_bytes).sum::<usize>();
-                columns.saturating_add(slot.batch.places_bytes()).saturating_add(slot.live_bytes())
+                columns.saturating_add(slot.batch.places_bytes()).saturating_add(slot.live.size_bytes())
             })
-            .saturating_add(
-                catalog.field_ids().map(|field| snapshot.directory().size_bytes(field) as u64).sum(),
-            ),
+            .saturating_add(catalog.field_ids().map(directory).fold(0, u64::saturating_add))
+            .saturating_add(waiting_bytes as u64),
             documents_bytes: sum(&|slot| slot.batch.documents_bytes()),
             fields,
         }

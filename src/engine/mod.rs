@@ -1,29 +1,73 @@
-//! Many batches, searched as one.
+//! Many batches, live: searched as one while cases come, change and go.
+//!
+//! **Snapshot.** What is stored at one moment never changes: a `View` of sealed batches, each with a
+//! selection of its live rows, and a `Head` of the small writes since. A write makes the next snapshot and
+//! swaps it in; a search takes the current one, so neither waits for the other. Writers wait for each other.
+//!
+//! **Head.** A single upsert or delete adds one edit to a persistent list of at most 64, whatever else is
+//! stored. The first search of a snapshot seals the list as one more batch and applies its deaths to copies
+//! of the selections; snapshots that nobody searches cost no sealing. A full head becomes a batch.
+//! A write of more cases than the head takes fills batches at once.
+//!
+//! **Covered and apart.** A batch with at least a sixteenth of a full one's rows is covered by the
+//! directory, which leads a search past batches it need not ask. Smaller ones stand apart: each is asked by
+//! itself, and the writer alone keeps a table from their ids to their rows.
+//!
+//! **Merging.** By live rows against a full batch's B, a batch is of the class below B/128, below B/16 or below
+//! B/2, or is left alone. Eight of a class, or as many as make more than B rows, are merged into one, the
+//! oldest first: so there are about `cases / 32,768 + 24` batches, and a case that stays is copied some three times. Half-empty
+//! batches fall into the classes as they lose rows; an empty one goes at once. Values are copied from column
+//! to column, in the order of the cases' places, a bounded number for each later write; one write then pays for
+//! sealing a column, and one, when the head is next sealed, for putting the batch in its sources' place, which
+//! copies the directory. Readers notice none of it.
+//!
+//! **One way in.** `Change` is a write under way, for single cases and imports alike. It prepares what
+//! could take time, then publishes; dropped before, nothing happened. Engines whose documents lie elsewhere
+//! (`Keep::Numbers`) commit those in between, and are made again from `Parts`.
 
 mod answer;
+mod change;
 mod import;
 mod memory;
+mod merge;
+mod restore;
+mod search;
 mod snapshot;
+#[cfg(feature = "store")]
+mod stored;
 #[cfg(test)]
 mod tests;
+mod view;
+mod writer;
 
 use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
 
 pub use answer::Answer;
+#[cfg(feature = "store")]
+pub(crate) use answer::write_page;
+pub(crate) use change::Change;
+pub use change::Upserted;
+pub(crate) use import::StoreDocument;
 pub use import::{Import, Mode, Refusal, Report};
 pub use memory::{FieldMemory, Memory};
+#[cfg(feature = "store")]
+pub(crate) use {change::Prepared, restore::Parts, view::Slot};
+pub(crate) use {
+    snapshot::Snapshot,
+    view::{BatchId, View},
+};
 
-use self::import::Writer;
-use self::snapshot::Snapshot;
-use crate::batch::MAX_ROWS;
+use self::merge::Sizes;
+use self::snapshot::Head;
+use self::writer::Writer;
+use crate::batch::{Document, Keep, MAX_ROWS, Row};
 use crate::catalog::Catalog;
-use crate::exec::{self, Query};
-use crate::filter::Filter;
+use crate::error::{Error, Errors};
+use crate::filter::not_utf8;
+use crate::ingest::read_case;
 use crate::limits::Limits;
-use crate::page::{SortBy, Visit, first_page, sorted_page};
-use crate::request::Request;
 
 /// Cases in memory, and the answers to searches over them.
 ///
@@ -46,8 +90,8 @@ use crate::request::Request;
 pub struct Engine {
     catalog: Catalog,
     limits: Limits,
-    keep_documents: bool,
-    batch_rows: usize,
+    keep: Keep,
+    sizes: Sizes,
     current: ArcSwap<Snapshot>,
     writer: Mutex<Writer>,
 }
@@ -57,7 +101,7 @@ pub struct Engine {
 pub struct EngineBuilder {
     catalog: Catalog,
     limits: Limits,
-    keep_documents: bool,
+    keep: Keep,
     batch_rows: usize,
 }
 
@@ -71,7 +115,17 @@ impl EngineBuilder {
     /// Whether documents are kept; without them, answers hold ids alone.
     #[must_use]
     pub fn documents(self, keep_documents: bool) -> Self {
-        Self { keep_documents, ..self }
+        Self { keep: if keep_documents { Keep::Text } else { Keep::Nothing }, ..self }
+    }
+
+    /// Documents are kept elsewhere, each under a number that comes in with the case.
+    #[must_use]
+    #[cfg_attr(
+        not(any(test, feature = "store")),
+        expect(dead_code, reason = "the durable store builds on it")
+    )]
+    pub(crate) fn numbered_documents(self) -> Self {
+        Self { keep: Keep::Numbers, ..self }
     }
 
     /// How many cases a batch holds: 65,536, or fewer, which only tests have a use for.
@@ -83,13 +137,14 @@ impl EngineBuilder {
     /// An engine without cases.
     #[must_use]
     pub fn build(self) -> Engine {
+        let first = Snapshot::new(Arc::new(View::empty()), Head::new(BatchId(0)), 0);
         Engine {
             catalog: self.catalog,
             limits: self.limits,
-            keep_documents: self.keep_documents,
-            batch_rows: self.batch_rows,
-            current: ArcSwap::from_pointee(Snapshot::default()),
-            writer: Mutex::default(),
+            keep: self.keep,
+            sizes: Sizes { batch: self.batch_rows },
+            current: ArcSwap::from_pointee(first),
+            writer: Mutex::new(Writer { next_batch: 1, ..Writer::default() }),
         }
     }
 }
@@ -118,7 +173,7 @@ impl Engine {
     /// ```
     #[must_use]
     pub fn builder(catalog: Catalog) -> EngineBuilder {
-        EngineBuilder { catalog, limits: Limits::default(), keep_documents: true, batch_rows: MAX_ROWS }
+        EngineBuilder { catalog, limits: Limits::default(), keep: Keep::Text, batch_rows: MAX_ROWS }
     }
 
     /// The fields that are stored and can be filtered.
@@ -145,91 +200,112 @@ impl Engine {
         self.len() == 0
     }
 
-    /// Begins an import, which waits for another one that is under way.
+    /// Begins an import, which waits for another write that is under way.
     #[must_use]
     pub fn import(&self, mode: Mode) -> Import<'_> {
-        Import::new(self, mode)
+        Import::new(self, mode, None)
     }
 
-    /// Answers a request.
+    /// An import whose documents `store` takes; for an engine of numbered documents.
+    #[cfg_attr(not(feature = "store"), expect(dead_code, reason = "the durable store builds on it"))]
+    pub(crate) fn import_numbered<'e>(&'e self, mode: Mode, store: StoreDocument<'e>) -> Import<'e> {
+        Import::new(self, mode, Some(store))
+    }
+
+    /// Stores one case: a JSON document, which replaces the one of the same `id` and keeps its place.
+    ///
+    /// Searches that begin afterwards see it.
     ///
     /// ```
-    /// use casefilter::{Catalog, Engine, Filter, Mode, Order, Request};
+    /// use casefilter::{Catalog, Engine, Upserted};
     /// let engine = Engine::new(Catalog::cases());
-    /// let mut import = engine.import(Mode::Strict);
-    /// import.push(br#"[{"id":"a","totalAmountInDefaultCurrency":5},{"id":"b"},{"id":"c","totalAmountInDefaultCurrency":7}]"#)?;
-    /// import.commit()?;
-    /// let largest_first = Request::new(Filter::all(engine.catalog()))
-    ///     .order(Order::parse(engine.catalog(), "-totalAmountInDefaultCurrency")?);
-    /// assert_eq!(engine.search(&largest_first).ids().collect::<Vec<_>>(), ["c", "a", "b"]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// assert_eq!(engine.upsert(br#"{"id":"a"}"#)?, Upserted::Stored);
+    /// assert_eq!(engine.upsert(br#"{"id":"a","tags":["vip"]}"#)?, Upserted::Replaced);
+    /// let errors = engine.upsert(br#"{"id":"a","tags":"vip"}"#).unwrap_err();
+    /// assert_eq!((errors.as_slice()[0].path.as_str(), errors.as_slice()[0].offset), ("tags", 17));
+    /// # Ok::<(), casefilter::Errors>(())
     /// ```
     ///
-    /// # Panics
-    /// When the filter was compiled for a catalogue that is not [within](Catalog::is_within) the engine's.
-    #[must_use]
-    pub fn search(&self, request: &Request) -> Answer {
-        self.check(&request.filter);
-        let snapshot = self.current.load_full();
-        let offset = usize::try_from(request.offset).unwrap_or(usize::MAX);
-        let limit = usize::try_from(request.limit).unwrap_or(usize::MAX);
-        let query = self.query(&request.filter, &snapshot);
-        let known = if request.count { self.known_count(&query, &snapshot) } else { None };
-        let mut total = (request.count && known.is_none()).then_some(0);
-        let slots = snapshot.slots();
-        let batches = if limit == 0 && total.is_none() { Vec::new() } else { query.batches(slots.len()) };
-        let visits = batches.iter().filter_map(|number| {
-            slots.get(*number).map(|slot| Visit { number: *number, batch: &slot.batch, live: slot.live() })
-        });
-        let rows = if request.order.is_none() && snapshot.is_ordered() {
-            first_page(visits, (offset, limit), total.as_mut(), |visit| {
-                exec::select(&query, visit.number, visit.batch, visit.live)
-            })
-        } else {
-            let by = SortBy::new(request.order, self.catalog.fields());
-            sorted_page(visits.collect(), by, (offset, limit), total.as_mut(), |visit| {
-                exec::select(&query, visit.number, visit.batch, visit.live)
-            })
-        };
-        let total = if request.count { known.or(total) } else { None };
-        drop(query);
-        Answer::new(snapshot, rows, total, request.offset, request.limit)
+    /// # Errors
+    /// Whatever makes the document malformed, as a strict import would say; nothing is stored then.
+    ///
+    /// # Complexity
+    /// Linear in the document. Some writes also do a step of merging: milliseconds, and tens of them
+    /// where the directory is copied (`benches/live.rs`).
+    pub fn upsert(&self, document: &[u8]) -> Result<Upserted, Errors> {
+        let mut row = Row::default();
+        let text = self.read(document, &mut row)?;
+        let mut change = Change::new(self);
+        let upserted = change.upsert(&row, Document::Text(text)).map_err(|error| Errors::from(*error))?;
+        change.prepare().publish();
+        Ok(upserted)
     }
 
-    /// How many cases the filter selects.
+    /// Stores cases, all of them or none: NDJSON, a JSON array or a search answer, as a strict
+    /// [import](Self::import) takes it.
     ///
     /// ```
-    /// use casefilter::{Catalog, Engine, Filter};
+    /// use casefilter::{Catalog, Engine};
     /// let engine = Engine::new(Catalog::cases());
-    /// assert_eq!(engine.count(&Filter::all(engine.catalog())), 0);
+    /// assert_eq!(engine.upsert_many(br#"[{"id":"a"},{"id":"b"}]"#)?.stored, 2);
+    /// assert_eq!(engine.upsert_many(b"{\"id\":\"c\"}\n{\"id\":7}").unwrap_err().line, 2);
+    /// assert_eq!(engine.len(), 2);
+    /// # Ok::<(), casefilter::Refusal>(())
     /// ```
     ///
-    /// # Panics
-    /// As [`search`](Self::search).
-    #[must_use]
-    pub fn count(&self, filter: &Filter) -> u64 {
-        self.search(&Request::new(filter.clone()).limit(0).count(true)).total().unwrap_or(0)
+    /// # Errors
+    /// The first malformed case, or a source that is none of the three; nothing is stored then.
+    pub fn upsert_many(&self, documents: &[u8]) -> Result<Report, Refusal> {
+        let mut import = self.import(Mode::Strict);
+        import.push(documents)?;
+        import.commit()
     }
 
-    fn query<'q>(&self, filter: &'q Filter, snapshot: &'q Snapshot) -> Query<'q> {
-        Query::new(filter.predicate(), snapshot.directory(), |number| {
-            snapshot.slots().get(number).map(|slot| &*slot.batch)
-        })
+    /// Deletes a case; false when there is none of this `id`. One stored later under it gets a new place.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Engine};
+    /// let engine = Engine::new(Catalog::cases());
+    /// engine.upsert(br#"{"id":"a"}"#)?;
+    /// assert!(engine.delete("a") && !engine.delete("a"));
+    /// # Ok::<(), casefilter::Errors>(())
+    /// ```
+    pub fn delete(&self, id: &str) -> bool {
+        self.delete_many([id]) == 1
     }
 
-    /// How many cases are selected, where the values' counts tell.
-    fn known_count(&self, query: &Query<'_>, snapshot: &Snapshot) -> Option<u64> {
-        if !snapshot.is_all_live() {
-            return None;
+    /// Deletes cases, all at once; gives how many there were.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Engine};
+    /// let engine = Engine::new(Catalog::cases());
+    /// engine.upsert_many(br#"[{"id":"a"},{"id":"b"},{"id":"c"}]"#)?;
+    /// assert_eq!(engine.delete_many(["a", "c", "a", "nobody"]), 2);
+    /// # Ok::<(), casefilter::Refusal>(())
+    /// ```
+    pub fn delete_many<I: AsRef<str>>(&self, ids: impl IntoIterator<Item = I>) -> usize {
+        let mut change = Change::new(self);
+        let deleted = ids.into_iter().filter(|id| change.delete(id.as_ref())).count();
+        if deleted > 0 {
+            change.prepare().publish();
         }
-        query.known_count(|field| !self.catalog.field(field).is_many())
+        deleted
     }
 
-    fn check(&self, filter: &Filter) {
-        assert!(
-            filter.catalog().is_within(&self.catalog),
-            "the filter was compiled for a catalogue that is not within the engine's"
-        );
+    /// Reads one document as a strict import does; gives its text.
+    pub(crate) fn read<'a>(&self, document: &'a [u8], row: &mut Row<'a>) -> Result<&'a str, Errors> {
+        let bytes = document.trim_ascii();
+        // Offsets are those in what was handed in.
+        let before = document.len().saturating_sub(document.trim_ascii_start().len());
+        let moved = |error: Error| Error { offset: error.offset.saturating_add(before), ..error };
+        let text = std::str::from_utf8(bytes)
+            .map_err(|fault| Errors::from(moved(not_utf8(bytes, fault.valid_up_to()))))?;
+        read_case(text, &self.catalog, &self.limits, row).map_err(|error| Errors::from(moved(error)))?;
+        let faults = row.take_faults().into_iter().map(moved).collect();
+        match Errors::in_order(faults) {
+            Some(errors) => Err(errors),
+            None => Ok(text),
+        }
     }
 
     /// What the cases take in memory.
@@ -241,16 +317,15 @@ impl Engine {
     /// ```
     #[must_use]
     pub fn memory(&self) -> Memory {
-        Memory::new(&self.current.load(), &self.catalog)
+        let waiting_bytes = self.lock_writer().size_bytes();
+        let snapshot = self.current.load_full();
+        let view = snapshot.view(&self.catalog, self.keep);
+        Memory::new(view, waiting_bytes.saturating_add(snapshot.head.size_bytes()), &self.catalog)
     }
 
     fn lock_writer(&self) -> std::sync::MutexGuard<'_, Writer> {
-        // A writer changes its state in one step at the end, so a panic before leaves it whole.
+        // A write changes the writer's state in one step at the end, so a panic before leaves it whole.
         self.writer.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-    }
-
-    fn publish(&self, snapshot: Snapshot) {
-        self.current.store(Arc::new(snapshot));
     }
 
     /// Says which invariant of the stored cases does not hold; for tests and fuzzers.
@@ -258,7 +333,10 @@ impl Engine {
     /// # Errors
     /// A sentence about the first invariant that does not hold.
     pub fn validate(&self) -> Result<(), String> {
-        self.current.load().validate(&self.catalog)
+        let writer = self.lock_writer();
+        let snapshot = self.current.load_full();
+        snapshot.validate(&self.catalog, self.keep)?;
+        writer.validate(&snapshot, snapshot.view(&self.catalog, self.keep))
     }
 }
 

@@ -1,147 +1,161 @@
-//! The cases at one moment.
+//! The cases at one moment: sealed batches, and the small writes since, which are sealed when a search asks.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use crate::batch::{Batch, Directory, split};
+use super::view::{BatchId, Slot, View, Where};
+use crate::batch::{BatchBuilder, Keep, OwnedRow};
 use crate::catalog::Catalog;
-use crate::column::{Bitmap, Selection};
-use crate::page::At;
+use crate::column::Selection;
 
-/// A batch and those of its rows that were not replaced.
-#[derive(Clone)]
-pub(super) struct Slot {
-    pub(super) batch: Arc<Batch>,
-    live: Arc<Selection>,
+/// One small write since the head was last sealed: a case stored, a row's death, or both.
+#[derive(Debug)]
+pub(crate) struct Edit {
+    before: Option<Arc<Edit>>,
+    pub(crate) stored: Option<Arc<OwnedRow>>,
+    pub(crate) died: Option<Where>,
 }
 
-impl Slot {
-    pub(super) fn new(batch: Batch, dead: &[usize]) -> Self {
-        let slot = Self { batch: Arc::new(batch), live: Arc::new(Selection::All) };
-        slot.without(dead)
+/// The small writes since the head was last sealed, the newest first: adding one, and keeping an older
+/// state, costs the same whatever their number.
+///
+/// The cases stored are the rows of the batch that the head will become, in order; their deaths name them so.
+#[derive(Clone, Debug)]
+pub(crate) struct Head {
+    /// That of the batch which the head will become.
+    pub(crate) id: BatchId,
+    last: Option<Arc<Edit>>,
+    edits: usize,
+    rows: u16,
+    document_bytes: usize,
+}
+
+impl Head {
+    pub(super) fn new(id: BatchId) -> Self {
+        Self { id, last: None, edits: 0, rows: 0, document_bytes: 0 }
     }
 
-    /// The same batch with fewer live rows.
-    pub(super) fn without(&self, dead: &[usize]) -> Self {
-        if dead.is_empty() {
-            return self.clone();
+    pub(super) fn len(&self) -> usize {
+        self.edits
+    }
+
+    /// How many cases were stored, dead ones too.
+    pub(super) fn rows(&self) -> u16 {
+        self.rows
+    }
+
+    /// The size of all documents stored.
+    pub(super) fn document_bytes(&self) -> usize {
+        self.document_bytes
+    }
+
+    /// Adds edits: cases stored, in order, and deaths of whichever rows.
+    pub(super) fn extend(&mut self, rows: &[Arc<OwnedRow>], dead: impl Iterator<Item = Where>) {
+        let mut dead = dead.fuse();
+        let mut rows = rows.iter();
+        loop {
+            let (stored, died) = (rows.next().cloned(), dead.next());
+            if stored.is_none() && died.is_none() {
+                return;
+            }
+            let bytes = stored.as_ref().map_or(0, |row| row.document().size_bytes());
+            self.document_bytes = self.document_bytes.saturating_add(bytes);
+            self.rows = self.rows.saturating_add(u16::from(stored.is_some()));
+            self.edits = self.edits.saturating_add(1);
+            let before = self.last.take();
+            self.last = Some(Arc::new(Edit { before, stored, died }));
         }
-        let rows = self.batch.rows();
-        let mut live = match &*self.live {
-            Selection::None => Bitmap::zeros(rows),
-            Selection::All => Bitmap::ones(rows),
-            Selection::Bitmap(bitmap) => bitmap.clone(),
-        };
-        for row in dead {
-            live.clear(*row);
-        }
-        Self { batch: Arc::clone(&self.batch), live: Arc::new(Selection::from_bitmap(live)) }
     }
 
-    /// The rows that were not replaced.
-    pub(super) fn live(&self) -> &Selection {
-        &self.live
+    /// The edits, the newest first.
+    fn newest_first(&self) -> impl Iterator<Item = &Edit> {
+        std::iter::successors(self.last.as_deref(), |edit| edit.before.as_deref())
     }
 
-    fn live_rows(&self) -> usize {
-        self.live.count(self.batch.rows())
+    /// The edits, the oldest first.
+    pub(crate) fn edits(&self) -> Vec<&Edit> {
+        let mut edits: Vec<&Edit> = self.newest_first().collect();
+        edits.reverse();
+        edits
     }
 
-    pub(super) fn live_bytes(&self) -> usize {
-        self.live.size_bytes()
+    pub(super) fn size_bytes(&self) -> usize {
+        let row = |edit: &Edit| edit.stored.as_ref().map_or(0, |row| row.size_bytes());
+        self.newest_first().map(|edit| row(edit).saturating_add(size_of::<(Edit, OwnedRow)>())).sum()
     }
 }
 
 /// The cases at one moment; never changed.
-#[derive(Default)]
-pub(super) struct Snapshot {
-    slots: Vec<Slot>,
+#[derive(Debug)]
+pub(crate) struct Snapshot {
+    pub(super) base: Arc<View>,
+    pub(super) head: Head,
     cases: usize,
-    /// No row is dead.
-    all_live: bool,
-    directory: Directory,
-    /// Walking the batches in turn meets the cases in the order of their places.
-    ordered: bool,
+    /// The base with the head sealed and its deaths applied, made by the first search.
+    view: OnceLock<Arc<View>>,
+    #[cfg(feature = "store")]
+    pub(super) attachment: arc_swap::ArcSwapOption<super::stored::Attachment>,
 }
 
 impl Snapshot {
-    /// The cases of this snapshot with changes: `slots` are its batches, perhaps with fewer live rows, and new ones.
-    pub(super) fn with(&self, catalog: &Catalog, slots: Vec<Slot>) -> Self {
-        let mut directory = self.directory.clone();
-        directory.add(catalog, slots.iter().skip(self.slots.len()).map(|slot| &*slot.batch));
-        let cases = slots.iter().map(Slot::live_rows).sum();
-        let rows: usize = slots.iter().map(|slot| slot.batch.rows()).sum();
-        let mut last = None;
-        let ordered =
-            slots.iter().filter(|slot| slot.batch.rows() > 0).all(|slot| match slot.batch.ordered_places() {
-                Some((from, to)) => last.replace(to).is_none_or(|last| last < from),
-                None => false,
-            });
-        Self { slots, cases, all_live: cases == rows, directory, ordered }
-    }
-
-    /// Where the case of this id is.
-    pub(super) fn find(&self, id: &str) -> Option<At> {
-        let rows = self.directory.probe_id(id).map(|row| {
-            let (batch, row) = split(row);
-            At { batch: u32::try_from(batch).unwrap_or(u32::MAX), row }
-        });
-        rows.into_iter().find(|at| self.is_live(*at) && self.id(*at) == id)
-    }
-
-    /// True when every row of every batch is live.
-    pub(super) fn is_all_live(&self) -> bool {
-        self.all_live
-    }
-
-    pub(super) fn directory(&self) -> &Directory {
-        &self.directory
-    }
-
-    pub(super) fn slots(&self) -> &[Slot] {
-        &self.slots
+    /// `cases` are the live ones of base and head together.
+    pub(super) fn new(base: Arc<View>, head: Head, cases: usize) -> Self {
+        Self {
+            base,
+            head,
+            cases,
+            view: OnceLock::new(),
+            #[cfg(feature = "store")]
+            attachment: arc_swap::ArcSwapOption::empty(),
+        }
     }
 
     pub(super) fn cases(&self) -> usize {
         self.cases
     }
 
-    pub(super) fn is_ordered(&self) -> bool {
-        self.ordered
+    /// How many batches there are, the head counted when it is not empty.
+    pub(super) fn batches(&self) -> usize {
+        self.base.slots().count().saturating_add(usize::from(self.head.edits > 0))
     }
 
-    pub(super) fn batch(&self, at: At) -> Option<&Batch> {
-        self.slots.get(at.batch as usize).map(|slot| &*slot.batch)
+    /// What searches see.
+    pub(super) fn view(&self, catalog: &Catalog, keep: Keep) -> &Arc<View> {
+        if self.head.last.is_none() {
+            return &self.base;
+        }
+        self.view.get_or_init(|| Arc::new(self.sealed(catalog, keep)))
     }
 
-    pub(super) fn id(&self, at: At) -> &str {
-        self.batch(at).map_or("", |batch| batch.id(usize::from(at.row)))
-    }
-
-    pub(super) fn is_live(&self, at: At) -> bool {
-        self.slots.get(at.batch as usize).is_some_and(|slot| slot.live.contains(usize::from(at.row)))
-    }
-
-    pub(super) fn validate(&self, catalog: &Catalog) -> Result<(), String> {
-        let mut ids = std::collections::HashSet::new();
-        let mut places = std::collections::HashSet::new();
-        for (number, slot) in self.slots.iter().enumerate() {
-            slot.batch.validate(catalog).map_err(|fault| format!("batch {number}: {fault}"))?;
-            slot.live.validate(slot.batch.rows())?;
-            for row in slot.live.iter(slot.batch.rows()) {
-                if !ids.insert(slot.batch.id(row)) || !places.insert(slot.batch.place(row)) {
-                    return Err(format!("batch {number}: the id or place of row {row} is not its own"));
-                }
-                if self.find(slot.batch.id(row)).map(|at| (at.batch as usize, usize::from(at.row)))
-                    != Some((number, row))
-                {
-                    return Err(format!("batch {number}: the id of row {row} does not lead to it"));
-                }
+    fn sealed(&self, catalog: &Catalog, keep: Keep) -> View {
+        let mut view = View::clone(&self.base);
+        let mut builder = BatchBuilder::new(catalog, keep);
+        let mut dead = Vec::new();
+        for edit in self.head.edits() {
+            dead.extend(edit.died);
+            if let Some(row) = &edit.stored {
+                builder.push_owned(row);
             }
         }
-        if ids.len() == self.cases {
-            Ok(())
-        } else {
-            Err(format!("{} cases, counted as {}", ids.len(), self.cases))
+        if builder.rows() > 0 {
+            view.push_apart(Slot::new(self.head.id, builder.seal(), Selection::All));
         }
+        view.kill(dead);
+        view.settle();
+        view
+    }
+
+    pub(super) fn validate(&self, catalog: &Catalog, keep: Keep) -> Result<(), String> {
+        let view = self.view(catalog, keep);
+        view.validate(catalog)?;
+        if view.cases() != self.cases {
+            return Err(format!("{} cases, counted as {}", view.cases(), self.cases));
+        }
+        if self.head.newest_first().count() != self.head.edits
+            || self.head.newest_first().filter(|edit| edit.stored.is_some()).count()
+                != usize::from(self.head.rows)
+        {
+            return Err("a head of another length".into());
+        }
+        Ok(())
     }
 }

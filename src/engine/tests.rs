@@ -1,1 +1,189 @@
+//! The door that a durable store comes in by.
 
+use std::sync::Arc;
+
+use super::change::Change;
+use super::restore::Parts;
+use super::view::Where;
+use super::*;
+use crate::batch::OwnedRow;
+use crate::filter::Filter;
+use crate::order::Order;
+use crate::request::Request;
+
+fn numbered(batch_rows: usize) -> EngineBuilder {
+    Engine::builder(Catalog::cases()).batch_rows(batch_rows).numbered_documents()
+}
+
+/// Stores cases under document numbers; `publish` or not.
+fn store(engine: &Engine, cases: &[(&str, u64)], publish: bool) -> Vec<u64> {
+    let mut change = Change::new(engine);
+    for (id, number) in cases {
+        let text = format!("{{\"id\":\"{id}\",\"name\":\"{number}\"}}");
+        let mut row = Row::default();
+        engine.read(text.as_bytes(), &mut row).unwrap();
+        change.upsert(&row, Document::Number { number: *number, size_bytes: text.len() }).unwrap();
+    }
+    let prepared = change.prepare();
+    let released = prepared.released().to_vec();
+    if publish {
+        prepared.publish();
+    }
+    released
+}
+
+fn all(engine: &Engine) -> Vec<(String, Option<u64>)> {
+    let answer = engine.search(&Request::new(Filter::all(engine.catalog())).limit(10_000));
+    answer.ids().map(str::to_owned).zip(answer.document_numbers()).collect()
+}
+
+/// What a store would have on disk: all that the snapshot holds, its head as rows.
+fn parts(engine: &Engine) -> Parts {
+    let change = Change::new(engine);
+    let prepared = change.prepare();
+    let snapshot = prepared.after();
+    let batches =
+        snapshot.base.slots().map(|slot| (slot.id, Arc::clone(&slot.batch), (*slot.live).clone())).collect();
+    let edits = snapshot.head.edits();
+    let rows = edits.iter().filter_map(|edit| {
+        let row = edit.stored.as_ref()?;
+        let mut copy = Row::default();
+        row.iter().for_each(|(field, value)| copy.push(field, value));
+        Some(OwnedRow::new(&copy, row.document(), row.place))
+    });
+    let died = edits.iter().filter_map(|edit| {
+        edit.died.map(|at| match at {
+            Where::Apart(id, row) => (id, row),
+            Where::Covered(..) => {
+                let (slot, row) = snapshot.base.slot_of(at).unwrap();
+                (slot.id, row)
+            }
+        })
+    });
+    Parts {
+        batches,
+        head: snapshot.head.id,
+        rows: rows.collect(),
+        died: died.collect(),
+        next_place: prepared.next_place(),
+        next_batch: prepared.next_batch(),
+    }
+}
+
+#[test]
+fn a_change_that_is_not_published_never_happened() {
+    for batch_rows in [1, 4, 65_536] {
+        let engine = numbered(batch_rows).build();
+        store(&engine, &[("a", 1), ("b", 2), ("a", 3)], true);
+        let before = all(&engine);
+        assert_eq!(before, [("a".to_owned(), Some(3)), ("b".to_owned(), Some(2))]);
+        assert_eq!(store(&engine, &[("a", 4), ("c", 5), ("c", 6)], false), [3, 5]);
+        let many: Vec<(String, u64)> = (0..300).map(|n| (n.to_string(), n)).collect();
+        let many: Vec<(&str, u64)> = many.iter().map(|(id, n)| (id.as_str(), *n)).collect();
+        store(&engine, &many, false);
+        let mut change = Change::new(&engine);
+        assert!(change.delete("a") && !change.delete("a"));
+        drop(change);
+        engine.validate().unwrap();
+        assert_eq!(all(&engine), before);
+        store(&engine, &many, true);
+        assert_eq!(engine.len(), 302);
+        engine.validate().unwrap();
+    }
+}
+
+#[test]
+fn documents_that_nobody_has_any_more_are_told() {
+    for batch_rows in [1, 4, 65_536] {
+        let engine = numbered(batch_rows).build();
+        assert_eq!(store(&engine, &[("a", 10), ("a", 11), ("b", 12)], true), [10]);
+        assert_eq!(store(&engine, &[("b", 13), ("b", 14)], true), [12, 13]);
+        let mut change = Change::new(&engine);
+        assert!(change.delete("a") && change.delete("b") && !change.delete("nobody"));
+        let prepared = change.prepare();
+        assert_eq!(prepared.released(), [11, 14]);
+        prepared.publish();
+        assert!(engine.is_empty());
+        engine.validate().unwrap();
+    }
+}
+
+#[test]
+fn an_engine_is_restored_from_its_parts_and_goes_on() {
+    for batch_rows in [1, 8, 64, 65_536] {
+        let engine = numbered(batch_rows).build();
+        let mut number = 0;
+        for round in 0..120_u64 {
+            let ids: Vec<String> =
+                (0..round % 7 + 1).map(|n| ((round * 5 + n * n) % 97).to_string()).collect();
+            let cases: Vec<(&str, u64)> = ids
+                .iter()
+                .map(|id| {
+                    (id.as_str(), {
+                        number += 1;
+                        number
+                    })
+                })
+                .collect();
+            store(&engine, &cases, true);
+            engine.delete(&(round * 3 % 101).to_string());
+            if round % 10 != 9 {
+                continue;
+            }
+            let restored = numbered(batch_rows).restore(parts(&engine)).unwrap();
+            restored.validate().unwrap();
+            assert_eq!(all(&restored), all(&engine));
+            for engine in [&engine, &restored] {
+                store(engine, &[("x", 1), ("3", 2)], true);
+                engine.delete("7");
+                engine.validate().unwrap();
+            }
+            assert_eq!(all(&restored), all(&engine));
+        }
+    }
+}
+
+#[test]
+fn parts_that_do_not_belong_together_are_refused() {
+    let engine = numbered(1).build();
+    store(&engine, &[("a", 1), ("b", 2)], true);
+    store(&engine, &[("c", 3), ("d", 3)], true);
+    let mut twice = parts(&engine);
+    let (id, batch, live) = &twice.batches[0];
+    twice.batches.push((*id, Arc::clone(batch), live.clone()));
+    assert!(numbered(1).restore(twice).is_err());
+    let mut newer = parts(&engine);
+    newer.head = BatchId(0);
+    assert!(numbered(1).restore(newer).is_err());
+}
+
+#[test]
+fn batches_stay_few_and_nothing_is_lost_when_they_merge() {
+    let engine = Engine::builder(Catalog::cases()).batch_rows(256).build();
+    for n in 0..6000_u32 {
+        let id = n.wrapping_mul(0x9e37_79b1) % 3000;
+        engine.upsert(format!("{{\"id\":\"{id}\",\"name\":\"{n}\"}}").as_bytes()).unwrap();
+        if n % 500 == 0 {
+            engine.validate().unwrap();
+        }
+    }
+    engine.validate().unwrap();
+    let snapshot = engine.current.load_full();
+    let batches = snapshot.base.slots().count();
+    assert!(batches <= 3000 / 128 + 40, "{batches} batches of {} cases", engine.len());
+    let by_id = Request::new(Filter::all(engine.catalog()))
+        .order(Order::parse(engine.catalog(), "id").unwrap())
+        .limit(10_000);
+    assert_eq!(engine.search(&by_id).len(), engine.len());
+}
+
+#[test]
+fn a_wholly_replaced_batch_is_gone() {
+    let engine = Engine::builder(Catalog::cases()).batch_rows(64).build();
+    let lines: String = (0..640).map(|n| format!("{{\"id\":\"{n}\"}}\n")).collect();
+    for _ in 0..20 {
+        engine.upsert_many(lines.as_bytes()).unwrap();
+        engine.validate().unwrap();
+        assert!(engine.current.load().base.slots().count() <= 12);
+    }
+}

@@ -90,11 +90,11 @@ impl<'p> Plan<'p> {
     pub(super) fn new(query: &'p Query<'p>, number: usize, batch: &'p Batch) -> Self {
         let nodes = query.predicate.nodes();
         let mut steps: Vec<Step<'p>> = Vec::with_capacity(nodes.len());
-        for (node, access) in nodes.iter().zip(&query.accesses) {
+        for (id, node) in nodes.iter().enumerate() {
             let step = match node {
                 Node::Constant(value) => Step::Settled(*value),
                 Node::Leaf(leaf) => match batch.column(leaf.field) {
-                    Some(column) => plan_leaf(leaf, access, number, column),
+                    Some(column) => plan_leaf(leaf, query.access(id, number), number, column),
                     // An engine has the columns of every filter it runs; a missing one holds nothing.
                     None => Step::Settled(matches!(leaf.test, Test::None(_))),
                 },
@@ -229,7 +229,7 @@ enum Matched<'p> {
 }
 
 /// The codes that a leaf's strings have in a batch, ascending.
-fn codes(column: &Column, set: &Set, access: &Access<'_>, number: usize) -> SmallVec<[u32; 4]> {
+pub(super) fn codes(column: &Column, set: &Set, access: &Access<'_>, number: usize) -> SmallVec<[u32; 4]> {
     match (access, &column.data, set) {
         (Access::Strings(found, _), _, _) => {
             let mut codes: SmallVec<[u32; 4]> = found

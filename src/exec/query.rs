@@ -10,8 +10,8 @@ use crate::predicate::{Leaf, Node, Set, Test, Tree};
 pub(crate) struct Query<'q> {
     pub(super) predicate: &'q Tree<Leaf>,
     directory: &'q Directory,
-    /// By node of the predicate.
-    pub(super) accesses: Vec<Access<'q>>,
+    /// By node of the predicate: how leaves are reached in the batches that the directory covers.
+    accesses: Vec<Access<'q>>,
     /// Where the rows of a batch are combined.
     pub(super) tiles: Tiles,
 }
@@ -27,7 +27,7 @@ pub(super) enum Access<'q> {
 }
 
 impl<'q> Query<'q> {
-    /// `batch` gives the batch of a number.
+    /// `batch` gives the covered batch of a number.
     pub(crate) fn new<'b>(
         predicate: &'q Tree<Leaf>,
         directory: &'q Directory,
@@ -40,8 +40,18 @@ impl<'q> Query<'q> {
         Self { predicate, directory, accesses: accesses.collect(), tiles: Tiles::default() }
     }
 
-    /// The numbers of those of `batches` batches that may have a row, ascending.
-    pub(crate) fn batches(&self, batches: usize) -> Vec<usize> {
+    /// How a leaf, the predicate's node `node`, is reached in the batch of this number.
+    pub(super) fn access(&self, node: usize, number: usize) -> &Access<'q> {
+        match self.accesses.get(node) {
+            Some(access) if self.directory.covers(number) => access,
+            // Any other batch has only itself to ask.
+            _ => &Access::Column,
+        }
+    }
+
+    /// The numbers of the covered batches that may have a row, ascending.
+    pub(crate) fn batches(&self) -> Vec<usize> {
+        let batches = self.directory.numbers();
         let root = self.predicate.root();
         let conjuncts: &[usize] = match self.predicate.get(root) {
             Some(Node::Branch(Connective::And, children)) => children,
@@ -85,7 +95,14 @@ impl<'q> Query<'q> {
         }
     }
 
-    /// How many rows of all batches are selected, dead ones too, where that is known without asking any.
+    /// True when the predicate is one test of strings, on rows that the directory counts or lists.
+    pub(crate) fn is_listed(&self) -> bool {
+        let root = self.predicate.root();
+        matches!(self.predicate.get(root), Some(Node::Leaf(Leaf { test: Test::Any(_), .. })))
+            && matches!(self.accesses.get(root), Some(Access::Strings(..) | Access::Rows(_)))
+    }
+
+    /// How many rows of all covered batches are selected, dead ones too, where that is known without asking any.
     pub(crate) fn known_count(&self, is_single: impl Fn(FieldId) -> bool) -> Option<u64> {
         let root = self.predicate.root();
         match (self.predicate.get(root)?, self.accesses.get(root)?) {

@@ -100,7 +100,9 @@ impl<'o, 'b, 's> Best<'o, 'b, 's> {
         let rows = source.selected.rows();
         let candidates = source.iter(&rows).map(|row| self.candidate(source, row));
         if let (SortBy::Place, Some(_)) = (self.by, source.batch.ordered_places()) {
-            return candidates.take(self.wanted).collect();
+            // Rows that stand in order need no sorting, and none behind the wanted are met.
+            let ahead = candidates.take_while(|candidate| !self.is_behind(&candidate.key));
+            return ahead.take(self.wanted).collect();
         }
         candidates.filter(|candidate| !self.is_behind(&candidate.key)).collect()
     }

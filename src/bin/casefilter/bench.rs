@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use casefilter::{Catalog, Engine, Errors, FilterCache, Limits, Memory, Mode, Request};
+use casefilter::{Catalog, Errors, FilterCache, Limits, Memory, Mode, Request};
 use serde::Serialize;
 
 use crate::Status;
@@ -12,6 +12,7 @@ use crate::args::is_stdin;
 use crate::cases::Cases;
 use crate::escape::escape;
 use crate::failure::Failure;
+use crate::held::Held;
 use crate::output::{Format, Output};
 use crate::requests::{Line, Lines};
 use crate::table::{self, Column, counted, microseconds, thousands};
@@ -111,7 +112,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     }
     let mut lines = Lines::open(&args.requests)?;
     let loaded = args.cases.load(&Catalog::cases(), Mode::Strict)?;
-    let engine = &loaded.engine;
+    let held = &loaded.held;
     let format = Format::or_fitting(args.format);
     let mut out = Output::new();
     let mut rows = Vec::new();
@@ -119,7 +120,14 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let mut request = 0_u64;
     while let Some(line) = lines.next()? {
         request = request.saturating_add(1);
-        let timed = Line::read(line).and_then(|line| time(engine, &line, args));
+        let line = Line::read(line);
+        // A database that cannot be read is no answer to be timed.
+        if let Ok(line) = &line
+            && let Ok(request) = line.request(held.catalog(), &Limits::default())
+        {
+            held.search(&request)?;
+        }
+        let timed = line.and_then(|line| time(held, &line, args));
         match (timed, format) {
             (Ok(measured), Format::Json) => {
                 out.json(&measured.timed(request))?;
@@ -134,7 +142,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         // A request may take long, and whoever waits wants to see the ones before.
         out.flush()?;
     }
-    let memory = engine.memory();
+    let memory = held.memory();
     let summary = Summary {
         cases: memory.cases,
         load_s: rounded(loaded.took.as_secs_f64(), 1e3),
@@ -271,25 +279,25 @@ enum Compiler {
 }
 
 impl Compiler {
-    fn request(&self, engine: &Engine, line: &Line) -> Result<Request, Errors> {
+    fn request(&self, catalog: &Catalog, line: &Line) -> Result<Request, Errors> {
         match self {
-            Self::Fresh(limits) => line.request(engine.catalog(), limits),
+            Self::Fresh(limits) => line.request(catalog, limits),
             Self::Cached(cache) => line.request_cached(cache),
         }
     }
 }
 
-fn time(engine: &Engine, line: &Line, args: &Args) -> Result<Measured, Errors> {
+fn time(held: &Held, line: &Line, args: &Args) -> Result<Measured, Errors> {
     let compiler = &match args.cache {
-        true => Compiler::Cached(FilterCache::new(engine.catalog().clone(), Limits::default(), CACHE_BYTES)),
+        true => Compiler::Cached(FilterCache::new(held.catalog().clone(), Limits::default(), CACHE_BYTES)),
         false => Compiler::Fresh(Limits::default()),
     };
-    let matched = engine.count(&compiler.request(engine, line)?.filter);
-    once(engine, line, compiler, &mut Vec::new());
+    let matched = held.count(&compiler.request(held.catalog(), line)?.filter);
+    once(held, line, compiler, &mut Vec::new());
     let threads = u32::from(args.threads);
     let repeat = |thread: u32| match args.runs {
-        Some(runs) => repeat(engine, line, compiler, share(runs, thread, threads), None),
-        None => repeat(engine, line, compiler, share(LEAST_RUNS, thread, threads), Some(ENOUGH)),
+        Some(runs) => repeat(held, line, compiler, share(runs, thread, threads), None),
+        None => repeat(held, line, compiler, share(LEAST_RUNS, thread, threads), Some(ENOUGH)),
     };
     let mut times = if threads == 1 {
         repeat(0)
@@ -312,17 +320,17 @@ fn share(runs: u32, thread: u32, threads: u32) -> u32 {
 
 /// Runs a request `least` times, then goes on until it has taken long enough, up to [`MOST_RUNS`].
 fn repeat(
-    engine: &Engine,
+    held: &Held,
     line: &Line,
     compiler: &Compiler,
     least: u32,
     enough: Option<Duration>,
 ) -> Vec<Duration> {
     let mut answer = Vec::new();
-    let mut times: Vec<Duration> = (0..least).map(|_| once(engine, line, compiler, &mut answer)).collect();
+    let mut times: Vec<Duration> = (0..least).map(|_| once(held, line, compiler, &mut answer)).collect();
     let mut taken: Duration = times.iter().sum();
     while enough.is_some_and(|enough| taken < enough) && times.len() < MOST_RUNS {
-        let time = once(engine, line, compiler, &mut answer);
+        let time = once(held, line, compiler, &mut answer);
         taken = taken.saturating_add(time);
         times.push(time);
     }
@@ -330,11 +338,13 @@ fn repeat(
 }
 
 /// The whole request, from body bytes to answer bytes.
-fn once(engine: &Engine, line: &Line, compiler: &Compiler, answer: &mut Vec<u8>) -> Duration {
+fn once(held: &Held, line: &Line, compiler: &Compiler, answer: &mut Vec<u8>) -> Duration {
     answer.clear();
     let start = Instant::now();
-    if let Ok(request) = compiler.request(engine, line) {
-        engine.search(&request).write_json(answer);
+    if let Ok(request) = compiler.request(held.catalog(), line)
+        && let Ok(found) = held.search(&request)
+    {
+        found.write_json(answer);
     }
     std::hint::black_box(&answer);
     start.elapsed()

@@ -5,13 +5,15 @@ use std::io::{self, BufReader, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use casefilter::{Catalog, Engine, ErrorKind, Import, Mode, Refusal, Report};
+use casefilter::{Catalog, Engine, ErrorKind, Import, Mode, Refusal, Report, Store, StoreOptions, is_store};
 use flate2::read::MultiGzDecoder;
 
 use crate::Status;
 use crate::args::is_stdin;
-use crate::escape::escape;
+use crate::escape::{escape, one_line};
 use crate::failure::{Failure, note};
+use crate::held::{Held, failed};
+use crate::import::cannot_write;
 use crate::progress::{Progress, Watched, WatchedFile};
 use crate::table::{counted, thousands};
 
@@ -24,15 +26,15 @@ const LISTED: usize = 20;
 /// Where cases come from.
 #[derive(clap::Args)]
 pub(crate) struct Cases {
-    /// Files of cases: .ndjson or .json, also with .gz or .zst behind, or .parquet; - for NDJSON on standard
-    /// input
+    /// Files of cases: .ndjson or .json, also with .gz or .zst behind, or .parquet; a database made by import;
+    /// - for NDJSON on standard input
     #[arg(value_name = "CASES", required = true)]
     paths: Vec<PathBuf>,
 }
 
-/// An engine that holds the cases of the command line.
+/// The cases of the command line.
 pub(crate) struct Loaded {
-    pub(crate) engine: Engine,
+    pub(crate) held: Held,
     pub(crate) report: Report,
     pub(crate) took: Duration,
 }
@@ -51,19 +53,28 @@ impl Cases {
         self.paths.iter().try_for_each(|path| Packing::of(path).map(drop))
     }
 
-    /// Imports every file: all of them, or none.
+    /// Opens the database, if one is all there is; otherwise imports every file: all of them, or none.
     pub(crate) fn load(&self, catalog: &Catalog, mode: Mode) -> Result<Loaded, Failure> {
         self.check()?;
         let start = Instant::now();
+        if let [path] = self.paths.as_slice()
+            && is_store(path)
+        {
+            let store = Store::open(path, catalog.clone(), StoreOptions::default());
+            let held = Held::Database(Box::new(store.map_err(|error| failed(&error))?));
+            return Ok(Loaded { held, report: Report::default(), took: start.elapsed() });
+        }
         let engine = Engine::new(catalog.clone());
         let mut import = engine.import(mode);
-        let progress = Progress::of_bytes(self.total_bytes());
-        for path in &self.paths {
-            read(path, &mut import, mode, &progress)?;
-        }
+        self.read_all(&mut import, mode)?;
         let report = import.commit().map_err(|refusal| refused(&refusal, mode))?;
-        drop(progress);
-        Ok(Loaded { engine, report, took: start.elapsed() })
+        Ok(Loaded { held: Held::Memory(Box::new(engine)), report, took: start.elapsed() })
+    }
+
+    /// Reads every file into an import.
+    pub(crate) fn read_all(&self, import: &mut Import<'_>, mode: Mode) -> Result<(), Failure> {
+        let progress = Progress::of_bytes(self.total_bytes());
+        self.paths.iter().try_for_each(|path| read(path, import, mode, &progress))
     }
 
     /// The size of all files; none when one of them is a stream.
@@ -82,14 +93,18 @@ enum Packing {
     Gzip,
     Zstd,
     Parquet,
+    Database,
 }
 
 impl Packing {
     /// Tells it by the file's name.
     fn of(path: &Path) -> Result<Self, Failure> {
-        const ALLOWED: &str = "expected .ndjson or .json, also with .gz or .zst behind, .parquet, or - for NDJSON on standard input";
+        const ALLOWED: &str = "expected .ndjson or .json, also with .gz or .zst behind, .parquet, a database, or - for NDJSON on standard input";
         if is_stdin(path) {
             return Ok(Self::Plain);
+        }
+        if is_store(path) {
+            return Ok(Self::Database);
         }
         let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
         let shown = path.display().to_string();
@@ -104,7 +119,8 @@ impl Packing {
             Some("parquet") => {
                 "found a compressed .parquet file, which compresses its columns itself".to_owned()
             }
-            Some("db" | "redb" | "casefilter") => "reading databases is not in this release".to_owned(),
+            Some("db" | "redb" | "casefilter") if !path.exists() => "there is no such database".to_owned(),
+            Some("db" | "redb" | "casefilter") => "found a file that is no database of cases".to_owned(),
             Some(other) => format!("found the file extension .{}", escape(other)),
             None => "found no file extension".to_owned(),
         };
@@ -130,6 +146,16 @@ fn read(path: &Path, import: &mut Import<'_>, mode: Mode, progress: &Progress) -
         return import.parquet(&name, file).map_err(|refusal| refused(&refusal, mode));
     }
     import.source(&name).map_err(|refusal| refused(&refusal, mode))?;
+    if Packing::of(path)? == Packing::Database {
+        let store = Store::open(path, Catalog::cases(), StoreOptions::default());
+        let held = Held::Database(Box::new(store.map_err(|error| failed(&error))?));
+        return held.each_document(|document| {
+            let mut line = document.as_bytes().to_vec();
+            one_line(&mut line);
+            line.push(b'\n');
+            import.push(&line).map_err(|refusal| refused(&refusal, mode))
+        });
+    }
     let mut source: Box<dyn Read + '_> = if is_stdin(path) {
         if io::stdin().is_terminal() {
             note("reading cases from the terminal, one a line; end with Ctrl-D\n");
@@ -138,7 +164,7 @@ fn read(path: &Path, import: &mut Import<'_>, mode: Mode, progress: &Progress) -
     } else {
         let file = Watched::new(File::open(path).map_err(fail)?, progress);
         match Packing::of(path)? {
-            Packing::Plain | Packing::Parquet => Box::new(file),
+            Packing::Plain | Packing::Parquet | Packing::Database => Box::new(file),
             Packing::Gzip => Box::new(MultiGzDecoder::new(BufReader::with_capacity(CHUNK_BYTES, file))),
             Packing::Zstd => Box::new(zstd::Decoder::new(file).map_err(fail)?),
         }
@@ -176,6 +202,13 @@ fn line_of(refusal: &Refusal) -> String {
     let path = if error.path.is_empty() { String::new() } else { format!("{}: ", error.path) };
     let line = if *line == 0 { String::new() } else { format!("{line}:") };
     escape(&format!("{source}:{line} {path}{} [{}]", error.message(), error.kind.code())).into_owned()
+}
+
+/// Writes what a lenient import left out to a file.
+pub(crate) fn write_report(path: &Path, report: &Report) -> Result<(), Failure> {
+    let mut text = serde_json::to_vec_pretty(report).map_err(|error| Failure::Failed(error.to_string()))?;
+    text.push(b'\n');
+    fs::write(path, text).map_err(|error| cannot_write(path, &error))
 }
 
 /// Says on standard error what a lenient import left out, and gives the status that tells of it.

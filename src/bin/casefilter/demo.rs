@@ -119,7 +119,7 @@ fn show(engine: &Engine, text: &str, order: &str, out: &mut Output) -> Result<()
     }
     out.line("")?;
     if !answer.is_empty() {
-        out.line(&table_of(&answer))?;
+        out.line(&table_of(answer.ids().zip(answer.documents())))?;
     }
     out.line(&format!(
         "   {} of {}, compiled in {}, searched and counted in {}",

@@ -55,13 +55,20 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         None => {
             write(cases, args.cases, &mut io::stdout().lock()).map_err(|error| Failure::stdout(&error))?;
         }
-        Some(path) => to_file(path, cases, args.cases)?,
+        Some(path) => {
+            let mut cases = Some(cases);
+            to_file(path, &mut |out| cases.take().map_or(Ok(()), |cases| write(cases, args.cases, out)))?;
+        }
     }
     Ok(Status::Fine)
 }
 
-/// Writes under a temporary name first, so that nobody ever sees half a file.
-fn to_file(path: &Path, cases: sample::Cases, count: u64) -> Result<(), Failure> {
+/// Writes NDJSON.
+type Fill<'f> = &'f mut dyn FnMut(&mut dyn Write) -> io::Result<()>;
+
+/// Writes NDJSON into a file, packed as its name says, under a temporary name first, so that nobody ever sees
+/// half a file.
+pub(crate) fn to_file(path: &Path, fill: Fill<'_>) -> Result<(), Failure> {
     let name = path.display().to_string();
     let extension = path.extension().unwrap_or_default().to_ascii_lowercase();
     let fail = |error: io::Error| Failure::io("cannot write", &name, &error);
@@ -72,7 +79,7 @@ fn to_file(path: &Path, cases: sample::Cases, count: u64) -> Result<(), Failure>
     if found.is_some_and(|found| !found.is_file()) {
         // A device or a pipe cannot be replaced.
         let mut file = fs::OpenOptions::new().write(true).open(path).map_err(fail)?;
-        return match pack(&extension.to_string_lossy(), cases, count, &mut file) {
+        return match pack(&extension.to_string_lossy(), fill, &mut file) {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Failure::ClosedPipe),
             result => result.map_err(fail),
         };
@@ -82,7 +89,7 @@ fn to_file(path: &Path, cases: sample::Cases, count: u64) -> Result<(), Failure>
         .map_err(|error| Failure::Failed(format!("cannot listen for interruptions: {error}")))?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut file = temporary_in(folder).map_err(fail)?;
-    pack(&extension.to_string_lossy(), cases, count, file.as_file_mut()).map_err(fail)?;
+    pack(&extension.to_string_lossy(), fill, file.as_file_mut()).map_err(fail)?;
     file.as_file().sync_all().map_err(fail)?;
     file.persist(path).map_err(|error| fail(error.error))?;
     Ok(())
@@ -101,28 +108,32 @@ fn temporary_in(folder: &Path) -> io::Result<NamedTempFile> {
     builder.tempfile_in(folder)
 }
 
-fn pack(extension: &str, cases: sample::Cases, count: u64, out: &mut (impl Write + Send)) -> io::Result<()> {
+fn pack(extension: &str, fill: Fill<'_>, out: &mut (impl Write + Send)) -> io::Result<()> {
     match extension {
         "gz" => {
             let mut packed = GzEncoder::new(BufWriter::new(out), Compression::default());
-            write(cases, count, &mut packed)?;
+            fill(&mut packed)?;
             packed.finish()?.flush()
         }
         "zst" => {
             let mut packed = zstd::Encoder::new(BufWriter::new(out), 3)?;
-            write(cases, count, &mut packed)?;
+            fill(&mut packed)?;
             packed.finish()?.flush()
         }
         "parquet" => {
             let mut file = ParquetFile::new(out)?;
-            write(cases, count, &mut file)?;
+            fill(&mut file)?;
             file.finish()
         }
-        _ => write(cases, count, out),
+        _ => {
+            let mut out = BufWriter::with_capacity(CHUNK_BYTES, out);
+            fill(&mut out)?;
+            out.flush()
+        }
     }
 }
 
-fn write(mut cases: sample::Cases, count: u64, out: &mut impl Write) -> io::Result<()> {
+fn write(mut cases: sample::Cases, count: u64, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
     let progress = Progress::of_cases(count);
     progress.say("making".to_owned());
     let mut chunk = Vec::with_capacity(CHUNK_BYTES.saturating_add(4096));

@@ -17,9 +17,12 @@ mod cases;
 mod check;
 mod demo;
 mod escape;
+mod export;
 mod failure;
 mod fields;
 mod generate;
+mod held;
+mod import;
 mod output;
 mod parquet;
 mod progress;
@@ -27,6 +30,7 @@ mod report;
 mod requests;
 mod search;
 mod table;
+mod verify;
 
 use std::process::ExitCode;
 
@@ -48,6 +52,8 @@ First steps:
   casefilter generate --cases 100000 -o cases.ndjson     sample cases to try things on
   casefilter fields                                      what can be filtered by
   casefilter search cases.ndjson --where 'status = open and priority = high' --order -createdAt
+  casefilter import --db cases.db cases.ndjson           into a database, which opens at once and can be
+                                                         searched like a file
   casefilter check --where 'status = opne'               what a filter means, or where it is wrong
 
 On a terminal the output is a table, in a pipe it is JSON; --format decides otherwise.
@@ -60,6 +66,9 @@ enum Command {
     Check(check::Args),
     Fields(fields::Args),
     Generate(generate::Args),
+    Import(import::Args),
+    Export(export::Args),
+    Verify(verify::Args),
     Bench(bench::Args),
     Demo(demo::Args),
 }
@@ -91,6 +100,9 @@ fn main() -> ExitCode {
         Command::Check(args) => ("check", check::run(&args)),
         Command::Fields(args) => ("fields", fields::run(&args)),
         Command::Generate(args) => ("generate", generate::run(&args)),
+        Command::Import(args) => ("import", import::run(&args)),
+        Command::Export(args) => ("export", export::run(&args)),
+        Command::Verify(args) => ("verify", verify::run(&args)),
         Command::Bench(args) => ("bench", bench::run(&args)),
         Command::Demo(args) => ("demo", demo::run(&args)),
     };

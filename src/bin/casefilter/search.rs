@@ -4,16 +4,17 @@ use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::time::Instant;
 
-use casefilter::{Answer, Catalog, Engine, Mode, Request};
+use casefilter::{Catalog, Mode, Request};
 use clap::ValueEnum;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::Status;
 use crate::args::{Selection, is_stdin};
-use crate::cases::{Cases, Loaded, tell_left_out};
+use crate::cases::{Cases, Loaded, tell_left_out, write_report};
 use crate::escape::{escape, one_line};
 use crate::failure::{Failure, note};
+use crate::held::Held;
 use crate::output::Output;
 use crate::requests::{Line, Lines, envelope};
 use crate::table::{self, Column, counted, duration, thousands};
@@ -55,6 +56,10 @@ pub(crate) struct Args {
     /// to 100,000 elsewhere, ten of a case at most. The exit status is 3 then, after the answer was printed.
     #[arg(long)]
     lenient: bool,
+
+    /// Write what was left out, and why, to FILE as JSON
+    #[arg(long, value_name = "FILE", requires = "lenient")]
+    report: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -77,19 +82,27 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         None => {
             let request = args.selection.request(&catalog)?;
             warn(&request);
-            let loaded = args.cases.load(&catalog, mode)?;
+            let loaded = load(args, &catalog, mode)?;
             let default = if io::stdout().is_terminal() { Format::Table } else { Format::Json };
             print(&loaded, &request, args.format.unwrap_or(default))?;
             Ok(tell_left_out(&loaded.report))
         }
         Some(path) => {
             let mut lines = Lines::open(path)?;
-            let loaded = args.cases.load(&catalog, mode)?;
-            let answered = answer_all(&loaded.engine, &mut lines);
+            let loaded = load(args, &catalog, mode)?;
+            let answered = answer_all(&loaded.held, &mut lines);
             let status = tell_left_out(&loaded.report);
             answered.map(|()| status)
         }
     }
+}
+
+fn load(args: &Args, catalog: &Catalog, mode: Mode) -> Result<Loaded, Failure> {
+    let loaded = args.cases.load(catalog, mode)?;
+    if let Some(path) = &args.report {
+        write_report(path, &loaded.report)?;
+    }
+    Ok(loaded)
 }
 
 fn check_usage(args: &Args) -> Result<(), Failure> {
@@ -116,17 +129,18 @@ fn warn(request: &Request) {
 }
 
 /// Prints a line for each request: the answer or the error envelope.
-fn answer_all(engine: &Engine, lines: &mut Lines) -> Result<(), Failure> {
+fn answer_all(held: &Held, lines: &mut Lines) -> Result<(), Failure> {
     let mut out = Output::new();
     let mut answer = Vec::new();
     let mut number = 0_u64;
+    let limits = held.limits();
     while let Some(line) = lines.next()? {
         number = number.saturating_add(1);
-        let request = Line::read(line).and_then(|line| line.request(engine.catalog(), engine.limits()));
+        let request = Line::read(line).and_then(|line| line.request(held.catalog(), &limits));
         match request {
             Ok(request) => {
                 answer.clear();
-                engine.search(&request).write_json(&mut answer);
+                held.search(&request)?.write_json(&mut answer);
                 one_line(&mut answer);
                 answer.push(b'\n');
                 out.write(&answer)?;
@@ -143,7 +157,7 @@ fn answer_all(engine: &Engine, lines: &mut Lines) -> Result<(), Failure> {
 fn print(loaded: &Loaded, request: &Request, format: Format) -> Result<(), Failure> {
     let mut out = Output::new();
     let start = Instant::now();
-    let answer = loaded.engine.search(request);
+    let answer = loaded.held.search(request)?;
     let took = start.elapsed();
     match format {
         Format::Json => {
@@ -172,15 +186,15 @@ fn print(loaded: &Loaded, request: &Request, format: Format) -> Result<(), Failu
             }
         }
         Format::Table => {
-            if !answer.is_empty() {
-                out.line(&table_of(&answer))?;
+            if answer.len() > 0 {
+                out.line(&table_of(answer.ids().zip(answer.documents())))?;
             }
-            let total = answer.total().unwrap_or_else(|| loaded.engine.count(&request.filter));
+            let total = answer.total().unwrap_or_else(|| loaded.held.count(&request.filter));
             out.line(&format!(
                 "{} of {} selected, out of {} · searched in {} · loaded in {}",
-                thousands(u64::try_from(answer.len()).unwrap_or(u64::MAX)),
+                thousands(answer.len()),
                 thousands(total),
-                counted(u64::try_from(loaded.engine.len()).unwrap_or(u64::MAX), "case"),
+                counted(loaded.held.len(), "case"),
                 duration(took),
                 duration(loaded.took)
             ))?;
@@ -189,8 +203,8 @@ fn print(loaded: &Loaded, request: &Request, format: Format) -> Result<(), Failu
     out.finish()
 }
 
-/// The cases of an answer as a table.
-pub(crate) fn table_of(answer: &Answer) -> String {
+/// Cases, each an id and a document, as a table.
+pub(crate) fn table_of<'c>(cases: impl Iterator<Item = (&'c str, &'c str)>) -> String {
     let columns = [
         Column::whole("id"),
         Column::whole("status"),
@@ -201,8 +215,7 @@ pub(crate) fn table_of(answer: &Answer) -> String {
         Column::text("tags"),
         Column::text("name"),
     ];
-    let rows: Vec<Vec<String>> =
-        answer.ids().zip(answer.documents()).map(|(id, document)| Shown::read(document).row(id)).collect();
+    let rows: Vec<Vec<String>> = cases.map(|(id, document)| Shown::read(document).row(id)).collect();
     table::render(&columns, &rows)
 }
 

@@ -1,0 +1,167 @@
+//! Writes a second, and searches beside them.
+//!
+//! The mix is nine searches and one single upsert, in turn, half of the upserts of new ids; each of its
+//! searches is timed beside the same search on an engine that is not written to. Ratios are printed,
+//! since criterion compares nothing within a run.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+
+mod shared;
+
+use casefilter::{Order, Request, sample};
+use shared::{Oracle, case_count, engine, filter, is_test};
+
+/// Filter, order, offset, limit; counted when the limit is 0.
+const REQUESTS: &[(&str, &str, u64, u64)] = &[
+    ("status in (open, awaitingUser)", "", 0, 0),
+    (
+        "status = open and createdAt >= \"2024-03-01 00:00:00\" and createdAt < \"2024-04-01 00:00:00\"",
+        "",
+        0,
+        0,
+    ),
+    (
+        "status = blocked and priority = high or totalAmountInDefaultCurrency > 5000 and createdByType = byRule",
+        "",
+        0,
+        0,
+    ),
+    ("tags all (cash, cross-border)", "", 0, 0),
+    (
+        "tags in (crypto, cash, pep, mixer, manual) and applicantInfo.country in (DEU, FRA, ESP, ITA, POL)",
+        "",
+        0,
+        0,
+    ),
+    (
+        "(status in (open, blocked) or totalAmountInDefaultCurrency >= 10000 and tags <> cash) and \
+         (createdAt >= \"2024-01-01 00:00:00\" or priority = low and (tags in (crypto, mixer) or createdByType = byRule)) \
+         and applicantInfo.country <> DEU",
+        "",
+        0,
+        0,
+    ),
+    ("updatedAt >= \"2024-03-01 12:00:00\" and updatedAt < \"2024-03-01 13:00:00\"", "", 0, 0),
+    ("status in (open, awaitingUser) and priority = high", "-createdAt", 0, 100),
+    ("status = open", "-createdAt", 10_000, 100),
+    ("status = open and createdByType = byRule", "-totalAmountInDefaultCurrency", 0, 100),
+    ("applicantReference.applicantId = nobody", "", 0, 100),
+    ("status = open and updatedAt > \"2025-12-01 00:00:00\"", "", 0, 0),
+    ("id in (nobody, none) or status = open and updatedAt > \"2025-12-28 00:00:00\"", "", 0, 0),
+];
+
+fn requests() -> Vec<Request> {
+    let one = |(text, order, offset, limit): &(&str, &str, u64, u64)| {
+        let filter = filter(text);
+        let order = Order::parse(filter.catalog(), order).unwrap();
+        Request::new(filter).order(order).offset(*offset).limit(*limit).count(*limit == 0)
+    };
+    REQUESTS.iter().map(one).collect()
+}
+
+/// Documents that are half new and half replacements of the first `stored` sample cases.
+fn writes(stored: u64, count: u64) -> Vec<Vec<u8>> {
+    let new = sample::Cases::new(count / 2, shared::SEED + 1);
+    let old = sample::Cases::new(stored.min(count / 2), shared::SEED);
+    new.zip(old).flat_map(|(new, old)| [new.to_vec(), old.to_vec()]).collect()
+}
+
+fn write(criterion: &mut Criterion) {
+    let stored = case_count();
+    let documents = writes(stored, if is_test() { 2_000 } else { 200_000 });
+    let count = documents.len() as u64;
+    let mut group = criterion.benchmark_group("live");
+    group.sample_size(10).throughput(Throughput::Elements(count));
+    group.bench_function("single upserts", |bencher| {
+        bencher.iter_batched_ref(
+            || engine(stored),
+            |engine| documents.iter().for_each(|document| assert!(engine.upsert(document).is_ok())),
+            BatchSize::PerIteration,
+        );
+    });
+    let bulk = documents.join(&b'\n');
+    group.bench_function("upserts in bulk", |bencher| {
+        bencher.iter_batched_ref(
+            || engine(stored),
+            |engine| assert!(engine.upsert_many(&bulk).is_ok()),
+            BatchSize::PerIteration,
+        );
+    });
+    let all = engine(stored);
+    let some = Request::new(casefilter::Filter::all(all.catalog())).limit(10_000.min(stored));
+    let ids: Vec<String> = all.search(&some).ids().map(str::to_owned).collect();
+    group.throughput(Throughput::Elements(ids.len() as u64));
+    group.bench_function("single deletes", |bencher| {
+        bencher.iter_batched_ref(
+            || engine(stored),
+            |engine| assert!(ids.iter().all(|id| engine.delete(id))),
+            BatchSize::PerIteration,
+        );
+    });
+    group.finish();
+}
+
+/// The mix, and the ratios.
+fn mix(criterion: &mut Criterion) {
+    let requests = requests();
+    let oracle = Oracle::new();
+    for request in &requests {
+        oracle.check(request);
+    }
+    let stored = case_count();
+    let (live, sealed) = (engine(stored), engine(stored));
+    let documents = writes(stored, if is_test() { 500 } else { 20_000 });
+    let mut times = vec![(Duration::ZERO, Duration::ZERO); requests.len()];
+    let mut next = (0..requests.len()).cycle();
+    let mut slowest = Duration::ZERO;
+    for document in &documents {
+        let start = Instant::now();
+        live.upsert(document).unwrap();
+        slowest = slowest.max(start.elapsed());
+        for at in next.by_ref().take(9) {
+            let start = Instant::now();
+            black_box(live.search(&requests[at]));
+            times[at].0 += start.elapsed();
+            let start = Instant::now();
+            black_box(sealed.search(&requests[at]));
+            times[at].1 += start.elapsed();
+        }
+    }
+    live.validate().unwrap();
+    let mut worst: f64 = 0.0;
+    for ((live, sealed), (text, ..)) in times.iter().zip(REQUESTS) {
+        let ratio = live.as_secs_f64() / sealed.as_secs_f64();
+        worst = worst.max(ratio);
+        println!("mix: {ratio:.2} times the sealed engine's: {text}");
+    }
+    let sum = |side: fn(&(Duration, Duration)) -> Duration| times.iter().map(side).sum::<Duration>();
+    let mean = sum(|time| time.0).as_secs_f64() / sum(|time| time.1).as_secs_f64();
+    println!(
+        "mix: searches take {mean:.2} times as long in the mean, {worst:.2} at worst; slowest upsert {slowest:?}"
+    );
+    // A run at full size takes many minutes by criterion's sampling; one pass says as much.
+    let documents = writes(stored, if is_test() { 2_000 } else { 200_000 });
+    let mut slowest = Duration::ZERO;
+    let start = Instant::now();
+    for document in &documents {
+        let start = Instant::now();
+        sealed.upsert(document).unwrap();
+        slowest = slowest.max(start.elapsed());
+    }
+    let rate = documents.len() as f64 / start.elapsed().as_secs_f64();
+    println!("write: {rate:.0} single upserts a second, slowest {slowest:?}");
+    let bulk = documents.join(&b'\n');
+    let start = Instant::now();
+    sealed.upsert_many(&bulk).unwrap();
+    println!("write: {:.0} upserts a second in bulk", documents.len() as f64 / start.elapsed().as_secs_f64());
+    let mut at = (0..requests.len()).cycle();
+    criterion.bench_function("live/search after the mix", |bencher| {
+        bencher.iter(|| live.search(&requests[at.next().unwrap()]).len());
+    });
+}
+
+criterion_group!(benches, mix, write);
+criterion_main!(benches);

@@ -1,0 +1,7 @@
+//! Any bytes as the parts of a stored batch: refused, or a batch that keeps every invariant.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| casefilter::check_stored_batch(bytes));

@@ -1,0 +1,204 @@
+//! Sealed batches as bytes, a part for the rows and one for each column.
+//!
+//! Each part is a version, a checksum and what it holds. The checksum is over the contents and over
+//! which part of which batch they are, so that neither changed nor exchanged parts are taken. It
+//! guards against accidents; whatever passes it is still [checked](crate::column::codec).
+
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use super::documents::Numbers;
+use super::{Batch, Documents, MAX_ROWS, Places};
+use crate::catalog::{Catalog, FieldId};
+use crate::column::codec::{self, Fault, Reader, Writer};
+use crate::column::{Column, Data, Layout, Selection};
+
+/// The version of every part that is written.
+const VERSION: u8 = 1;
+
+const FROM: u8 = 0;
+const EACH: u8 = 1;
+const NO_NUMBERS: u8 = 2;
+
+/// One of the parts of a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// How many rows there are, their places and the numbers of their documents.
+    Rows,
+    /// The column of a field.
+    Column(FieldId),
+}
+
+impl Part {
+    /// The parts of each batch under a catalogue.
+    pub(crate) fn all(catalog: &Catalog) -> impl Iterator<Item = Self> {
+        let stored = catalog.field_ids().filter(|field| *field == FieldId::ID || catalog.is_visible(*field));
+        std::iter::once(Self::Rows).chain(stored.map(Self::Column))
+    }
+
+    /// Its number among the parts of a batch. A catalogue has less than 65,536 fields.
+    pub(crate) fn number(self) -> u16 {
+        match self {
+            Self::Rows => 0,
+            Self::Column(field) => u16::try_from(field.index().saturating_add(1)).unwrap_or(u16::MAX),
+        }
+    }
+}
+
+/// Tells parts of different batches, or of different fields, apart.
+fn checksum(batch: u64, part: Part, contents: &[u8]) -> u64 {
+    xxh3_64_with_seed(contents, batch.rotate_left(16) ^ u64::from(part.number()))
+}
+
+/// The bytes of a part of the batch that has this number.
+pub(crate) fn write(batch: &Batch, number: u64, part: Part) -> Vec<u8> {
+    let mut contents = Writer::default();
+    match part {
+        Part::Rows => {
+            contents.all(&[batch.rows as u64]);
+            match &batch.places {
+                Places::From(first) => {
+                    contents.u8(FROM);
+                    contents.all(&[*first]);
+                }
+                Places::Each { places, .. } => {
+                    contents.u8(EACH);
+                    contents.all(places);
+                }
+            }
+            match &batch.documents {
+                Documents::Numbers(Numbers::From(first)) => {
+                    contents.u8(FROM);
+                    contents.all(&[*first]);
+                }
+                Documents::Numbers(Numbers::Each(numbers)) => {
+                    contents.u8(EACH);
+                    contents.all(numbers);
+                }
+                Documents::Nothing | Documents::Text { .. } => contents.u8(NO_NUMBERS),
+            }
+        }
+        Part::Column(field) => {
+            if let Some(column) = batch.column(field) {
+                codec::write(column, &mut contents);
+            }
+        }
+    }
+    let contents = contents.into_bytes();
+    let mut out = Writer::default();
+    out.u8(VERSION);
+    out.all(&[checksum(number, part, &contents)]);
+    out.bytes(&contents);
+    out.into_bytes()
+}
+
+/// The contents of a part, its version and checksum being right.
+fn open(number: u64, part: Part, bytes: &[u8]) -> Result<&[u8], Fault> {
+    let mut reader = Reader::new(bytes);
+    match reader.u8()? {
+        VERSION => {}
+        version => return Err(format!("version {version} of a part, where {VERSION} is known")),
+    }
+    let expected: u64 = reader.one()?;
+    let contents = reader.rest();
+    if checksum(number, part, contents) == expected { Ok(contents) } else { Err("a wrong checksum".into()) }
+}
+
+/// Reads the batch that has this number from its parts, which `bytes` gives.
+///
+/// The batch keeps every invariant, whatever the bytes.
+pub(crate) fn read<E: From<Fault>>(
+    catalog: &Catalog,
+    number: u64,
+    mut bytes: impl FnMut(Part) -> Result<Vec<u8>, E>,
+) -> Result<Batch, E> {
+    let name = |part: Part| match part {
+        Part::Rows => "rows",
+        Part::Column(field) => catalog.field(field).name(),
+    };
+    let within = |part: Part, fault: Fault| format!("batch {number}, {}: {fault}", name(part));
+    let rows_part = bytes(Part::Rows)?;
+    let (rows, places, documents) = open(number, Part::Rows, &rows_part)
+        .and_then(read_rows)
+        .map_err(|fault| within(Part::Rows, fault))?;
+    let mut columns: Vec<Option<Column>> = Vec::new();
+    columns.resize_with(catalog.fields().len(), || None);
+    for part in Part::all(catalog) {
+        let Part::Column(field) = part else { continue };
+        let part_bytes = bytes(part)?;
+        let column = open(number, part, &part_bytes)
+            .and_then(|contents| codec::read(catalog.field(field), rows, contents))
+            .and_then(|column| match field == FieldId::ID && !are_ids(&column) {
+                true => Err("a row without an id".to_owned()),
+                false => Ok(column),
+            })
+            .map_err(|fault| within(part, fault))?;
+        if let Some(slot) = columns.get_mut(field.index()) {
+            *slot = Some(column);
+        }
+    }
+    Ok(Batch { rows, columns: columns.into(), places, documents })
+}
+
+/// Every row has a string, and none is empty.
+fn are_ids(column: &Column) -> bool {
+    match (&column.layout, &column.data) {
+        // Strings ascend, and each is that of some row.
+        (Layout::Single(Selection::All), Data::Strings { dictionary, .. }) => !dictionary.get(0).is_empty(),
+        _ => column.rows() == 0,
+    }
+}
+
+fn read_rows(contents: &[u8]) -> Result<(usize, Places, Documents), Fault> {
+    let mut reader = Reader::new(contents);
+    let rows = reader.one::<u64>()?;
+    let rows = usize::try_from(rows).ok().filter(|rows| *rows <= MAX_ROWS);
+    let rows = rows.ok_or("too many rows for a batch")?;
+    let places = match reader.u8()? {
+        FROM => Places::From(reader.one()?),
+        EACH => Places::new(reader.all(rows)?),
+        form => return Err(format!("places of form {form}")),
+    };
+    let documents = match reader.u8()? {
+        FROM => Documents::Numbers(Numbers::From(reader.one()?)),
+        EACH => Documents::Numbers(Numbers::Each(reader.all(rows)?.into())),
+        NO_NUMBERS => Documents::Nothing,
+        form => return Err(format!("document numbers of form {form}")),
+    };
+    reader.finish()?;
+    Ok((rows, places, documents))
+}
+
+/// Takes any bytes for the parts of a batch, with right checksums, and asserts that what is read, if anything,
+/// keeps every invariant; for fuzzers.
+///
+/// Each part is preceded by its length, two bytes; the catalogue has a field of each type, with one value and
+/// with many.
+///
+/// # Panics
+/// When an invariant does not hold.
+#[doc(hidden)]
+pub fn check_stored_batch(mut bytes: &[u8]) {
+    use crate::catalog::{Field, FieldType};
+    let kinds = [FieldType::String, FieldType::Number, FieldType::Timestamp, FieldType::Boolean];
+    let fields = kinds.into_iter().flat_map(|kind| {
+        let name = kind.name();
+        [Field::new(name, kind), Field::new(&format!("{name}s[]"), kind)]
+    });
+    let Ok(catalog) = Catalog::new(fields) else { return };
+    let read = read(&catalog, 0, |part| {
+        let mut reader = Reader::new(bytes);
+        let contents = reader.one::<u16>().and_then(|length| reader.bytes(length.into())).unwrap_or_default();
+        bytes = reader.rest();
+        let mut out = Writer::default();
+        out.u8(VERSION);
+        out.all(&[checksum(0, part, contents)]);
+        out.bytes(contents);
+        Ok::<_, Fault>(out.into_bytes())
+    });
+    if let Ok(batch) = read {
+        assert_eq!(batch.validate(&catalog), Ok(()));
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,100 @@
+//! A case that waits to be sealed, in as few allocations as can be.
+
+use std::borrow::Cow;
+
+use super::{Document, Row};
+use crate::catalog::FieldId;
+use crate::value::{Number, Timestamp, Value};
+
+/// The values of one case, and its document, independent of the text that they were read from.
+#[derive(Debug)]
+pub(crate) struct OwnedRow {
+    /// The strings of the values, one behind the other, and behind them the document, if its text is kept.
+    text: Box<str>,
+    /// Where the document starts in `text`.
+    document_start: u32,
+    /// The number of the document and its size, if it is kept elsewhere.
+    document: Option<(u64, usize)>,
+    values: Box<[(FieldId, Scalar)]>,
+    pub(crate) place: u64,
+}
+
+/// A value; a string's end in the text, which starts where the string before ends.
+#[derive(Clone, Copy, Debug)]
+enum Scalar {
+    String(u32),
+    Number(Number),
+    Timestamp(Timestamp),
+    Boolean(bool),
+}
+
+impl OwnedRow {
+    /// The texts of a case are together shorter than 4 GiB, since its document is.
+    pub(crate) fn new(row: &Row<'_>, document: Document<'_>, place: u64) -> Self {
+        let mut values = Vec::new();
+        let mut text = String::with_capacity(document.size_bytes().saturating_mul(2));
+        for (field, value) in row.iter() {
+            let scalar = match value {
+                Value::String(string) => {
+                    text.push_str(string);
+                    Scalar::String(u32::try_from(text.len()).unwrap_or(u32::MAX))
+                }
+                Value::Number(number) => Scalar::Number(*number),
+                Value::Timestamp(timestamp) => Scalar::Timestamp(*timestamp),
+                Value::Boolean(boolean) => Scalar::Boolean(*boolean),
+            };
+            values.push((*field, scalar));
+        }
+        let document_start = u32::try_from(text.len()).unwrap_or(u32::MAX);
+        let document = match document {
+            Document::Text(document) => {
+                text.push_str(document);
+                None
+            }
+            Document::Number { number, size_bytes } => Some((number, size_bytes)),
+        };
+        Self { text: text.into(), document_start, document, values: values.into(), place }
+    }
+
+    /// All values in the order of the document.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (FieldId, Value<'_>)> {
+        let mut start = 0;
+        self.values.iter().map(move |(field, scalar)| {
+            let value = match scalar {
+                Scalar::String(end) => {
+                    let string = self.text.get(start..*end as usize).unwrap_or_default();
+                    start = *end as usize;
+                    Value::String(Cow::Borrowed(string))
+                }
+                Scalar::Number(number) => Value::Number(*number),
+                Scalar::Timestamp(timestamp) => Value::Timestamp(*timestamp),
+                Scalar::Boolean(boolean) => Value::Boolean(*boolean),
+            };
+            (*field, value)
+        })
+    }
+
+    /// The `id`, which every sound case has.
+    pub(crate) fn id(&self) -> &str {
+        self.iter().find(|(field, _)| *field == FieldId::ID).map_or("", |(_, value)| match value {
+            Value::String(Cow::Borrowed(id)) => id,
+            _ => "",
+        })
+    }
+
+    pub(crate) fn document(&self) -> Document<'_> {
+        match self.document {
+            Some((number, size_bytes)) => Document::Number { number, size_bytes },
+            None => Document::Text(self.text.get(self.document_start as usize..).unwrap_or_default()),
+        }
+    }
+
+    /// The number of the document, when it is kept elsewhere.
+    pub(crate) fn document_number(&self) -> Option<u64> {
+        self.document.map(|(number, _)| number)
+    }
+
+    pub(crate) fn size_bytes(&self) -> usize {
+        self.text.len().saturating_add(size_of_val::<[(FieldId, Scalar)]>(&self.values))
+    }
+}

@@ -1,0 +1,58 @@
+//! `export`: cases into a file.
+
+use std::io;
+use std::path::PathBuf;
+
+use casefilter::{Catalog, Mode};
+
+use crate::Status;
+use crate::cases::Cases;
+use crate::escape::one_line;
+use crate::failure::Failure;
+use crate::generate::to_file;
+use crate::progress::Progress;
+
+/// Write cases to a file, as NDJSON or Parquet
+///
+/// Documents are written as they are stored, one a line, in stored order. Parquet has the fields of the
+/// catalogue alone; other members are left out there.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  casefilter export cases.db -o cases.ndjson.zst
+  casefilter export cases.db -o cases.parquet")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    cases: Cases,
+
+    /// Where to: Parquet if the name ends in .parquet, else NDJSON, compressed if it ends in .gz or .zst
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+}
+
+pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
+    let loaded = args.cases.load(&Catalog::cases(), Mode::Strict)?;
+    let mut failure = None;
+    let written = to_file(&args.output, &mut |out| {
+        let progress = Progress::of_cases(loaded.held.len());
+        progress.say("writing".to_owned());
+        let mut line = Vec::new();
+        let result = loaded.held.each_document(|document| {
+            line.clear();
+            line.extend_from_slice(document.as_bytes());
+            one_line(&mut line);
+            line.push(b'\n');
+            progress.advance(1);
+            out.write_all(&line)
+                .map_err(|error| Failure::io("cannot write", &args.output.display().to_string(), &error))
+        });
+        result.map_err(|fault| {
+            failure = Some(fault);
+            io::Error::other("stopped")
+        })
+    });
+    match failure {
+        Some(failure) => Err(failure),
+        None => written.map(|()| Status::Fine),
+    }
+}

@@ -1,0 +1,127 @@
+//! Cases wherever they are held: in memory, or in a database.
+
+use casefilter::{
+    Answer, Catalog, Engine, Filter, Limits, Memory, Request, Store, StoreError, StoreErrorKind, StoredAnswer,
+};
+
+use crate::escape::escape;
+use crate::failure::Failure;
+
+/// Cases that can be searched.
+pub(crate) enum Held {
+    Memory(Box<Engine>),
+    Database(Box<Store>),
+}
+
+/// The page that a search found.
+pub(crate) enum Found {
+    Memory(Answer),
+    Database(StoredAnswer),
+}
+
+impl Held {
+    pub(crate) fn catalog(&self) -> &Catalog {
+        match self {
+            Self::Memory(engine) => engine.catalog(),
+            Self::Database(store) => store.catalog(),
+        }
+    }
+
+    pub(crate) fn limits(&self) -> Limits {
+        match self {
+            Self::Memory(engine) => engine.limits().clone(),
+            Self::Database(_) => Limits::default(),
+        }
+    }
+
+    pub(crate) fn len(&self) -> u64 {
+        let len = match self {
+            Self::Memory(engine) => engine.len(),
+            Self::Database(store) => store.len(),
+        };
+        u64::try_from(len).unwrap_or(u64::MAX)
+    }
+
+    pub(crate) fn memory(&self) -> Memory {
+        match self {
+            Self::Memory(engine) => engine.memory(),
+            Self::Database(store) => store.memory(),
+        }
+    }
+
+    pub(crate) fn count(&self, filter: &Filter) -> u64 {
+        match self {
+            Self::Memory(engine) => engine.count(filter),
+            Self::Database(store) => store.count(filter),
+        }
+    }
+
+    pub(crate) fn search(&self, request: &Request) -> Result<Found, Failure> {
+        match self {
+            Self::Memory(engine) => Ok(Found::Memory(engine.search(request))),
+            Self::Database(store) => {
+                store.search(request).map(Found::Database).map_err(|error| failed(&error))
+            }
+        }
+    }
+
+    /// Hands over every document in stored order.
+    pub(crate) fn each_document(
+        &self,
+        mut take: impl FnMut(&str) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let request = Request::new(Filter::all(self.catalog())).limit(u64::MAX);
+        match self {
+            Self::Memory(engine) => engine.search(&request).documents().try_for_each(take),
+            Self::Database(store) => store
+                .documents(&request)
+                .try_for_each(|document| take(&document.map_err(|error| failed(&error))?)),
+        }
+    }
+}
+
+impl Found {
+    pub(crate) fn len(&self) -> u64 {
+        let len = match self {
+            Self::Memory(answer) => answer.len(),
+            Self::Database(answer) => answer.len(),
+        };
+        u64::try_from(len).unwrap_or(u64::MAX)
+    }
+
+    pub(crate) fn total(&self) -> Option<u64> {
+        match self {
+            Self::Memory(answer) => answer.total(),
+            Self::Database(answer) => answer.total(),
+        }
+    }
+
+    pub(crate) fn ids(&self) -> Box<dyn Iterator<Item = &str> + '_> {
+        match self {
+            Self::Memory(answer) => Box::new(answer.ids()),
+            Self::Database(answer) => Box::new(answer.ids()),
+        }
+    }
+
+    pub(crate) fn documents(&self) -> Box<dyn Iterator<Item = &str> + '_> {
+        match self {
+            Self::Memory(answer) => Box::new(answer.documents()),
+            Self::Database(answer) => Box::new(answer.documents()),
+        }
+    }
+
+    pub(crate) fn write_json(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Memory(answer) => answer.write_json(out),
+            Self::Database(answer) => answer.write_json(out),
+        }
+    }
+}
+
+/// The failure of a database.
+pub(crate) fn failed(error: &StoreError) -> Failure {
+    match error.kind() {
+        StoreErrorKind::Refused => Failure::Refused(escape(&error.to_string()).into_owned()),
+        _ => Failure::Failed(escape(&error.to_string()).into_owned()),
+    }
+}

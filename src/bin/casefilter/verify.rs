@@ -1,0 +1,58 @@
+//! `verify`: whether a database is whole.
+
+use std::path::PathBuf;
+
+use casefilter::{Catalog, Store, StoreOptions, Verified};
+use serde::Serialize;
+
+use crate::Status;
+use crate::failure::Failure;
+use crate::held::failed;
+use crate::output::{Format, Output};
+use crate::table::{counted, thousands};
+
+/// Check a database whole
+///
+/// Every page and every checksum is checked, and every document is read again and compared with its columns.
+/// In a pipe: {"cases":…,"batches":…,"was_clean":…}; was_clean is false when a crash left something to repair,
+/// which loses nothing. The exit status is 1 when the file is damaged.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Example:
+  casefilter verify --db cases.db")]
+pub(crate) struct Args {
+    /// The database
+    #[arg(long, value_name = "FILE")]
+    db: PathBuf,
+
+    /// JSON or a sentence [default: a sentence on a terminal, json in a pipe]
+    #[arg(long)]
+    format: Option<Format>,
+}
+
+#[derive(Serialize)]
+struct Whole {
+    cases: u64,
+    batches: u64,
+    was_clean: bool,
+}
+
+pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
+    let found = Store::verify(&args.db, &Catalog::cases(), &StoreOptions::default());
+    let found = found.map_err(|error| failed(&error))?;
+    let mut out = Output::new();
+    let Verified { cases, batches, was_clean, .. } = found;
+    match Format::or_fitting(args.format) {
+        Format::Json => out.json(&Whole { cases, batches, was_clean })?,
+        Format::Table => {
+            let batches = match batches {
+                1 => "1 batch".to_owned(),
+                batches => format!("{} batches", thousands(batches)),
+            };
+            let repaired = if was_clean { "" } else { ", after repairing what a crash left" };
+            out.line(&format!("whole: {} in {batches}{repaired}", counted(cases, "case")))?;
+        }
+    }
+    out.finish()?;
+    Ok(Status::Fine)
+}

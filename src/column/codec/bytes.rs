@@ -1,0 +1,170 @@
+//! Little-endian bytes, written and read in order.
+
+/// Bytes being written.
+#[derive(Debug, Default)]
+pub(crate) struct Writer {
+    bytes: Vec<u8>,
+}
+
+impl Writer {
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
+
+    pub(crate) fn u8(&mut self, value: u8) {
+        self.bytes.push(value);
+    }
+
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// Values one behind the other, without their number.
+    pub(crate) fn all<V: Fixed>(&mut self, values: &[V]) {
+        self.bytes.reserve(size_of_val(values));
+        for value in values {
+            value.write(&mut self.bytes);
+        }
+    }
+
+    /// The distances between ascending offsets, the first from 0, in the narrowest width that holds them.
+    pub(crate) fn lengths(&mut self, ends: &[u32]) {
+        let starts = std::iter::once(0).chain(ends.iter().copied());
+        let lengths = || ends.iter().zip(starts.clone()).map(|(end, start)| end.saturating_sub(start));
+        let longest = lengths().max().unwrap_or(0);
+        if let Ok(_width) = u8::try_from(longest) {
+            self.u8(1);
+            #[expect(clippy::cast_possible_truncation, reason = "the longest fits")]
+            self.bytes.extend(lengths().map(|length| length as u8));
+        } else if let Ok(_width) = u16::try_from(longest) {
+            self.u8(2);
+            #[expect(clippy::cast_possible_truncation, reason = "the longest fits")]
+            lengths().for_each(|length| (length as u16).write(&mut self.bytes));
+        } else {
+            self.u8(4);
+            lengths().for_each(|length| length.write(&mut self.bytes));
+        }
+    }
+}
+
+/// Bytes being read, of which none is trusted.
+///
+/// Nothing is allocated for values before the bytes that hold them are seen to be there.
+#[derive(Debug)]
+pub(crate) struct Reader<'b> {
+    rest: &'b [u8],
+}
+
+/// What bytes do not mean.
+pub(crate) type Fault = String;
+
+impl<'b> Reader<'b> {
+    pub(crate) fn new(bytes: &'b [u8]) -> Self {
+        Self { rest: bytes }
+    }
+
+    /// The next so many bytes.
+    pub(crate) fn bytes(&mut self, count: usize) -> Result<&'b [u8], Fault> {
+        let found = self.rest.split_at_checked(count);
+        let (taken, rest) =
+            found.ok_or_else(|| format!("{} bytes left where {count} belong", self.rest.len()))?;
+        self.rest = rest;
+        Ok(taken)
+    }
+
+    pub(crate) fn one<V: Fixed>(&mut self) -> Result<V, Fault> {
+        let value = self.bytes(size_of::<V>()).map(V::read)?;
+        value.ok_or_else(|| "no value".to_owned())
+    }
+
+    pub(crate) fn u8(&mut self) -> Result<u8, Fault> {
+        self.one()
+    }
+
+    /// The next so many values.
+    pub(crate) fn all<V: Fixed>(&mut self, count: usize) -> Result<Vec<V>, Fault> {
+        let bytes = self.bytes(count.saturating_mul(size_of::<V>()))?;
+        Ok(bytes.chunks_exact(size_of::<V>()).filter_map(V::read).collect())
+    }
+
+    /// So many ascending offsets, from the distances between them.
+    pub(crate) fn ends(&mut self, count: usize) -> Result<Vec<u32>, Fault> {
+        let lengths: &mut dyn Iterator<Item = u32> = match self.u8()? {
+            1 => &mut self.bytes(count)?.iter().map(|length| u32::from(*length)),
+            2 => {
+                let bytes = self.bytes(count.saturating_mul(2))?;
+                &mut bytes.chunks_exact(2).filter_map(u16::read).map(u32::from)
+            }
+            4 => {
+                let bytes = self.bytes(count.saturating_mul(4))?;
+                &mut bytes.chunks_exact(4).filter_map(u32::read)
+            }
+            width => return Err(format!("offsets of width {width}")),
+        };
+        let mut end = 0_u32;
+        let ends: Option<Vec<u32>> = lengths
+            .map(|length| {
+                end = end.checked_add(length)?;
+                Some(end)
+            })
+            .collect();
+        ends.ok_or_else(|| "offsets beyond 32 bits".to_owned())
+    }
+
+    /// All the bytes that are left.
+    pub(crate) fn rest(self) -> &'b [u8] {
+        self.rest
+    }
+
+    /// Refuses bytes behind what was read.
+    pub(crate) fn finish(self) -> Result<(), Fault> {
+        match self.rest.len() {
+            0 => Ok(()),
+            more => Err(format!("{more} bytes behind the end")),
+        }
+    }
+}
+
+/// A number of fixed width.
+pub(crate) trait Fixed: Sized {
+    fn write(&self, out: &mut Vec<u8>);
+    /// `None` when the bytes are not as many as it is wide.
+    fn read(bytes: &[u8]) -> Option<Self>;
+}
+
+macro_rules! fixed {
+    ($($number:ty),*) => {$(
+        impl Fixed for $number {
+            fn write(&self, out: &mut Vec<u8>) {
+                out.extend_from_slice(&self.to_le_bytes());
+            }
+
+            fn read(bytes: &[u8]) -> Option<Self> {
+                bytes.try_into().ok().map(Self::from_le_bytes)
+            }
+        }
+    )*};
+}
+
+fixed!(u8, u16, u32, u64, i64, f64);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offsets_come_back_in_every_width() {
+        for ends in [vec![], vec![0, 0, 255], vec![1, 256 + 1, 65_536], vec![7, u32::MAX, u32::MAX]] {
+            let mut writer = Writer::default();
+            writer.lengths(&ends);
+            let bytes = writer.into_bytes();
+            let mut reader = Reader::new(&bytes);
+            assert_eq!(reader.ends(ends.len()), Ok(ends.clone()));
+            assert_eq!(reader.finish(), Ok(()));
+            assert!(Reader::new(&bytes).ends(ends.len() + 1).is_err());
+            assert!(Reader::new(&bytes).ends(usize::MAX).is_err());
+        }
+        let beyond = [4, 255, 255, 255, 255, 1, 0, 0, 0];
+        assert_eq!(Reader::new(&beyond).ends(2), Err("offsets beyond 32 bits".to_owned()));
+    }
+}

@@ -1,0 +1,393 @@
+//! Columns as bytes, so that reading them back takes neither parsing nor sorting.
+//!
+//! A column is its layout, then its values, all little-endian:
+//!
+//! | part | bytes |
+//! |---|---|
+//! | layout | 0: no row has a value · 1: each has one · 2: those of a bitmap, a bit a row · 3: many, the number of each row's values |
+//! | strings | number of distinct ones, their bytes in all, the bytes, the length of each; codes in the width that holds them |
+//! | numbers | a double a value; sorted rows |
+//! | timestamps | 0: milliseconds of 64 bits · 1: the least, the step, steps of 32 bits; sorted rows |
+//! | booleans | a bit a value |
+//! | sorted rows | 0: none, since many-valued or stored in order · 1: their number, a `u16` each |
+//!
+//! What would have to be compared with the values anyway (zone maps, postings, rows of booleans, the
+//! bitmaps of sorted rows) is computed anew in linear time, so that it cannot disagree. Sorted
+//! rows are read, since checking an order is cheaper than making it.
+//!
+//! Reading trusts no byte: it gives a column that keeps every invariant, or a fault, in linear time and
+//! in memory of a small multiple of the bytes.
+
+mod bytes;
+
+pub(crate) use bytes::{Fault, Reader, Writer};
+
+use super::builder;
+use super::{
+    Bitmap, Codes, Column, Data, Dictionary, LANES, Layout, Millis, Postings, Selection, SortedRows,
+};
+use crate::catalog::{Field, FieldType};
+use crate::value::{Number, Timestamp};
+
+const NONE: u8 = 0;
+const ALL: u8 = 1;
+const BITMAP: u8 = 2;
+const MANY: u8 = 3;
+
+const WIDE: u8 = 0;
+const STEPS: u8 = 1;
+
+const AS_STORED: u8 = 0;
+const LISTED: u8 = 1;
+
+/// Writes a column.
+pub(crate) fn write(column: &Column, out: &mut Writer) {
+    match &column.layout {
+        Layout::Single(Selection::None) => out.u8(NONE),
+        Layout::Single(Selection::All) => out.u8(ALL),
+        Layout::Single(Selection::Bitmap(bitmap)) => {
+            out.u8(BITMAP);
+            out.all(bitmap.words());
+        }
+        Layout::Many(ends) => {
+            out.u8(MANY);
+            out.lengths(ends);
+        }
+    }
+    match &column.data {
+        Data::Strings { dictionary, codes, .. } => {
+            let (text, ends) = dictionary.parts();
+            out.all(&[ends.len() as u64, text.len() as u64]);
+            out.bytes(text.as_bytes());
+            out.lengths(ends);
+            match codes {
+                Codes::U8(codes) => out.all(codes),
+                Codes::U16(codes) => out.all(codes),
+                Codes::U32(codes) => out.all(codes),
+            }
+        }
+        Data::Numbers { values, sorted, .. } => {
+            out.all(values);
+            write_sorted(sorted.as_ref(), out);
+        }
+        Data::Timestamps { values, sorted, .. } => {
+            match values {
+                Millis::Wide(values) => {
+                    out.u8(WIDE);
+                    out.all(values);
+                }
+                Millis::Steps { base, step_ms, steps } => {
+                    out.u8(STEPS);
+                    out.all(&[*base]);
+                    out.all(&[*step_ms]);
+                    out.all(steps);
+                }
+            }
+            write_sorted(sorted.as_ref(), out);
+        }
+        Data::Booleans { values, .. } => out.all(values.words()),
+    }
+}
+
+fn write_sorted(sorted: Option<&SortedRows>, out: &mut Writer) {
+    match sorted {
+        None => out.u8(AS_STORED),
+        Some(sorted) => {
+            out.u8(LISTED);
+            out.all(&[sorted.rows().len() as u64]);
+            out.all(sorted.rows());
+        }
+    }
+}
+
+/// Reads the column of a field in a batch of `rows` rows, at most 65,536.
+pub(crate) fn read(field: &Field, rows: usize, bytes: &[u8]) -> Result<Column, Fault> {
+    let mut reader = Reader::new(bytes);
+    let layout = read_layout(field, rows, &mut reader)?;
+    let values = match &layout {
+        Layout::Single(Selection::None) => 0,
+        Layout::Single(_) => rows,
+        Layout::Many(ends) => ends.last().map_or(0, |end| *end as usize),
+    };
+    let data = match field.kind() {
+        FieldType::String => read_strings(rows, &layout, values, &mut reader)?,
+        FieldType::Number => {
+            let values: Vec<f64> = reader.all(values)?;
+            if let Some(value) = values.iter().find(|value| !value.is_finite()) {
+                return Err(format!("the number {value}"));
+            }
+            let number = |at: usize| values.get(at).and_then(|value| Number::new(*value));
+            let sorted = read_sorted(rows, &layout, number, values.len(), &mut reader)?;
+            let zone = zone(&layout, values.len(), sorted.as_ref(), number);
+            Data::Numbers { values: values.into(), zone, sorted }
+        }
+        FieldType::Timestamp => {
+            let values = read_millis(values, &mut reader)?;
+            let timestamp = |at: usize| values.get(at).map(Timestamp::from_millis);
+            let sorted = read_sorted(rows, &layout, timestamp, values.len(), &mut reader)?;
+            let zone = zone(&layout, values.len(), sorted.as_ref(), timestamp);
+            Data::Timestamps { values, zone, sorted }
+        }
+        FieldType::Boolean => {
+            let values = read_bitmap(values, &mut reader)?;
+            let holders = Box::new(builder::holders(rows, &layout, &values));
+            Data::Booleans { values, holders }
+        }
+    };
+    reader.finish()?;
+    Ok(Column { rows, layout, data })
+}
+
+fn read_layout(field: &Field, rows: usize, reader: &mut Reader<'_>) -> Result<Layout, Fault> {
+    let layout = match (reader.u8()?, field.is_many()) {
+        (NONE, false) => Layout::Single(Selection::None),
+        (ALL, false) => Layout::Single(Selection::All),
+        (BITMAP, false) => match Selection::from_bitmap(read_bitmap(rows, reader)?) {
+            Selection::Bitmap(bitmap) => Layout::Single(Selection::Bitmap(bitmap)),
+            _ => return Err("a bitmap of all rows or none".to_owned()),
+        },
+        (MANY, true) => Layout::Many(reader.ends(rows)?.into()),
+        (layout, _) => return Err(format!("layout {layout} where it does not belong")),
+    };
+    Ok(layout)
+}
+
+fn read_bitmap(rows: usize, reader: &mut Reader<'_>) -> Result<Bitmap, Fault> {
+    let words: Vec<u64> = reader.all(rows.div_ceil(LANES))?;
+    let bitmap = Bitmap::filled_by(rows, |own| own.copy_from_slice(&words));
+    if bitmap.words() == words { Ok(bitmap) } else { Err("bits behind the last row".to_owned()) }
+}
+
+fn read_strings(rows: usize, layout: &Layout, values: usize, reader: &mut Reader<'_>) -> Result<Data, Fault> {
+    let mut count = || reader.one::<u64>().map(|count| usize::try_from(count).unwrap_or(usize::MAX));
+    let (distinct, length) = (count()?, count()?);
+    let text = str::from_utf8(reader.bytes(length)?).map_err(|fault| fault.to_string())?;
+    let dictionary = Dictionary::from_parts(text.into(), reader.ends(distinct)?.into());
+    dictionary.validate()?;
+    let codes = if distinct <= 1 << 8 {
+        Codes::U8(reader.all(values)?.into())
+    } else if distinct <= 1 << 16 {
+        Codes::U16(reader.all(values)?.into())
+    } else {
+        Codes::U32(reader.all(values)?.into())
+    };
+    let wanted = builder::are_postings_wanted(rows, &dictionary);
+    let postings = match &codes {
+        Codes::U8(codes) => check_codes(codes, rows, layout, distinct, wanted),
+        Codes::U16(codes) => check_codes(codes, rows, layout, distinct, wanted),
+        Codes::U32(codes) => check_codes(codes, rows, layout, distinct, wanted),
+    }?;
+    Ok(Data::Strings { dictionary, codes, postings })
+}
+
+/// Refuses a code that the dictionary lacks, and a string that no row has; gives the postings, if they are wanted.
+fn check_codes<C: Copy + Into<u32>>(
+    codes: &[C],
+    rows: usize,
+    layout: &Layout,
+    distinct: usize,
+    wanted: bool,
+) -> Result<Option<Postings>, Fault> {
+    let mut used = vec![false; distinct];
+    // A code without a value is never looked up, but is held to the dictionary all the same.
+    for (at, code) in codes.iter().enumerate() {
+        match used.get_mut((*code).into() as usize) {
+            Some(flag) => {
+                *flag |= match layout {
+                    Layout::Single(present) => present.contains(at),
+                    Layout::Many(_) => true,
+                };
+            }
+            None => return Err("a code that the dictionary lacks".to_owned()),
+        }
+    }
+    if used.contains(&false) {
+        return Err("a string in the dictionary that no row has".to_owned());
+    }
+    if !wanted {
+        return Ok(None);
+    }
+    // A loop of its own for each layout: opening a store spends most of its time here.
+    let number = |row: usize| u32::try_from(row).unwrap_or(u32::MAX);
+    Ok(Some(match layout {
+        Layout::Single(Selection::None) => Postings::new(rows, distinct, std::iter::empty),
+        Layout::Single(Selection::All) => {
+            Postings::new(rows, distinct, || (0_u32..).zip(codes.iter().map(|code| (*code).into())))
+        }
+        Layout::Single(Selection::Bitmap(present)) => Postings::new(rows, distinct, || {
+            present.ones_iter().filter_map(|row| Some((number(row), (*codes.get(row)?).into())))
+        }),
+        Layout::Many(ends) => {
+            let mut rows_of_values = vec![0_u32; codes.len()];
+            let mut start = 0;
+            for (row, end) in ends.iter().enumerate() {
+                let end = *end as usize;
+                if let Some(own) = rows_of_values.get_mut(start..end) {
+                    own.fill(number(row));
+                }
+                start = end;
+            }
+            Postings::new(rows, distinct, || {
+                rows_of_values.iter().copied().zip(codes.iter().map(|code| (*code).into()))
+            })
+        }
+    }))
+}
+
+fn read_millis(values: usize, reader: &mut Reader<'_>) -> Result<Millis, Fault> {
+    match reader.u8()? {
+        WIDE => Ok(Millis::Wide(reader.all(values)?.into())),
+        STEPS => {
+            let (base, step_ms): (i64, u32) = (reader.one()?, reader.one()?);
+            if ![1, 1000].contains(&step_ms) {
+                return Err(format!("steps of {step_ms} ms"));
+            }
+            let steps: Vec<u32> = reader.all(values)?;
+            let most = i64::from(steps.iter().max().copied().unwrap_or(0));
+            match most.checked_mul(i64::from(step_ms)).and_then(|most| base.checked_add(most)) {
+                Some(_) => Ok(Millis::Steps { base, step_ms, steps: steps.into() }),
+                None => Err("steps beyond all timestamps".to_owned()),
+            }
+        }
+        form => Err(format!("timestamps of form {form}")),
+    }
+}
+
+/// Sorted rows that are the present ones, ascending by value, then by row.
+fn read_sorted<K: Ord>(
+    rows: usize,
+    layout: &Layout,
+    key: impl Fn(usize) -> Option<K>,
+    values: usize,
+    reader: &mut Reader<'_>,
+) -> Result<Option<SortedRows>, Fault> {
+    let wrong = || Err("sorted rows that are not the rows in order".to_owned());
+    match (reader.u8()?, layout) {
+        (AS_STORED, Layout::Many(_)) => Ok(None),
+        (AS_STORED, Layout::Single(present)) => {
+            let in_order = (0..values).is_sorted_by_key(key);
+            if in_order && present.count(rows) == values { Ok(None) } else { wrong() }
+        }
+        (LISTED, Layout::Single(present)) => {
+            let count = usize::try_from(reader.one::<u64>()?).unwrap_or(usize::MAX);
+            let sorted: Vec<u16> = reader.all(count)?;
+            // Ascending without a repetition, and as many as are present, all of them present: so
+            // each of them once.
+            let keyed = |row: &u16| (key(usize::from(*row)), *row);
+            let in_order = sorted.is_sorted_by(|a, b| keyed(a) < keyed(b));
+            let all_present =
+                sorted.iter().all(|row| usize::from(*row) < rows && present.contains((*row).into()));
+            if !(in_order && all_present && count == present.count(rows)) {
+                return wrong();
+            }
+            Ok(Some(SortedRows::new(sorted, rows)))
+        }
+        (form, _) => Err(format!("sorted rows of form {form} where they do not belong")),
+    }
+}
+
+/// The least and greatest value.
+fn zone<T: Ord + Copy>(
+    layout: &Layout,
+    values: usize,
+    sorted: Option<&SortedRows>,
+    value: impl Fn(usize) -> Option<T>,
+) -> Option<(T, T)> {
+    match (sorted.map(SortedRows::rows), layout) {
+        (Some(rows), _) => value((*rows.first()?).into()).zip(value((*rows.last()?).into())),
+        (None, Layout::Single(_)) => value(0).zip(value(values.checked_sub(1)?)),
+        (None, Layout::Many(_)) => {
+            let all = || (0..values).filter_map(&value);
+            all().min().zip(all().max())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn assert_refused(kind: FieldType, path: &str, rows: usize, parts: &[&[u8]], fault: &str) {
+        let found = read(&Field::new(path, kind), rows, &parts.concat());
+        assert_eq!(found.map(drop), Err(fault.to_owned()));
+    }
+
+    #[test]
+    fn what_no_column_can_be_is_refused() {
+        let (number, time, flag, text) =
+            (FieldType::Number, FieldType::Timestamp, FieldType::Boolean, FieldType::String);
+        let lengths = |distinct: u64, bytes: u64| [distinct.to_le_bytes(), bytes.to_le_bytes()].concat();
+        let one = 1_f64.to_le_bytes();
+        let two = 2_f64.to_le_bytes();
+        let nan = f64::NAN.to_le_bytes();
+        let bit = |bits: u64| bits.to_le_bytes();
+        let disorder = "sorted rows that are not the rows in order";
+        assert_refused(number, "n", 1, &[&[ALL], &nan, &[AS_STORED]], "the number NaN");
+        assert_refused(number, "n", 2, &[&[BITMAP], &bit(1), &one, &nan], "the number NaN");
+        assert_refused(number, "n", 1, &[&[ALL], &one, &[AS_STORED, 0]], "1 bytes behind the end");
+        assert_refused(number, "n", 2, &[&[ALL], &two, &one, &[AS_STORED]], disorder);
+        assert_refused(number, "n", 2, &[&[BITMAP], &bit(1), &one, &two, &[AS_STORED]], disorder);
+        let listed = |rows: &[u16]| {
+            let rows = rows.iter().flat_map(|row| row.to_le_bytes());
+            [LISTED].into_iter().chain((rows.clone().count() as u64 / 2).to_le_bytes()).chain(rows).collect()
+        };
+        let listed: [Vec<u8>; 5] =
+            [listed(&[1, 0]), listed(&[0, 1]), listed(&[1]), listed(&[1, 1]), listed(&[1, 2])];
+        for wrong in &listed[1..] {
+            assert_refused(number, "n", 2, &[&[ALL], &two, &one, wrong], disorder);
+        }
+        assert!(read(&Field::new("n", number), 2, &[&[ALL], &two[..], &one, &listed[0]].concat()).is_ok());
+        assert_refused(
+            number,
+            "n[]",
+            1,
+            &[&[MANY, 1, 0], &listed[0]],
+            "sorted rows of form 1 where they do not belong",
+        );
+        assert_refused(flag, "b", 2, &[&[BITMAP], &bit(7), &bit(0)], "bits behind the last row");
+        assert_refused(flag, "b", 2, &[&[ALL], &bit(4)], "bits behind the last row");
+        assert_refused(flag, "b", 2, &[&[BITMAP], &bit(3), &bit(0)], "a bitmap of all rows or none");
+        assert_refused(flag, "b[]", 2, &[&[ALL]], "layout 1 where it does not belong");
+        assert_refused(flag, "b", 2, &[&[MANY, 1, 1, 1]], "layout 3 where it does not belong");
+        let steps = |step: u32| [&[ALL, STEPS][..], &0_i64.to_le_bytes(), &step.to_le_bytes()].concat();
+        assert_refused(time, "t", 1, &[&steps(0), &[0; 4], &[AS_STORED]], "steps of 0 ms");
+        let late = [&[ALL, STEPS][..], &i64::MAX.to_le_bytes(), &[1, 0, 0, 0]].concat();
+        assert_refused(time, "t", 1, &[&late, &[1, 0, 0, 0]], "steps beyond all timestamps");
+        assert_refused(
+            text,
+            "s",
+            1,
+            &[&[ALL], &lengths(1, 1), &[255]],
+            "invalid utf-8 sequence of 1 bytes from index 0",
+        );
+        assert_refused(
+            text,
+            "s",
+            1,
+            &[&[ALL], &lengths(2, 2), b"ba", &[1, 1, 1, 0]],
+            "a dictionary out of order at code 1",
+        );
+        assert_refused(
+            text,
+            "s",
+            1,
+            &[&[ALL], &lengths(1, 1), b"a", &[1, 1, 1]],
+            "a code that the dictionary lacks",
+        );
+        assert_refused(
+            text,
+            "s",
+            1,
+            &[&[ALL], &lengths(2, 2), b"ab", &[1, 1, 1, 1]],
+            "a string in the dictionary that no row has",
+        );
+        assert_refused(
+            text,
+            "s",
+            1,
+            &[&[ALL], &lengths(u64::MAX, 1), b"a", &[4]],
+            &format!("0 bytes left where {} belong", usize::MAX),
+        );
+    }
+}

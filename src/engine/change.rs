@@ -1,0 +1,466 @@
+//! A write under way, whichever door it came in by.
+
+use std::collections::HashMap;
+use std::sync::{Arc, MutexGuard};
+
+use hashbrown::HashTable;
+
+use super::Engine;
+use super::merge::{Merge, Moved};
+use super::snapshot::{Head, Snapshot};
+use super::view::{BatchId, Slot, View, Where};
+use super::writer::Writer;
+use crate::batch::{Batch, BatchBuilder, Document, MAX_BATCHES, OwnedRow, Row};
+use crate::column::{Bitmap, Selection};
+use crate::error::{Error, ErrorKind};
+use crate::page::At;
+
+/// What became of a document that was stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Upserted {
+    /// Its `id` is new.
+    Stored,
+    /// It replaced the document of the same `id`, and keeps its place.
+    Replaced,
+}
+
+/// Values that a write copies of a merge under way, for each case that it stores or deletes, and one more
+/// time. A case is copied at most three times, a value a field, so that merging keeps up with writing.
+const MERGE_STEP: usize = 1024;
+
+/// More bytes than this of documents are not kept in the head: a search would have to seal them.
+const HEAD_BYTES: usize = 1 << 24;
+
+/// A write under way: it holds up other writes, and nobody sees it until it is published.
+///
+/// Dropped before, nothing of it happened.
+pub(crate) struct Change<'e> {
+    engine: &'e Engine,
+    writer: MutexGuard<'e, Writer>,
+    snapshot: Arc<Snapshot>,
+    own: Own,
+    /// The size of the documents of [`Own::Rows`].
+    own_bytes: usize,
+    /// Where the live ones of the cases that it stores are: the hash of the id, the batch, the row.
+    ids: HashTable<(u64, At)>,
+    /// Those of the cases it stores that it replaces or deletes again.
+    own_dead: Vec<At>,
+    /// Rows of before that it replaces or deletes, with the hash of the id.
+    dead: HashMap<Where, u64, ahash::RandomState>,
+    next_place: u64,
+    /// The place of the case stored last.
+    last_place: u64,
+    released: Vec<u64>,
+}
+
+/// The cases that a change stores.
+enum Own {
+    /// Few: they may go to the head. [`At::batch`] is 0.
+    Rows(Vec<Arc<OwnedRow>>),
+    /// Full batches, and the one being filled, numbered behind them.
+    Batches(Vec<Batch>, Box<BatchBuilder>),
+}
+
+impl Own {
+    fn id(&self, at: At) -> &str {
+        let row = usize::from(at.row);
+        match self {
+            Self::Rows(rows) => rows.get(row).map_or("", |row| row.id()),
+            Self::Batches(sealed, filling) => {
+                sealed.get(at.batch as usize).map_or_else(|| filling.id(row), |batch| batch.id(row))
+            }
+        }
+    }
+
+    /// The place and the document number.
+    fn describe(&self, at: At) -> (u64, Option<u64>) {
+        let row = usize::from(at.row);
+        match self {
+            Self::Rows(rows) => {
+                rows.get(row).map_or((u64::MAX, None), |row| (row.place, row.document_number()))
+            }
+            Self::Batches(sealed, filling) => sealed.get(at.batch as usize).map_or_else(
+                || (filling.place(row), filling.document_number(row)),
+                |batch| (batch.place(row), batch.document_number(row)),
+            ),
+        }
+    }
+}
+
+impl<'e> Change<'e> {
+    /// Waits for a write that is under way.
+    pub(crate) fn new(engine: &'e Engine) -> Self {
+        let writer = engine.lock_writer();
+        let snapshot = engine.current.load_full();
+        Self {
+            engine,
+            next_place: writer.next_place,
+            last_place: u64::MAX,
+            writer,
+            snapshot,
+            own: Own::Rows(Vec::new()),
+            own_bytes: 0,
+            ids: HashTable::new(),
+            own_dead: Vec::new(),
+            dead: HashMap::default(),
+            released: Vec::new(),
+        }
+    }
+
+    pub(crate) fn engine(&self) -> &'e Engine {
+        self.engine
+    }
+
+    /// Where the next case goes: its batch and row among the change's own.
+    fn next(&mut self, bytes: usize) -> Result<At, Box<Error>> {
+        let sizes = self.engine.sizes;
+        self.own_bytes = self.own_bytes.saturating_add(bytes);
+        if let Own::Rows(rows) = &self.own
+            && (rows.len() >= sizes.head() || self.own_bytes > HEAD_BYTES)
+        {
+            let mut builder = Box::new(BatchBuilder::new(&self.engine.catalog, self.engine.keep));
+            rows.iter().for_each(|row| builder.push_owned(row));
+            self.own = Own::Batches(Vec::new(), builder);
+        }
+        if let Own::Batches(sealed, filling) = &mut self.own
+            && (filling.is_full() || filling.rows() >= sizes.batch)
+        {
+            sealed.push(filling.seal());
+        }
+        // How many batches the change adds to those there are, the head being one.
+        let (batches, batch, row) = match &self.own {
+            Own::Rows(rows) => {
+                let joins = self.snapshot.head.len() > 0 && self.fits_head(rows.len().saturating_add(1));
+                (usize::from(!joins), 0, rows.len())
+            }
+            Own::Batches(sealed, filling) => (sealed.len().saturating_add(1), sealed.len(), filling.rows()),
+        };
+        let before = self.snapshot.batches();
+        let limit = self.engine.limits.batches.min(MAX_BATCHES);
+        match (u32::try_from(batch), u16::try_from(row)) {
+            (Ok(batch), Ok(row)) if before.saturating_add(batches) <= limit => Ok(At { batch, row }),
+            _ => {
+                let found = format!("a case for batch {}", before.saturating_add(batches));
+                let expected = format!("at most {limit} batches in an engine");
+                Err(Box::new(Error::new(ErrorKind::TooManyBatches, 0, found, expected)))
+            }
+        }
+    }
+
+    /// Whether so many stored cases, and the deaths so far, have room in the head as it is.
+    fn fits_head(&self, rows: usize) -> bool {
+        let head = &self.snapshot.head;
+        let edits = rows.max(self.dead.len().saturating_add(self.own_dead.len()));
+        head.len().saturating_add(edits) <= self.engine.sizes.head()
+            && head.document_bytes().saturating_add(self.own_bytes) <= HEAD_BYTES
+    }
+
+    fn find_before(&self, hash: u64, id: &str) -> Option<Where> {
+        self.writer.find(&self.snapshot, hash, id).filter(|at| !self.dead.contains_key(at))
+    }
+
+    /// Stores a case whose row is complete and sound.
+    ///
+    /// # Errors
+    /// When the engine can hold no further batch.
+    pub(crate) fn upsert(&mut self, row: &Row<'_>, document: Document<'_>) -> Result<Upserted, Box<Error>> {
+        let at = self.next(document.size_bytes())?;
+        let id = row.id();
+        let directory = self.snapshot.base.directory();
+        let hash = directory.hasher().hash_one(id);
+        let own = &self.own;
+        let found = self.ids.find_mut(hash, |(other, at)| *other == hash && own.id(*at) == id);
+        let before = if let Some((_, found)) = found {
+            let before = std::mem::replace(found, at);
+            self.own_dead.push(before);
+            Some(own.describe(before))
+        } else {
+            let before = self.find_before(hash, id);
+            self.ids.insert_unique(hash, (hash, at), |(hash, _)| *hash);
+            before.map(|before| {
+                self.dead.insert(before, hash);
+                self.writer.describe(&self.snapshot, before)
+            })
+        };
+        let (upserted, place) = match before {
+            Some((place, number)) => {
+                self.released.extend(number);
+                (Upserted::Replaced, place)
+            }
+            None => {
+                let place = self.next_place;
+                self.next_place = place.saturating_add(1);
+                (Upserted::Stored, place)
+            }
+        };
+        self.last_place = place;
+        match &mut self.own {
+            Own::Rows(rows) => rows.push(Arc::new(OwnedRow::new(row, document, place))),
+            Own::Batches(_, filling) => filling.push(row, document, place),
+        }
+        Ok(upserted)
+    }
+
+    /// The place of the case stored last.
+    pub(crate) fn last_place(&self) -> u64 {
+        self.last_place
+    }
+
+    /// Deletes a case; false when there is none of this id.
+    pub(crate) fn delete(&mut self, id: &str) -> bool {
+        let hash = self.snapshot.base.directory().hasher().hash_one(id);
+        let own = &self.own;
+        let found = self.ids.find_entry(hash, |(other, at)| *other == hash && own.id(*at) == id);
+        let number = if let Ok(found) = found {
+            let ((_, at), _) = found.remove();
+            self.own_dead.push(at);
+            self.own.describe(at).1
+        } else {
+            let Some(before) = self.find_before(hash, id) else { return false };
+            self.dead.insert(before, hash);
+            self.writer.describe(&self.snapshot, before).1
+        };
+        self.released.extend(number);
+        true
+    }
+
+    /// Makes everything ready that could fail or take time; nobody sees it yet.
+    pub(crate) fn prepare(mut self) -> Prepared<'e> {
+        let stored = match &self.own {
+            Own::Rows(rows) => rows.len(),
+            Own::Batches(sealed, filling) => {
+                sealed.iter().map(Batch::rows).fold(filling.rows(), usize::saturating_add)
+            }
+        };
+        let writes = stored.saturating_add(self.dead.len()).saturating_add(1);
+        let mut budget = MERGE_STEP.saturating_mul(writes);
+        match &self.own {
+            Own::Rows(rows) if self.fits_head(rows.len()) => {
+                if let Some(merge) = &mut self.writer.merge {
+                    merge.step(&self.engine.catalog, &mut budget);
+                }
+                self.prepare_in_head()
+            }
+            _ => self.prepare_sealed(budget),
+        }
+    }
+
+    /// Adds what the change did to the head.
+    fn prepare_in_head(self) -> Prepared<'e> {
+        let before = &self.snapshot;
+        let mut head = before.head.clone();
+        let first = head.rows();
+        let rows = match self.own {
+            Own::Rows(rows) => rows,
+            Own::Batches(..) => Vec::new(),
+        };
+        let mut effects = Effects::new(self.next_place, self.writer.next_batch);
+        effects.note_dead(&self.dead);
+        effects.died = self.dead.keys().copied().filter(|at| matches!(at, Where::Covered(..))).collect();
+        effects.note_head(&self.ids, head.id, first);
+        let own_dead = own_dead_in_head(&self.own_dead, head.id, first);
+        let cases = before.cases().saturating_add(self.ids.len()).saturating_sub(self.dead.len());
+        head.extend(&rows, self.dead.into_keys().chain(own_dead));
+        effects.head = rows;
+        let after = Arc::new(Snapshot::new(Arc::clone(&before.base), head, cases));
+        Prepared { engine: self.engine, writer: self.writer, after, released: self.released, effects }
+    }
+
+    /// Seals the head as it was, and batches of the change if it has some; other cases of it start a new head.
+    fn prepare_sealed(mut self, mut budget: usize) -> Prepared<'e> {
+        let engine = self.engine;
+        let (catalog, sizes, keep) = (&engine.catalog, engine.sizes, engine.keep);
+        let mut view = View::clone(self.snapshot.view(catalog, keep));
+        let mut effects = Effects::new(self.next_place, self.writer.next_batch);
+        effects.is_new_head = true;
+        effects.note_dead(&self.dead);
+        view.kill(std::mem::take(&mut self.dead).into_keys().collect());
+        view.drop_where(catalog, |slot| slot.live_rows == 0);
+        let mut rows = Vec::new();
+        match std::mem::replace(&mut self.own, Own::Rows(Vec::new())) {
+            Own::Rows(own) => rows = own,
+            Own::Batches(mut sealed, mut filling) => {
+                if filling.rows() > 0 {
+                    sealed.push(filling.seal());
+                }
+                self.push_batches(sealed, &mut view, &mut effects);
+            }
+        }
+        view.settle();
+        let mut merge = self.writer.merge.take();
+        while let Some(mut next) = merge.take().or_else(|| Merge::choose(&view, sizes, keep)) {
+            if budget == 0 || !next.step(catalog, &mut budget) {
+                merge = Some(next);
+                break;
+            }
+            let id = effects.take_batch_id();
+            effects.moved.extend(next.apply(&mut view, catalog, id, sizes));
+            view.settle();
+        }
+        effects.merge = merge;
+        let mut head = Head::new(effects.take_batch_id());
+        let cases = view.cases();
+        let mut own_cases = 0;
+        if !rows.is_empty() {
+            effects.note_head(&self.ids, head.id, 0);
+            own_cases = self.ids.len();
+            let own_dead: Vec<Where> = own_dead_in_head(&self.own_dead, head.id, 0).collect();
+            head.extend(&rows, own_dead.into_iter());
+            effects.head = rows;
+        }
+        let after = Arc::new(Snapshot::new(Arc::new(view), head, cases.saturating_add(own_cases)));
+        Prepared { engine, writer: self.writer, after, released: self.released, effects }
+    }
+
+    /// Adds sealed batches of the change to a view.
+    fn push_batches(&self, sealed: Vec<Batch>, view: &mut View, effects: &mut Effects) {
+        let mut dead: Vec<Vec<u16>> = vec![Vec::new(); sealed.len()];
+        for at in &self.own_dead {
+            if let Some(rows) = dead.get_mut(at.batch as usize) {
+                rows.push(at.row);
+            }
+        }
+        let mut apart: Vec<Option<BatchId>> = Vec::new();
+        for (batch, dead) in sealed.into_iter().zip(dead) {
+            let mut live = Bitmap::ones(batch.rows());
+            dead.iter().for_each(|row| live.clear(usize::from(*row)));
+            let slot = Slot::new(effects.take_batch_id(), batch, Selection::from_bitmap(live));
+            let is_covered = self.engine.sizes.is_covered(slot.live_rows);
+            apart.push((!is_covered).then_some(slot.id));
+            if is_covered {
+                view.push_covered(&self.engine.catalog, slot);
+            } else if slot.live_rows > 0 {
+                view.push_apart(slot);
+            }
+        }
+        effects.inserted.extend(self.ids.iter().filter_map(|(hash, at)| {
+            let id = apart.get(at.batch as usize).copied().flatten()?;
+            Some((*hash, id, at.row))
+        }));
+    }
+}
+
+/// Rows of the change that died within it, as rows of a head in which they start at `first`.
+fn own_dead_in_head(dead: &[At], head: BatchId, first: u16) -> impl Iterator<Item = Where> {
+    dead.iter().map(move |at| Where::Apart(head, first.saturating_add(at.row)))
+}
+
+/// What a change does to the writer's state when it is published.
+struct Effects {
+    next_place: u64,
+    next_batch: u64,
+    /// Locations of apart rows that died, with the hash of the id.
+    removed: Vec<(u64, BatchId, u16)>,
+    moved: Vec<Moved>,
+    inserted: Vec<(u64, BatchId, u16)>,
+    /// The head before is a batch now.
+    is_new_head: bool,
+    /// Cases stored in the head.
+    head: Vec<Arc<OwnedRow>>,
+    /// Rows of covered batches whose death the base does not know of.
+    died: Vec<Where>,
+    /// The merge under way, when there is a new head.
+    merge: Option<Merge>,
+}
+
+impl Effects {
+    fn new(next_place: u64, next_batch: u64) -> Self {
+        Self {
+            next_place,
+            next_batch,
+            removed: Vec::new(),
+            moved: Vec::new(),
+            inserted: Vec::new(),
+            is_new_head: false,
+            head: Vec::new(),
+            died: Vec::new(),
+            merge: None,
+        }
+    }
+
+    fn take_batch_id(&mut self) -> BatchId {
+        let id = BatchId(self.next_batch);
+        self.next_batch = self.next_batch.saturating_add(1);
+        id
+    }
+
+    fn note_dead(&mut self, dead: &HashMap<Where, u64, ahash::RandomState>) {
+        self.removed.extend(dead.iter().filter_map(|(at, hash)| match at {
+            Where::Apart(batch, row) => Some((*hash, *batch, *row)),
+            Where::Covered(..) => None,
+        }));
+    }
+
+    /// The change's cases are rows of the head from `first` on.
+    fn note_head(&mut self, ids: &HashTable<(u64, At)>, head: BatchId, first: u16) {
+        self.inserted.extend(ids.iter().map(|(hash, at)| (*hash, head, first.saturating_add(at.row))));
+    }
+}
+
+/// A write that only has to be published.
+pub(crate) struct Prepared<'e> {
+    engine: &'e Engine,
+    writer: MutexGuard<'e, Writer>,
+    after: Arc<Snapshot>,
+    released: Vec<u64>,
+    effects: Effects,
+}
+
+/// What a store has to put down before it publishes.
+#[cfg_attr(not(any(test, feature = "store")), expect(dead_code, reason = "the durable store builds on it"))]
+impl Prepared<'_> {
+    /// The cases as they will be.
+    pub(crate) fn after(&self) -> &Snapshot {
+        &self.after
+    }
+
+    /// The numbers of the documents that no case will have any more, those stored by the change itself among them.
+    pub(crate) fn released(&self) -> &[u64] {
+        &self.released
+    }
+
+    /// The next free place, once this is published.
+    pub(crate) fn next_place(&self) -> u64 {
+        self.effects.next_place
+    }
+
+    /// The next free number of a batch, once this is published.
+    pub(crate) fn next_batch(&self) -> u64 {
+        self.effects.next_batch
+    }
+}
+
+impl Prepared<'_> {
+    /// Lets everyone see the change. Cannot fail.
+    pub(crate) fn publish(mut self) {
+        let writer = &mut *self.writer;
+        let effects = self.effects;
+        (writer.next_place, writer.next_batch) = (effects.next_place, effects.next_batch);
+        for (hash, batch, row) in effects.removed {
+            writer.apart.remove(hash, batch, row);
+        }
+        let hasher = self.after.base.directory().hasher();
+        for (hash, batch, row) in effects.inserted {
+            writer.apart.insert(hash, batch, row);
+        }
+        for moved in effects.moved {
+            moved.each(|id, from, to| {
+                let hash = hasher.hash_one(id);
+                if let Some((batch, row)) = from {
+                    writer.apart.remove(hash, batch, row);
+                }
+                if let Some((batch, row)) = to {
+                    writer.apart.insert(hash, batch, row);
+                }
+            });
+        }
+        if effects.is_new_head {
+            writer.head.clear();
+            writer.died.clear();
+            writer.merge = effects.merge;
+        }
+        writer.head.extend(effects.head);
+        writer.died.extend(effects.died);
+        self.engine.current.store(self.after);
+    }
+}

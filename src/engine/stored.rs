@@ -1,0 +1,63 @@
+//! What a store of documents needs of an engine beyond [`Change`](super::Change) and [`Parts`](super::Parts).
+
+use std::any::Any;
+use std::sync::Arc;
+
+use super::snapshot::Snapshot;
+use super::view::{BatchId, View};
+use super::{Answer, Engine};
+
+/// Something that belongs to a snapshot, of which the engine knows nothing but that both go together.
+pub(crate) type Attachment = Arc<dyn Any + Send + Sync>;
+
+impl Engine {
+    /// The cases as they are now.
+    pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
+        self.current.load_full()
+    }
+
+    /// The batches of a snapshot, its head sealed.
+    pub(crate) fn view_of<'s>(&self, snapshot: &'s Snapshot) -> &'s Arc<View> {
+        snapshot.view(&self.catalog, self.keep)
+    }
+
+    /// Attaches something to the cases as they are now; no write may be under way.
+    pub(crate) fn attach(&self, attachment: Attachment) {
+        self.current.load().attach(attachment);
+    }
+}
+
+impl Snapshot {
+    /// Attaches something, in the place of what was attached before.
+    pub(crate) fn attach(&self, attachment: Attachment) {
+        self.attachment.store(Some(Arc::new(attachment)));
+    }
+
+    /// What was attached last.
+    pub(crate) fn attachment<T: Clone + 'static>(&self) -> Option<T> {
+        self.attachment.load().as_ref().and_then(|attachment| attachment.downcast_ref::<T>()).cloned()
+    }
+
+    /// How many cases there are.
+    pub(crate) fn len(&self) -> usize {
+        self.cases()
+    }
+
+    /// The number of the batch which the head will become.
+    pub(crate) fn head_id(&self) -> BatchId {
+        self.head.id
+    }
+
+    /// The least number of a document stored in the head.
+    pub(crate) fn first_document_of_head(&self) -> Option<u64> {
+        let edits = self.head.edits();
+        edits.iter().filter_map(|edit| edit.stored.as_ref()?.document_number()).min()
+    }
+}
+
+impl Answer {
+    /// What was attached to the cases when they were searched.
+    pub(crate) fn attachment<T: Clone + 'static>(&self) -> Option<T> {
+        self.attachment.as_ref().and_then(|attachment| attachment.downcast_ref::<T>()).cloned()
+    }
+}

@@ -1,0 +1,272 @@
+//! What a search sees: sealed batches, which of their rows are live, and what is known of them together.
+
+use std::sync::Arc;
+
+use crate::batch::{Batch, Directory, split};
+use crate::catalog::Catalog;
+use crate::column::{Bitmap, Selection};
+use crate::page::At;
+
+/// Names a batch for the life of an engine; later batches have greater numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct BatchId(pub(crate) u64);
+
+/// A row of a batch that the engine holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Where {
+    /// In the covered batch of this number.
+    Covered(u32, u16),
+    /// In an apart batch, or in the head.
+    Apart(BatchId, u16),
+}
+
+/// A batch and those of its rows that were neither replaced nor deleted.
+#[derive(Clone, Debug)]
+pub(crate) struct Slot {
+    pub(crate) id: BatchId,
+    pub(crate) batch: Arc<Batch>,
+    pub(crate) live: Arc<Selection>,
+    pub(super) live_rows: usize,
+}
+
+impl Slot {
+    pub(super) fn new(id: BatchId, batch: Batch, live: Selection) -> Self {
+        Self::shared(id, Arc::new(batch), live)
+    }
+
+    pub(super) fn shared(id: BatchId, batch: Arc<Batch>, live: Selection) -> Self {
+        let live_rows = live.count(batch.rows());
+        Self { id, batch, live: Arc::new(live), live_rows }
+    }
+
+    /// The same batch with fewer live rows.
+    pub(super) fn without(&self, dead: impl IntoIterator<Item = u16>) -> Self {
+        let rows = self.batch.rows();
+        let mut live = match &*self.live {
+            Selection::None => Bitmap::zeros(rows),
+            Selection::All => Bitmap::ones(rows),
+            Selection::Bitmap(bitmap) => bitmap.clone(),
+        };
+        for row in dead {
+            live.clear(usize::from(row));
+        }
+        let live = Selection::from_bitmap(live);
+        let live_rows = live.count(rows);
+        Self { id: self.id, batch: Arc::clone(&self.batch), live: Arc::new(live), live_rows }
+    }
+
+    pub(super) fn is_live(&self, row: u16) -> bool {
+        self.live.contains(usize::from(row))
+    }
+
+    pub(super) fn is_all_live(&self) -> bool {
+        matches!(*self.live, Selection::All)
+    }
+}
+
+/// Sealed batches at one moment; never changed once it is shared.
+///
+/// Batches are numbered: first the covered ones, as the directory numbers them, with gaps where one was
+/// retired; behind them the apart ones, ascending by [`BatchId`].
+#[derive(Clone, Debug)]
+pub(crate) struct View {
+    covered: Vec<Option<Slot>>,
+    apart: Vec<Slot>,
+    directory: Arc<Directory>,
+    cases: usize,
+    all_live: bool,
+    ordered: bool,
+}
+
+impl View {
+    /// No batch.
+    pub(super) fn empty() -> Self {
+        Self {
+            covered: Vec::new(),
+            apart: Vec::new(),
+            directory: Arc::default(),
+            cases: 0,
+            all_live: true,
+            ordered: true,
+        }
+    }
+
+    pub(super) fn directory(&self) -> &Directory {
+        &self.directory
+    }
+
+    pub(super) fn slot(&self, number: usize) -> Option<&Slot> {
+        match number.checked_sub(self.covered.len()) {
+            None => self.covered.get(number)?.as_ref(),
+            Some(number) => self.apart.get(number),
+        }
+    }
+
+    /// All batches, covered and apart.
+    pub(crate) fn slots(&self) -> impl Iterator<Item = &Slot> {
+        self.covered.iter().flatten().chain(&self.apart)
+    }
+
+    /// The numbers of the apart batches.
+    pub(super) fn apart_numbers(&self) -> std::ops::Range<usize> {
+        self.covered.len()..self.covered.len().saturating_add(self.apart.len())
+    }
+
+    pub(super) fn cases(&self) -> usize {
+        self.cases
+    }
+
+    /// True when every row of every batch is live and the directory covers all batches.
+    pub(super) fn is_counted(&self) -> bool {
+        self.all_live && self.apart.is_empty()
+    }
+
+    /// True when walking the batches by number meets the cases in the order of their places.
+    pub(super) fn is_ordered(&self) -> bool {
+        self.ordered
+    }
+
+    pub(super) fn batch(&self, at: At) -> Option<&Batch> {
+        self.slot(at.batch as usize).map(|slot| &*slot.batch)
+    }
+
+    pub(super) fn id(&self, at: At) -> &str {
+        self.batch(at).map_or("", |batch| batch.id(usize::from(at.row)))
+    }
+
+    pub(super) fn apart(&self, id: BatchId) -> Option<&Slot> {
+        self.apart.get(self.apart.binary_search_by_key(&id, |slot| slot.id).ok()?)
+    }
+
+    /// The slot of a row, unless it lies elsewhere.
+    pub(super) fn slot_of(&self, at: Where) -> Option<(&Slot, u16)> {
+        match at {
+            Where::Covered(number, row) => Some((self.covered.get(number as usize)?.as_ref()?, row)),
+            Where::Apart(id, row) => Some((self.apart(id)?, row)),
+        }
+    }
+
+    /// Live rows of covered batches that have this id, by its hash: one at most, but for deaths that the
+    /// view does not know of yet.
+    pub(super) fn find_covered(&self, hash: u64, id: &str) -> impl Iterator<Item = Where> {
+        self.directory.probe_id(hash).filter_map(move |row| {
+            let (number, row) = split(row);
+            let slot = self.covered.get(number)?.as_ref()?;
+            let is_it = slot.is_live(row) && slot.batch.id(usize::from(row)) == id;
+            is_it.then_some(Where::Covered(u32::try_from(number).ok()?, row))
+        })
+    }
+
+    /// Marks rows dead; those of other batches are left out.
+    pub(super) fn kill(&mut self, mut dead: Vec<Where>) {
+        dead.sort_unstable();
+        let batch = |at: &Where| match at {
+            Where::Covered(number, _) => (Some(*number), None),
+            Where::Apart(id, _) => (None, Some(*id)),
+        };
+        for group in dead.chunk_by(|a, b| batch(a) == batch(b)) {
+            let slot = match group.first() {
+                Some(Where::Covered(number, _)) => {
+                    self.covered.get_mut(*number as usize).and_then(Option::as_mut)
+                }
+                Some(Where::Apart(id, _)) => {
+                    let found = self.apart.binary_search_by_key(id, |slot| slot.id);
+                    found.ok().and_then(|at| self.apart.get_mut(at))
+                }
+                None => None,
+            };
+            if let Some(slot) = slot {
+                *slot = slot.without(group.iter().map(|at| match at {
+                    Where::Covered(_, row) | Where::Apart(_, row) => *row,
+                }));
+            }
+        }
+    }
+
+    /// Adds a batch that searches ask by itself, which must be the newest.
+    pub(super) fn push_apart(&mut self, slot: Slot) {
+        debug_assert!(self.apart.last().is_none_or(|last| last.id < slot.id), "ascending");
+        self.apart.push(slot);
+    }
+
+    /// Adds a batch that the directory covers from now on; an apart one when there is no number for it.
+    pub(super) fn push_covered(&mut self, catalog: &Catalog, slot: Slot) {
+        let directory = Arc::make_mut(&mut self.directory);
+        let Some(number) = directory.add(catalog, &slot.batch) else { return self.push_apart(slot) };
+        self.covered.resize(directory.numbers(), None);
+        if let Some(place) = self.covered.get_mut(number) {
+            *place = Some(slot);
+        }
+    }
+
+    /// Drops the batches that `is_dropped` names.
+    pub(super) fn drop_where(&mut self, catalog: &Catalog, is_dropped: impl Fn(&Slot) -> bool) {
+        self.apart.retain(|slot| !is_dropped(slot));
+        for (number, place) in self.covered.iter_mut().enumerate() {
+            if let Some(slot) = place.take_if(|slot| is_dropped(slot)) {
+                Arc::make_mut(&mut self.directory).retire(catalog, number, &slot.batch);
+            }
+        }
+    }
+
+    /// Counts anew what depends on all batches together; to be called after every change.
+    pub(super) fn settle(&mut self) {
+        let slots = || self.covered.iter().flatten().chain(&self.apart);
+        let cases = slots().map(|slot| slot.live_rows).sum();
+        let all_live = slots().all(Slot::is_all_live);
+        let mut last = None;
+        let ordered =
+            slots().filter(|slot| slot.live_rows > 0).all(|slot| match slot.batch.ordered_places() {
+                Some((from, to)) => last.replace(to).is_none_or(|last| last < from),
+                None => false,
+            });
+        (self.cases, self.all_live, self.ordered) = (cases, all_live, ordered);
+    }
+
+    pub(super) fn validate(&self, catalog: &Catalog) -> Result<(), String> {
+        let mut ids = std::collections::HashSet::new();
+        let mut places = std::collections::HashSet::new();
+        let mut batches = std::collections::HashSet::new();
+        for slot in self.slots() {
+            let fault = |fault: String| format!("batch {}: {fault}", slot.id.0);
+            slot.batch.validate(catalog).map_err(fault)?;
+            slot.live.validate(slot.batch.rows()).map_err(fault)?;
+            if !batches.insert(slot.id) {
+                return Err(fault("its id is not its own".into()));
+            }
+            if slot.live_rows != slot.live.count(slot.batch.rows()) {
+                return Err(fault("live rows counted wrongly".into()));
+            }
+            for row in slot.live.iter(slot.batch.rows()) {
+                if !ids.insert(slot.batch.id(row)) || !places.insert(slot.batch.place(row)) {
+                    return Err(fault(format!("the id or place of row {row} is not its own")));
+                }
+            }
+        }
+        for (number, slot) in self.covered.iter().enumerate() {
+            for row in slot.iter().flat_map(|slot| slot.live.iter(slot.batch.rows())) {
+                let id = slot.as_ref().map_or("", |slot| slot.batch.id(row));
+                let found: Vec<Where> = self.find_covered(self.directory.hasher().hash_one(id), id).collect();
+                let own = (u32::try_from(number).ok(), u16::try_from(row).ok());
+                if !matches!((found.as_slice(), own), ([Where::Covered(n, r)], (Some(number), Some(row))) if (*n, *r) == (number, row))
+                {
+                    return Err(format!("the id of row {row} of batch number {number} does not lead to it"));
+                }
+            }
+        }
+        let covered: Vec<Option<&Batch>> =
+            self.covered.iter().map(|slot| slot.as_ref().map(|slot| &*slot.batch)).collect();
+        self.directory.validate(&covered)?;
+        let mut again = self.clone();
+        again.settle();
+        if ids.len() != self.cases
+            || (again.cases, again.all_live, again.ordered) != (self.cases, self.all_live, self.ordered)
+        {
+            return Err(format!("{} cases, counted as {}", ids.len(), self.cases));
+        }
+        if !self.apart.is_sorted_by_key(|slot| slot.id) {
+            return Err("apart batches out of order".into());
+        }
+        Ok(())
+    }
+}

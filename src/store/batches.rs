@@ -1,0 +1,95 @@
+//! Sealed batches in the file.
+
+use redb::{ReadableTable, WriteTransaction};
+
+use super::error::Fault;
+use super::tables::{BATCHES, LIVE, PIECE_BYTES, live_from_bytes, live_to_bytes};
+use crate::batch::Batch;
+use crate::batch::codec::{self, Part};
+use crate::catalog::Catalog;
+use crate::column::{Bitmap, Selection};
+
+/// The key of the first piece of a part.
+fn first_piece(batch: u64, part: Part) -> (u64, u16, u32) {
+    (batch, part.number(), 0)
+}
+
+/// Stores a batch, a part in memory at a time.
+pub(super) fn write(
+    transaction: &WriteTransaction,
+    catalog: &Catalog,
+    number: u64,
+    batch: &Batch,
+) -> Result<(), Fault> {
+    let mut table = transaction.open_table(BATCHES)?;
+    for part in Part::all(catalog) {
+        let bytes = codec::write(batch, number, part);
+        for (piece, bytes) in (0_u32..).zip(bytes.chunks(PIECE_BYTES)) {
+            table.insert((number, part.number(), piece), bytes)?;
+        }
+    }
+    Ok(())
+}
+
+/// Stores which rows of a batch are live.
+pub(super) fn write_live(
+    transaction: &WriteTransaction,
+    number: u64,
+    live: &Selection,
+    rows: usize,
+) -> Result<(), Fault> {
+    let mut table = transaction.open_table(LIVE)?;
+    table.insert(number, live_to_bytes(number, live, rows).as_slice())?;
+    Ok(())
+}
+
+/// Removes a batch.
+pub(super) fn remove(transaction: &WriteTransaction, number: u64) -> Result<(), Fault> {
+    let mut table = transaction.open_table(BATCHES)?;
+    table.retain_in((number, 0, 0)..=(number, u16::MAX, u32::MAX), |_, _| false)?;
+    transaction.open_table(LIVE)?.remove(number)?;
+    Ok(())
+}
+
+/// The numbers of the stored batches, ascending.
+pub(super) fn numbers(live: &impl ReadableTable<u64, &'static [u8]>) -> Result<Vec<u64>, Fault> {
+    let count = usize::try_from(live.len()?).unwrap_or(usize::MAX);
+    // Damage may lead in circles.
+    live.iter()?.take(count.saturating_add(1)).map(|entry| Ok(entry?.0.value())).collect()
+}
+
+/// Reads a batch.
+pub(super) fn read(
+    pieces: &impl ReadableTable<(u64, u16, u32), &'static [u8]>,
+    catalog: &Catalog,
+    number: u64,
+) -> Result<Batch, Fault> {
+    codec::read(catalog, number, |part| {
+        let first = first_piece(number, part);
+        let mut bytes = Vec::new();
+        let mut expected = first;
+        for entry in pieces.range(first..=(number, part.number(), u32::MAX))? {
+            let (key, piece) = entry?;
+            if key.value() != expected {
+                return Err(Fault::corrupt(format!(
+                    "batch {number} lacks a piece of part {}",
+                    part.number()
+                )));
+            }
+            expected.2 = expected.2.saturating_add(1);
+            bytes.extend_from_slice(piece.value());
+        }
+        Ok(bytes)
+    })
+}
+
+/// Reads which of a batch's rows are live.
+pub(super) fn read_live(
+    live: &impl ReadableTable<u64, &'static [u8]>,
+    number: u64,
+    rows: usize,
+) -> Result<Bitmap, Fault> {
+    let bytes = live.get(number)?;
+    let bytes = bytes.ok_or_else(|| Fault::corrupt(format!("no live rows of batch {number}")))?;
+    live_from_bytes(number, rows, bytes.value())
+}

@@ -1,0 +1,197 @@
+//! Why a store could not do what it was asked for.
+
+use std::fmt;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::engine::Refusal;
+
+/// What sort of fault a [`StoreError`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum StoreErrorKind {
+    /// There is no such file.
+    NotFound,
+    /// A file that was to be made is there already.
+    Exists,
+    /// Another store, here or in another process, has the file open, or readers hold it.
+    InUse,
+    /// The file is something else.
+    NotADatabase,
+    /// The file was written by a version that this one does not know.
+    UnknownVersion,
+    /// The file holds cases of another catalogue.
+    OtherCatalog,
+    /// The file is damaged.
+    Corrupt,
+    /// The system could not read or write: disk full, no permission.
+    Io,
+    /// A write failed earlier, so that it is not known what of it is on disk; reopening tells.
+    Failed,
+    /// A case was refused; nothing was stored.
+    Refused,
+}
+
+impl StoreErrorKind {
+    /// A stable name.
+    #[must_use]
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::NotFound => "not_found",
+            Self::Exists => "exists",
+            Self::InUse => "in_use",
+            Self::NotADatabase => "not_a_database",
+            Self::UnknownVersion => "unknown_version",
+            Self::OtherCatalog => "other_catalog",
+            Self::Corrupt => "corrupt",
+            Self::Io => "io",
+            Self::Failed => "failed",
+            Self::Refused => "refused",
+        }
+    }
+}
+
+/// Why a store could not do what it was asked for; it names the file.
+#[derive(Debug)]
+pub struct StoreError {
+    kind: StoreErrorKind,
+    file: String,
+    detail: String,
+    refusal: Option<Box<Refusal>>,
+}
+
+impl StoreError {
+    pub(super) fn new(kind: StoreErrorKind, file: &str, detail: impl Into<String>) -> Self {
+        Self { kind, file: file.to_owned(), detail: detail.into(), refusal: None }
+    }
+
+    pub(super) fn refused(file: &str, refusal: Refusal) -> Self {
+        let detail = refusal.to_string();
+        Self { refusal: Some(Box::new(refusal)), ..Self::new(StoreErrorKind::Refused, file, detail) }
+    }
+
+    /// What sort of fault it is.
+    #[must_use]
+    pub fn kind(&self) -> StoreErrorKind {
+        self.kind
+    }
+
+    /// The case that was refused, when that is the reason.
+    #[must_use]
+    pub fn refusal(&self) -> Option<&Refusal> {
+        self.refusal.as_deref()
+    }
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.kind {
+            StoreErrorKind::Refused => f.write_str(&self.detail),
+            _ => write!(f, "{}: {}", self.file, self.detail),
+        }
+    }
+}
+
+impl std::error::Error for StoreError {}
+
+/// A fault below, not yet given the name of its file.
+#[derive(Debug)]
+pub(super) struct Fault {
+    pub(super) kind: StoreErrorKind,
+    pub(super) detail: String,
+}
+
+impl Fault {
+    pub(super) fn new(kind: StoreErrorKind, detail: impl Into<String>) -> Self {
+        Self { kind, detail: detail.into() }
+    }
+
+    /// Bytes that mean nothing, or contradict each other.
+    pub(super) fn corrupt(detail: impl Into<String>) -> Self {
+        Self::new(StoreErrorKind::Corrupt, detail)
+    }
+
+    pub(super) fn of_file(self, file: &str) -> StoreError {
+        StoreError::new(self.kind, file, self.detail)
+    }
+}
+
+/// What decoding finds wrong.
+impl From<String> for Fault {
+    fn from(detail: String) -> Self {
+        Self::corrupt(detail)
+    }
+}
+
+impl From<io::Error> for Fault {
+    fn from(error: io::Error) -> Self {
+        let kind = match error.kind() {
+            io::ErrorKind::NotFound => StoreErrorKind::NotFound,
+            io::ErrorKind::AlreadyExists => StoreErrorKind::Exists,
+            // Reading behind the end: pages lead there, or the file lacks some.
+            io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData => StoreErrorKind::Corrupt,
+            _ => StoreErrorKind::Io,
+        };
+        Self::new(kind, error.to_string())
+    }
+}
+
+impl From<redb::Error> for Fault {
+    fn from(error: redb::Error) -> Self {
+        use redb::Error;
+        let kind = match error {
+            Error::Io(error) => return error.into(),
+            Error::DatabaseAlreadyOpen => {
+                return Self::new(StoreErrorKind::InUse, "another process, or this one, has it open");
+            }
+            Error::UpgradeRequired(version) => {
+                let detail = format!("written in version {version} of redb's file format, which is too old");
+                return Self::new(StoreErrorKind::UnknownVersion, detail);
+            }
+            Error::TransactionInProgress => StoreErrorKind::InUse,
+            Error::PreviousIo | Error::DatabaseClosed | Error::LockPoisoned(_) => StoreErrorKind::Failed,
+            // Tables of other names and types, values out of range and whatever else a whole file
+            // does not lead to.
+            _ => StoreErrorKind::Corrupt,
+        };
+        Self::new(kind, error.to_string())
+    }
+}
+
+macro_rules! from_redb {
+    ($($error:ident),*) => {$(
+        impl From<redb::$error> for Fault {
+            fn from(error: redb::$error) -> Self {
+                redb::Error::from(error).into()
+            }
+        }
+    )*};
+}
+
+from_redb!(
+    DatabaseError,
+    TransactionError,
+    TableError,
+    StorageError,
+    CommitError,
+    CompactionError,
+    SetDurabilityError
+);
+
+/// Runs what calls redb, which panics over some damage, and makes such a panic a fault.
+///
+/// Whatever the closure leaves half-done is either dropped with it or not used again: the
+/// caller gives up the transaction, and after a failed write the whole store.
+pub(super) fn guarded<T>(call: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
+    match catch_unwind(AssertUnwindSafe(call)) {
+        Ok(result) => result,
+        Err(panic) => {
+            let text = panic
+                .downcast_ref::<String>()
+                .map(String::as_str)
+                .or_else(|| panic.downcast_ref::<&str>().copied())
+                .unwrap_or("no reason given");
+            Err(Fault::corrupt(format!("damaged, the database library stopped at: {text}")))
+        }
+    }
+}

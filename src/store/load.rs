@@ -1,0 +1,151 @@
+//! From the file to an engine: sealed batches as they lie there, and the documents stored since.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use redb::{ReadableTable, ReadableTableMetadata};
+
+use super::error::{Fault, guarded};
+use super::file::File;
+use super::tables::{BATCHES, DOCUMENTS, LIVE, META, RELEASED, State, Stored, check_meta, released_checksum};
+use super::{Documents, StoreOptions, batches};
+use crate::batch::{Batch, BatchBuilder, Document, Keep, Row};
+use crate::catalog::Catalog;
+use crate::column::Selection;
+use crate::engine::{BatchId, Engine, Parts};
+use crate::ingest::read_case;
+use crate::limits::Limits;
+
+/// What was loaded.
+pub(super) struct Loaded {
+    pub(super) engine: Engine,
+    pub(super) state: State,
+    /// The live rows of each stored batch, as they are in the file.
+    pub(super) stored: HashMap<u64, Selection>,
+    /// How many documents were read again because no stored batch has them.
+    pub(super) replayed: u64,
+}
+
+/// Reads everything but the documents of stored batches.
+pub(super) fn load(file: &File, catalog: &Catalog, options: &StoreOptions) -> Result<Loaded, Fault> {
+    guarded(|| {
+        let limits = &options.limits;
+        let transaction = file.read()?;
+        let mut state = check_meta(&transaction.open_table(META)?, catalog)?;
+        let released = read_released(&transaction.open_table(RELEASED)?, &state)?;
+        let documents = transaction.open_table(DOCUMENTS)?;
+        let pieces = transaction.open_table(BATCHES)?;
+        let live_rows = transaction.open_table(LIVE)?;
+
+        let mut slots: Vec<(BatchId, Arc<Batch>, Selection)> = Vec::new();
+        let mut stored = HashMap::new();
+        let mut found: usize = 0;
+        let numbers = batches::numbers(&live_rows)?;
+        if numbers.len() as u64 != state.batches {
+            return Err(Fault::corrupt(format!("{} batches, counted as {}", numbers.len(), state.batches)));
+        }
+        for number in numbers {
+            let batch = batches::read(&pieces, catalog, number)?;
+            let mut live = batches::read_live(&live_rows, number, batch.rows())?;
+            stored.insert(number, Selection::from_bitmap(live.clone()));
+            for row in released_rows(&batch, &released) {
+                found = found.saturating_add(usize::from(live.get(row)));
+                live.clear(row);
+            }
+            let last_place = batch.place_range().map_or(0, |(_, last)| last);
+            if batch.document_number(0).is_none()
+                || number >= state.next_batch
+                || last_place >= state.next_place
+            {
+                return Err(Fault::corrupt(format!("batch {number} is not of this state")));
+            }
+            slots.push((BatchId(number), Arc::new(batch), Selection::from_bitmap(live)));
+        }
+        if found != released.len() {
+            return Err(Fault::corrupt(format!(
+                "{} documents released, {found} of them known",
+                released.len()
+            )));
+        }
+
+        let mut replayed: u64 = 0;
+        let limits_of_stored = Limits { case_bytes: usize::MAX, case_depth: usize::MAX, ..limits.clone() };
+        let mut builder = BatchBuilder::new(catalog, Keep::Numbers);
+        let mut seal = |builder: &mut BatchBuilder, state: &mut State| {
+            if builder.rows() > 0 {
+                slots.push((BatchId(state.next_batch), Arc::new(builder.seal()), Selection::All));
+                state.next_batch = state.next_batch.saturating_add(1);
+            }
+        };
+        let count = usize::try_from(documents.len()?).unwrap_or(usize::MAX);
+        // Damage may lead in circles.
+        for entry in documents.range(state.checkpoint..)?.take(count.saturating_add(1)) {
+            let (number, bytes) = entry?;
+            let number = number.value();
+            let document = Stored::from_bytes(number, bytes.value())?;
+            let mut row = Row::default();
+            read_case(document.text, catalog, &limits_of_stored, &mut row)
+                .map_err(|error| Fault::corrupt(format!("document {number}: {error}")))?;
+            if number >= state.next_document || document.place >= state.next_place {
+                return Err(Fault::corrupt(format!("document {number} is not of this state")));
+            }
+            if builder.is_full() || builder.rows() >= options.batch_rows {
+                seal(&mut builder, &mut state);
+            }
+            let size_bytes = document.text.len();
+            builder.push(&row, Document::Number { number, size_bytes }, document.place);
+            replayed = replayed.saturating_add(1);
+        }
+        seal(&mut builder, &mut state);
+
+        let engine = Engine::builder(catalog.clone())
+            .limits(limits.clone())
+            .batch_rows(options.batch_rows)
+            .numbered_documents()
+            .restore(Parts {
+                batches: slots,
+                head: BatchId(state.next_batch),
+                rows: Vec::new(),
+                died: Vec::new(),
+                next_place: state.next_place,
+                next_batch: state.next_batch.saturating_add(1),
+            })
+            .map_err(Fault::corrupt)?;
+        if engine.len() as u64 != state.cases || documents.len()? != state.cases {
+            return Err(Fault::corrupt(format!(
+                "{} cases and {} documents, counted as {}",
+                engine.len(),
+                documents.len()?,
+                state.cases
+            )));
+        }
+        engine.attach(Arc::new(Documents::new(documents)));
+        Ok(Loaded { engine, state, stored, replayed })
+    })
+}
+
+/// The documents released since the last checkpoint, ascending.
+fn read_released(table: &impl ReadableTable<u64, u64>, state: &State) -> Result<Vec<u64>, Fault> {
+    let count = table.len()?;
+    if count != state.released {
+        return Err(Fault::corrupt(format!("{count} documents released, counted as {}", state.released)));
+    }
+    let mut released = Vec::new();
+    for entry in table.iter()?.take(usize::try_from(count).unwrap_or(usize::MAX)) {
+        let (number, checksum) = entry?;
+        let number = number.value();
+        if checksum.value() != released_checksum(number) || released.last() >= Some(&number) {
+            return Err(Fault::corrupt(format!("the released document {number}")));
+        }
+        released.push(number);
+    }
+    Ok(released)
+}
+
+/// The rows of a batch whose documents were released.
+fn released_rows<'b>(batch: &'b Batch, released: &'b [u64]) -> impl Iterator<Item = usize> + 'b {
+    let rows = if released.is_empty() { 0 } else { batch.rows() };
+    (0..rows).filter(|row| {
+        batch.document_number(*row).is_some_and(|number| released.binary_search(&number).is_ok())
+    })
+}

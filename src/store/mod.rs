@@ -1,0 +1,365 @@
+//! Cases in a file, durably.
+//!
+//! One file holds everything: a [redb](https://docs.rs/redb) database with the documents and, as bytes, the sealed
+//! batches of columns. One store at a time has it open; a second opener, here or in another process, gets
+//! [`StoreErrorKind::InUse`]. Columns and indexes are in memory, documents are read from the file by the page.
+//!
+//! **What is durable when.** A write is one transaction: its documents go in, those that no case has any more
+//! go out, and the counters change. [`Durability::Synced`] returns when that is on disk; [`Durability::Grouped`] when
+//! it is visible, and it is on disk with the next write that is synced, with [`Store::sync`], or with
+//! the next checkpoint. After a crash the file holds every write up to some moment, that of the last one
+//! acknowledged as synced or a later one, and no write in half. A write that fails is not
+//! visible; since it may be on disk all the same, all further writes are refused until the store is
+//! opened again. An import is one write, however large: its documents are written as they come, and nothing of it
+//! is there before [`StoreImport::commit`]. All this holds as far as the disk keeps what it says it has: one that lies
+//! about syncs may lose acknowledged writes, which then shows as an earlier state or as damage, not as a mixture.
+//!
+//! **What a snapshot is.** A search sees the cases of one moment, and holds a transaction that reads the file as it
+//! was then, so that it finds documents replaced meanwhile. The file cannot use their pages again as long
+//! as such a search, or a walk over [`Store::documents`], goes on.
+//!
+//! **What checkpoints and merging cost.** A document is written once; it is the log at the same time. Those stored
+//! since the last checkpoint are parsed again on opening. Every 16,384 cases
+//! stored or deleted ([`StoreOptions::checkpoint_every`]), on [`Store::checkpoint`] and on closing, a
+//! checkpoint stores the batches that the file does not have (those merged since, about 300 bytes a case), the live rows
+//! that changed, and drops batches that are gone. Writes wait for it, searches do not. A case's columns are
+//! stored again whenever its batch was merged, at most four times on its way into a full batch.
+//!
+//! **File growth and compaction.** What is replaced leaves free pages, which later writes use; the file
+//! does not become shorter by itself. [`Store::compact`] moves everything to the front and gives the rest back; it
+//! needs the store alone.
+//!
+//! **Copies.** [`Store::backup`] copies one moment into a new file while searches and writes go on. Copying the
+//! file itself is safe only while nobody has it open.
+//!
+//! **What is detected.** Every document, part of a batch, bitmap and counter has a checksum bound to its place, and
+//! counts must agree: of cases, documents, batches. What is read is checked even if its checksum is right. Damage
+//! becomes [`StoreErrorKind::Corrupt`] with the file's name, when opening or when a page needs a damaged document;
+//! redb panics over some damage, which is caught, though the panic hook still prints, and a process that aborts
+//! on panics ends there. [`Store::verify`] checks everything, and each document against its columns. After a crash,
+//! opening may have to read the whole file once, to repair it. A file forged on purpose may hold wrong answers, but does no harm.
+//!
+//! ```
+//! use casefilter::{Catalog, Durability, Filter, Request, Store, StoreOptions};
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("cases.db");
+//! let store = Store::create(&path, Catalog::cases(), StoreOptions::default())?;
+//! store.upsert(br#"{"id":"a","tags":["vip"]}"#, Durability::Synced)?;
+//! store.close()?;
+//!
+//! let store = Store::open(&path, Catalog::cases(), StoreOptions::default())?;
+//! let vip = Filter::compile_text(store.catalog(), "tags in (vip)")?;
+//! let answer = store.search(&Request::new(vip))?;
+//! assert_eq!(answer.documents().collect::<Vec<_>>(), [r#"{"id":"a","tags":["vip"]}"#]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod answer;
+mod batches;
+mod error;
+mod file;
+mod import;
+mod load;
+mod tables;
+#[cfg(test)]
+mod tests;
+mod verify;
+mod write;
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+use redb::ReadOnlyTable;
+
+pub use answer::StoredAnswer;
+pub use error::{StoreError, StoreErrorKind};
+pub use file::is_store;
+pub use import::StoreImport;
+pub use verify::Verified;
+
+use self::error::{Fault, guarded};
+use self::file::File;
+use self::load::{Loaded, load};
+use self::tables::{DOCUMENTS, Stored};
+use self::write::Log;
+use crate::batch::MAX_ROWS;
+use crate::catalog::Catalog;
+use crate::engine::{Engine, Memory};
+use crate::filter::Filter;
+use crate::limits::Limits;
+use crate::request::Request;
+
+/// When a write is on disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Durability {
+    /// Before the call returns.
+    #[default]
+    Synced,
+    /// With the next write that is synced, the next [`Store::sync`], or when the store is closed; until then a
+    /// crash loses it, whole.
+    Grouped,
+}
+
+/// How a store is to be opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoreOptions {
+    limits: Limits,
+    cache_bytes: usize,
+    checkpoint_every: u64,
+    batch_rows: usize,
+}
+
+impl Default for StoreOptions {
+    fn default() -> Self {
+        Self {
+            limits: Limits::default(),
+            cache_bytes: 64 << 20,
+            checkpoint_every: 1 << 14,
+            batch_rows: MAX_ROWS,
+        }
+    }
+}
+
+impl StoreOptions {
+    /// Bounds on case documents.
+    #[must_use]
+    pub fn limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// How much of the file is kept in memory at most, beside the columns: 64 MiB, unless set.
+    #[must_use]
+    pub fn cache_bytes(self, cache_bytes: usize) -> Self {
+        Self { cache_bytes, ..self }
+    }
+
+    /// After how many cases stored or deleted a checkpoint is made: 16,384, unless set.
+    #[must_use]
+    pub fn checkpoint_every(self, cases: u64) -> Self {
+        Self { checkpoint_every: cases.max(1), ..self }
+    }
+
+    /// How many cases a batch holds: 65,536, or fewer, which only tests have a use for.
+    #[must_use]
+    pub fn batch_rows(self, rows: usize) -> Self {
+        Self { batch_rows: rows.clamp(1, MAX_ROWS), ..self }
+    }
+}
+
+/// Cases in a file, and in memory what searches need of them.
+///
+/// `Send + Sync`: searches never wait for writes. The [module](self) says what is on disk when.
+pub struct Store {
+    /// What errors call the file.
+    name: String,
+    /// Whoever writes holds it; it stands for the order of writes.
+    log: Mutex<Log>,
+    engine: Engine,
+    file: File,
+    options: StoreOptions,
+}
+
+impl Store {
+    /// Makes a store in a new file.
+    ///
+    /// # Errors
+    /// When there is a file already, or it cannot be made.
+    pub fn create(
+        path: impl AsRef<Path>,
+        catalog: Catalog,
+        options: StoreOptions,
+    ) -> Result<Self, StoreError> {
+        let path = path.as_ref();
+        let name = path.display().to_string();
+        let file = File::create(path, &catalog, options.cache_bytes);
+        let file = file.map_err(|fault| fault.of_file(&name))?;
+        Self::load(name, file, &catalog, options)
+    }
+
+    /// Opens the store in a file.
+    ///
+    /// # Errors
+    /// See [`StoreErrorKind`]: no such file, in use, no database of cases, of another version or for another
+    /// catalogue, damaged.
+    pub fn open(path: impl AsRef<Path>, catalog: Catalog, options: StoreOptions) -> Result<Self, StoreError> {
+        let path = path.as_ref();
+        let name = path.display().to_string();
+        let file = File::open(path, options.cache_bytes).map_err(|fault| fault.of_file(&name))?;
+        Self::load(name, file, &catalog, options)
+    }
+
+    fn load(name: String, file: File, catalog: &Catalog, options: StoreOptions) -> Result<Self, StoreError> {
+        let loaded = load(&file, catalog, &options).map_err(|fault| fault.of_file(&name))?;
+        let Loaded { engine, state, stored, replayed } = loaded;
+        let log = Mutex::new(Log::new(state, stored, replayed.saturating_add(state.released)));
+        Ok(Self { name, log, engine, file, options })
+    }
+
+    /// The fields that are stored and can be filtered.
+    #[must_use]
+    pub fn catalog(&self) -> &Catalog {
+        self.engine.catalog()
+    }
+
+    /// How many cases there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.engine.len()
+    }
+
+    /// True when there is no case.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.engine.is_empty()
+    }
+
+    /// What the cases take in memory; their documents are in the file.
+    #[must_use]
+    pub fn memory(&self) -> Memory {
+        self.engine.memory()
+    }
+
+    /// How many cases the filter selects.
+    ///
+    /// # Panics
+    /// As [`Engine::search`].
+    #[must_use]
+    pub fn count(&self, filter: &Filter) -> u64 {
+        self.engine.count(filter)
+    }
+
+    /// Answers a request, from the cases of one moment; the documents of the page are read from the file.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or is damaged where the documents lie.
+    ///
+    /// # Panics
+    /// As [`Engine::search`].
+    pub fn search(&self, request: &Request) -> Result<StoredAnswer, StoreError> {
+        let answer = self.engine.search(request);
+        let documents = answer.attachment::<Documents>();
+        let ids: Vec<String> = answer.ids().map(str::to_owned).collect();
+        let read = || {
+            let documents = documents.ok_or_else(|| Fault::corrupt("cases without documents"))?;
+            let numbers = answer.document_numbers();
+            numbers.map(|number| documents.get(number)).collect()
+        };
+        let documents = guarded(read).map_err(|fault| fault.of_file(&self.name))?;
+        Ok(StoredAnswer {
+            ids,
+            documents,
+            total: answer.total(),
+            offset: request.offset,
+            limit: request.limit,
+        })
+    }
+
+    /// The documents of the cases that a request selects, one read after the other, all of one moment.
+    ///
+    /// # Panics
+    /// As [`Engine::search`].
+    pub fn documents(&self, request: &Request) -> StoredDocuments<'_> {
+        let answer = self.engine.search(request);
+        StoredDocuments {
+            store: self,
+            documents: answer.attachment(),
+            numbers: answer.document_numbers().collect::<Vec<_>>().into_iter(),
+        }
+    }
+
+    /// Makes a checkpoint and closes the file, which dropping the store does as well, but without telling what
+    /// went wrong.
+    ///
+    /// # Errors
+    /// Faults of the file, as [`upsert`](Self::upsert).
+    pub fn close(self) -> Result<(), StoreError> {
+        self.checkpoint()?;
+        self.sync()
+    }
+
+    fn lock_log(&self) -> MutexGuard<'_, Log> {
+        // The log changes in one step at the end of a write, so a panic before leaves it whole.
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn error(&self, fault: Fault) -> StoreError {
+        fault.of_file(&self.name)
+    }
+
+    /// Says which invariant of the cases in memory does not hold; for tests and fuzzers.
+    ///
+    /// # Errors
+    /// A sentence about the first invariant that does not hold.
+    pub fn validate(&self) -> Result<(), String> {
+        self.engine.validate()
+    }
+}
+
+impl std::fmt::Debug for Store {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Store").field("file", &self.name).field("cases", &self.len()).finish_non_exhaustive()
+    }
+}
+
+/// A store that is not closed is checkpointed all the same, if that can be done.
+impl Drop for Store {
+    fn drop(&mut self) {
+        let _ = self.checkpoint();
+    }
+}
+
+/// Documents of a [`Store`], read one after the other; see [`Store::documents`].
+#[derive(Debug)]
+pub struct StoredDocuments<'s> {
+    store: &'s Store,
+    documents: Option<Documents>,
+    numbers: std::vec::IntoIter<Option<u64>>,
+}
+
+impl Iterator for StoredDocuments<'_> {
+    type Item = Result<String, StoreError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let number = self.numbers.next()?;
+        let read = || match &self.documents {
+            Some(documents) => documents.get(number),
+            None => Err(Fault::corrupt("cases without documents")),
+        };
+        Some(guarded(read).map_err(|fault| self.store.error(fault)))
+    }
+}
+
+/// The documents of a snapshot: a transaction that reads the file as it was then.
+///
+/// The file is not compacted, nor are pages used again, as long as it is read.
+#[derive(Clone, Debug)]
+pub(crate) struct Documents {
+    table: Arc<RwLock<Option<DocumentTable>>>,
+}
+
+type DocumentTable = ReadOnlyTable<u64, &'static [u8]>;
+
+impl Documents {
+    fn new(table: DocumentTable) -> Self {
+        Self { table: Arc::new(RwLock::new(Some(table))) }
+    }
+
+    /// The documents as they are now in the file.
+    fn of(file: &File) -> Result<Self, Fault> {
+        Ok(Self::new(file.read()?.open_table(DOCUMENTS)?))
+    }
+
+    fn get(&self, number: Option<u64>) -> Result<String, Fault> {
+        let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
+        let (Some(table), Some(number)) = (table.as_ref(), number) else {
+            return Err(Fault::corrupt("a case without a document"));
+        };
+        let bytes = table.get(number)?.ok_or_else(|| Fault::corrupt(format!("no document {number}")))?;
+        Ok(Stored::from_bytes(number, bytes.value())?.text.to_owned())
+    }
+
+    /// Ends the reading.
+    fn close(&self) {
+        *self.table.write().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}

@@ -1,0 +1,254 @@
+//! What lies where in the file.
+//!
+//! | table | from | to |
+//! |---|---|---|
+//! | `meta` | `format` | the version of all this, four bytes |
+//! | | `catalogue` | the fields, a line each |
+//! | | `state` | counters, see [`State`] |
+//! | `documents` | number | checksum, place, the document as given |
+//! | `released` | number | checksum; a document of a stored batch whose case was replaced or deleted since the last checkpoint |
+//! | `batches` | batch, part, piece | a piece of a part of a batch, see [`crate::batch::codec`] |
+//! | `live` | batch | checksum, number of rows, a bit for each live one |
+
+use redb::{ReadableTable, TableDefinition};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use super::error::{Fault, StoreErrorKind};
+use crate::catalog::Catalog;
+use crate::column::codec::{Reader, Writer};
+use crate::column::{Bitmap, LANES, Selection};
+
+pub(super) const META: TableDefinition<'static, &str, &[u8]> = TableDefinition::new("meta");
+pub(super) const DOCUMENTS: TableDefinition<'static, u64, &[u8]> = TableDefinition::new("documents");
+pub(super) const RELEASED: TableDefinition<'static, u64, u64> = TableDefinition::new("released");
+pub(super) const BATCHES: TableDefinition<'static, (u64, u16, u32), &[u8]> = TableDefinition::new("batches");
+pub(super) const LIVE: TableDefinition<'static, u64, &[u8]> = TableDefinition::new("live");
+
+pub(super) const FORMAT: &str = "format";
+pub(super) const CATALOGUE: &str = "catalogue";
+pub(super) const STATE: &str = "state";
+
+/// The version of the file's contents that this library writes, and the only one it reads.
+pub(super) const FORMAT_VERSION: u32 = 1;
+
+/// A part is stored in pieces of so many bytes at most, which fit eight pages of redb with what
+/// stands around them; larger values would be rounded up to a power of two of pages.
+pub(super) const PIECE_BYTES: usize = (32 << 10) - 128;
+
+/// The counters of a store. They change with every write, in the transaction of that write.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct State {
+    /// The place of the next case that is new.
+    pub(super) next_place: u64,
+    /// The number of the next document.
+    pub(super) next_document: u64,
+    /// The number of the next batch.
+    pub(super) next_batch: u64,
+    /// Documents of this number or above are in no stored batch.
+    pub(super) checkpoint: u64,
+    /// How many cases there are, each with a document.
+    pub(super) cases: u64,
+    /// How many batches are stored.
+    pub(super) batches: u64,
+    /// How many documents are listed as released.
+    pub(super) released: u64,
+}
+
+const STATE_SEED: u64 = 0x0073_7461_7465;
+
+impl State {
+    pub(super) fn to_bytes(self) -> Vec<u8> {
+        let Self { next_place, next_document, next_batch, checkpoint, cases, batches, released } = self;
+        let mut out = Writer::default();
+        out.all(&[next_place, next_document, next_batch, checkpoint, cases, batches, released]);
+        with_checksum(STATE_SEED, &out.into_bytes())
+    }
+
+    pub(super) fn from_bytes(bytes: &[u8]) -> Result<Self, Fault> {
+        let mut reader = Reader::new(
+            checked(STATE_SEED, bytes).ok_or_else(|| Fault::corrupt("counters with a wrong checksum"))?,
+        );
+        let mut next = || reader.one::<u64>();
+        let state = Self {
+            next_place: next()?,
+            next_document: next()?,
+            next_batch: next()?,
+            checkpoint: next()?,
+            cases: next()?,
+            batches: next()?,
+            released: next()?,
+        };
+        reader.finish()?;
+        Ok(state)
+    }
+}
+
+/// Bytes behind their checksum.
+fn with_checksum(seed: u64, contents: &[u8]) -> Vec<u8> {
+    let mut out = Writer::default();
+    out.all(&[xxh3_64_with_seed(contents, seed)]);
+    out.bytes(contents);
+    out.into_bytes()
+}
+
+/// The bytes behind a checksum that is theirs.
+fn checked(seed: u64, bytes: &[u8]) -> Option<&[u8]> {
+    let mut reader = Reader::new(bytes);
+    let checksum: u64 = reader.one().ok()?;
+    let contents = reader.rest();
+    (xxh3_64_with_seed(contents, seed) == checksum).then_some(contents)
+}
+
+/// A stored document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stored<'b> {
+    pub(super) place: u64,
+    pub(super) text: &'b str,
+}
+
+impl<'b> Stored<'b> {
+    pub(super) fn to_bytes(self, number: u64) -> Vec<u8> {
+        let mut contents = Writer::default();
+        contents.all(&[self.place]);
+        contents.bytes(self.text.as_bytes());
+        with_checksum(number, &contents.into_bytes())
+    }
+
+    pub(super) fn from_bytes(number: u64, bytes: &'b [u8]) -> Result<Self, Fault> {
+        let contents = checked(number, bytes)
+            .ok_or_else(|| Fault::corrupt(format!("document {number} has a wrong checksum")))?;
+        let mut reader = Reader::new(contents);
+        let place = reader.one()?;
+        let text = str::from_utf8(reader.rest())
+            .map_err(|fault| Fault::corrupt(format!("document {number}: {fault}")))?;
+        Ok(Self { place, text })
+    }
+}
+
+/// What stands beside the number of a released document.
+pub(super) fn released_checksum(number: u64) -> u64 {
+    xxh3_64_with_seed(&number.to_le_bytes(), STATE_SEED)
+}
+
+/// The live rows of a batch of `rows` rows, as bytes.
+pub(super) fn live_to_bytes(batch: u64, live: &Selection, rows: usize) -> Vec<u8> {
+    let mut contents = Writer::default();
+    contents.all(&[rows as u64]);
+    match live {
+        Selection::All => contents.all(Bitmap::ones(rows).words()),
+        Selection::None => contents.all(Bitmap::zeros(rows).words()),
+        Selection::Bitmap(bitmap) => contents.all(bitmap.words()),
+    }
+    with_checksum(!batch, &contents.into_bytes())
+}
+
+/// The live rows of a batch of `rows` rows.
+pub(super) fn live_from_bytes(batch: u64, rows: usize, bytes: &[u8]) -> Result<Bitmap, Fault> {
+    let wrong = |what: &str| Fault::corrupt(format!("live rows of batch {batch}: {what}"));
+    let contents = checked(!batch, bytes).ok_or_else(|| wrong("a wrong checksum"))?;
+    let mut reader = Reader::new(contents);
+    if reader.one::<u64>()? != rows as u64 {
+        return Err(wrong("those of another batch"));
+    }
+    let words: Vec<u64> = reader.all(rows.div_ceil(LANES))?;
+    reader.finish()?;
+    let live = Bitmap::filled_by(rows, |own| own.copy_from_slice(&words));
+    if live.words() == words { Ok(live) } else { Err(wrong("bits behind the last row")) }
+}
+
+/// The fields of a catalogue, a line each, in order: all of them that tells how documents become columns.
+pub(super) fn describe(catalog: &Catalog) -> String {
+    let mut text = String::new();
+    for id in catalog.field_ids() {
+        let field = catalog.field(id);
+        text.push_str(&format!("{} {}", field.path(), field.kind()));
+        for (is_so, word) in [
+            (field.is_unix_millis(), " unix_millis"),
+            (field.is_key(), " key"),
+            (!catalog.is_visible(id), " hidden"),
+        ] {
+            if is_so {
+                text.push_str(word);
+            }
+        }
+        if let Some(default) = field.default() {
+            text.push_str(&format!(" default {default:?}"));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// Refuses contents of another version or catalogue.
+pub(super) fn check_meta(
+    meta: &impl ReadableTable<&'static str, &'static [u8]>,
+    catalog: &Catalog,
+) -> Result<State, Fault> {
+    let missing = |what: &str| Fault::corrupt(format!("no {what} in it"));
+    let format = meta.get(FORMAT)?.ok_or_else(|| missing("format version"))?;
+    let mut reader = Reader::new(format.value());
+    let version: u32 = reader.one()?;
+    if version != FORMAT_VERSION {
+        return Err(Fault::new(
+            StoreErrorKind::UnknownVersion,
+            format!("format version {version}, this library knows {FORMAT_VERSION} alone"),
+        ));
+    }
+    let stored = meta.get(CATALOGUE)?.ok_or_else(|| missing("catalogue"))?;
+    let stored = String::from_utf8_lossy(stored.value()).into_owned();
+    let own = describe(catalog);
+    if stored != own {
+        let difference = |a: &str, b: &str| {
+            let lines: Vec<&str> = b.lines().collect();
+            a.lines().find(|line| !lines.contains(line)).map(str::to_owned)
+        };
+        let detail = match (difference(&stored, &own), difference(&own, &stored)) {
+            (Some(there), Some(here)) => format!("found the field `{there}`, expected `{here}`"),
+            (Some(there), None) => format!("it has the field `{there}`, which is not expected"),
+            (None, Some(here)) => format!("it lacks the field `{here}`"),
+            (None, None) => "its fields are in another order".to_owned(),
+        };
+        return Err(Fault::new(
+            StoreErrorKind::OtherCatalog,
+            format!("made for another catalogue: {detail}"),
+        ));
+    }
+    let state = meta.get(STATE)?.ok_or_else(|| missing("counters"))?;
+    State::from_bytes(state.value())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_comes_back_and_what_is_changed_does_not() {
+        let state = State { next_place: 3, cases: 1, released: u64::MAX, ..State::default() };
+        let document = Stored { place: 9, text: "{\"id\":\"é\"}" };
+        let live = Bitmap::filled_by(70, |words| words.copy_from_slice(&[5, 33]));
+        let state_bytes = state.to_bytes();
+        let document_bytes = document.to_bytes(7);
+        let live_bytes = live_to_bytes(4, &Selection::Bitmap(live.clone()), 70);
+        assert_eq!(State::from_bytes(&state_bytes).unwrap(), state);
+        assert_eq!(Stored::from_bytes(7, &document_bytes).unwrap(), document);
+        assert_eq!(live_from_bytes(4, 70, &live_bytes).unwrap(), live);
+        assert!(Stored::from_bytes(8, &document_bytes).is_err());
+        assert!(live_from_bytes(5, 70, &live_bytes).is_err());
+        assert!(live_from_bytes(4, 71, &live_bytes).is_err());
+        let damaged = |bytes: &[u8], at: usize| {
+            let mut bytes = bytes.to_vec();
+            bytes[at] ^= 4;
+            bytes
+        };
+        for at in 0..state_bytes.len() {
+            assert!(State::from_bytes(&damaged(&state_bytes, at)).is_err());
+        }
+        for at in 0..document_bytes.len() {
+            assert!(Stored::from_bytes(7, &damaged(&document_bytes, at)).is_err());
+            assert!(Stored::from_bytes(7, &document_bytes[..at]).is_err());
+        }
+        for at in 0..live_bytes.len() {
+            assert!(live_from_bytes(4, 70, &damaged(&live_bytes, at)).is_err());
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! A disk in memory that fails as disks do.
+
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use redb::StorageBackend;
+
+/// A generator of numbers that a seed decides.
+#[derive(Clone, Debug)]
+pub(super) struct Dice(u64);
+
+impl Dice {
+    pub(super) fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    pub(super) fn below(&mut self, bound: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 32) % bound.max(1)
+    }
+
+    pub(super) fn one_in(&mut self, bound: u64) -> bool {
+        self.below(bound) == 0
+    }
+}
+
+/// What goes wrong, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Trouble {
+    None,
+    /// The machine stops: from this operation on nothing works.
+    Crash(u64),
+    /// This operation fails, and all later ones work again.
+    Once(u64),
+    /// From this operation on, nothing more fits on the disk.
+    Full(u64),
+    /// From this operation on, nothing can be read.
+    Unreadable(u64),
+}
+
+#[derive(Debug)]
+struct State {
+    /// As the system shows it.
+    now: Vec<u8>,
+    /// As it would be found after a crash, but for what is `pending`.
+    synced: Vec<u8>,
+    pending: Vec<Pending>,
+    trouble: Trouble,
+    /// Syncs say that all is well, and do nothing.
+    lying: bool,
+    operations: u64,
+}
+
+#[derive(Clone, Debug)]
+enum Pending {
+    Write(u64, Vec<u8>),
+    Length(u64),
+}
+
+/// The disk; clones are the same one.
+#[derive(Clone, Debug)]
+pub(super) struct Disk(Arc<Mutex<State>>);
+
+impl Disk {
+    pub(super) fn new(contents: Vec<u8>, trouble: Trouble, lying: bool) -> Self {
+        let synced = contents.clone();
+        let state = State { now: contents, synced, pending: Vec::new(), trouble, lying, operations: 0 };
+        Self(Arc::new(Mutex::new(state)))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn operations(&self) -> u64 {
+        self.state().operations
+    }
+
+    /// What the system shows.
+    pub(super) fn contents(&self) -> Vec<u8> {
+        self.state().now.clone()
+    }
+
+    /// What is found after the machine stopped: of what was not synced, any part in any mixture.
+    pub(super) fn after_crash(&self, dice: &mut Dice) -> Vec<u8> {
+        let state = self.state();
+        let mut found = state.synced.clone();
+        let habit = dice.below(4);
+        for pending in &state.pending {
+            let fate = match habit {
+                0 => 0,
+                1 => 1,
+                _ => dice.below(3),
+            };
+            match (pending, fate) {
+                (_, 0) => {}
+                (Pending::Length(length), _) => found.resize(*length as usize, 0),
+                (Pending::Write(offset, bytes), 1) => put(&mut found, *offset, bytes),
+                (Pending::Write(offset, bytes), _) => {
+                    // Sectors go to disk each for itself.
+                    for (sector, bytes) in (0_u64..).zip(bytes.chunks(512)) {
+                        if dice.one_in(2) {
+                            put(&mut found, offset + sector * 512, bytes);
+                        }
+                    }
+                }
+            }
+        }
+        found
+    }
+}
+
+fn put(contents: &mut Vec<u8>, offset: u64, bytes: &[u8]) {
+    let (start, end) = (offset as usize, offset as usize + bytes.len());
+    if contents.len() < end {
+        contents.resize(end, 0);
+    }
+    contents[start..end].copy_from_slice(bytes);
+}
+
+impl State {
+    /// Counts an operation, which may be one that fails.
+    fn step(&mut self, reads: bool) -> io::Result<()> {
+        let own = self.operations;
+        self.operations += 1;
+        let fails = match self.trouble {
+            Trouble::None => false,
+            Trouble::Crash(at) => own >= at,
+            Trouble::Once(at) => own == at,
+            Trouble::Full(at) => own >= at && !reads,
+            Trouble::Unreadable(at) => own >= at && reads,
+        };
+        let kind = if let Trouble::Full(_) = self.trouble {
+            io::ErrorKind::StorageFull
+        } else {
+            io::ErrorKind::Other
+        };
+        if fails { Err(io::Error::new(kind, "trouble")) } else { Ok(()) }
+    }
+}
+
+impl StorageBackend for Disk {
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.state().now.len() as u64)
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        let mut state = self.state();
+        state.step(true)?;
+        let found = state.now.get(offset as usize..).and_then(|rest| rest.get(..out.len()));
+        out.copy_from_slice(found.ok_or(io::ErrorKind::UnexpectedEof)?);
+        Ok(())
+    }
+
+    fn set_len(&self, length: u64) -> io::Result<()> {
+        let mut state = self.state();
+        state.step(false)?;
+        state.now.resize(length as usize, 0);
+        state.pending.push(Pending::Length(length));
+        Ok(())
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        let mut state = self.state();
+        state.step(false)?;
+        if !state.lying {
+            let state = &mut *state;
+            for pending in state.pending.drain(..) {
+                match pending {
+                    Pending::Length(length) => state.synced.resize(length as usize, 0),
+                    Pending::Write(offset, bytes) => put(&mut state.synced, offset, &bytes),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        let mut state = self.state();
+        if let Err(error) = state.step(false) {
+            // A failed write may have written some of it.
+            let part = bytes[..bytes.len() / 2].to_vec();
+            if !matches!(state.trouble, Trouble::Crash(at) if state.operations > at + 1) {
+                put(&mut state.now, offset, &part);
+                state.pending.push(Pending::Write(offset, part));
+            }
+            return Err(error);
+        }
+        put(&mut state.now, offset, bytes);
+        state.pending.push(Pending::Write(offset, bytes.to_vec()));
+        Ok(())
+    }
+}

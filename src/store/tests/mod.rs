@@ -1,0 +1,322 @@
+//! The store against a plain list, on disks that fail, on damaged files, and reopened at every turn.
+
+mod disk;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::verify::verify;
+use super::*;
+use crate::catalog::Field;
+use crate::catalog::FieldType;
+use crate::engine::Mode;
+use disk::{Dice, Disk, Trouble};
+
+fn catalog() -> Catalog {
+    Catalog::new([
+        Field::new("state", FieldType::String),
+        Field::new("amount", FieldType::Number),
+        Field::new("tags[]", FieldType::String),
+        Field::new("at", FieldType::Timestamp),
+    ])
+    .unwrap()
+}
+
+fn options() -> StoreOptions {
+    StoreOptions::default().checkpoint_every(12).batch_rows(8)
+}
+
+fn open(disk: &Disk) -> Result<Store, StoreError> {
+    let file = File::in_backend(disk.clone(), &catalog());
+    file.map_err(|fault| fault.of_file("disk"))
+        .and_then(|file| Store::load("disk".to_owned(), file, &catalog(), options()))
+}
+
+/// Everything that is stored, in order.
+fn all(store: &Store) -> Result<Vec<String>, StoreError> {
+    let answer = store.search(&Request::new(Filter::all(store.catalog())).limit(u64::MAX).count(true))?;
+    assert_eq!(answer.total(), Some(answer.len() as u64));
+    Ok(answer.documents().map(str::to_owned).collect())
+}
+
+/// What a store should hold: ids and documents in stored order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Plain(Vec<(String, String)>);
+
+impl Plain {
+    fn upsert(&mut self, id: &str, document: &str) {
+        match self.0.iter_mut().find(|(other, _)| other == id) {
+            Some((_, own)) => document.clone_into(own),
+            None => self.0.push((id.to_owned(), document.to_owned())),
+        }
+    }
+
+    fn delete(&mut self, id: &str) {
+        self.0.retain(|(other, _)| other != id);
+    }
+
+    fn documents(&self) -> Vec<String> {
+        self.0.iter().map(|(_, document)| document.clone()).collect()
+    }
+}
+
+fn case(dice: &mut Dice) -> (String, String) {
+    let id = format!("c{}", dice.below(40));
+    let filler = "x".repeat([0, 20, 900, 5000][dice.below(4) as usize]);
+    let document = format!(
+        "{{\"id\":\"{id}\",\"state\":\"s{}\",\"amount\":{},\"tags\":[\"t{}\",\"{}\"],\"at\":\"2026-01-0{} 00:00:00\",\"x\":\"{filler}\"}}",
+        dice.below(5),
+        dice.below(1000),
+        dice.below(9),
+        dice.below(3),
+        dice.below(9) + 1,
+    );
+    (id, document)
+}
+
+/// One random operation on both; whether it is on disk for sure when it succeeds.
+fn operate(store: &Store, plain: &mut Plain, dice: &mut Dice) -> Result<bool, StoreError> {
+    let synced = dice.one_in(2);
+    let durability = if synced { Durability::Synced } else { Durability::Grouped };
+    match dice.below(10) {
+        0..5 => {
+            let (id, document) = case(dice);
+            plain.upsert(&id, &document);
+            store.upsert(document.as_bytes(), durability)?;
+        }
+        5 => {
+            let cases: Vec<(String, String)> = (0..dice.below(9)).map(|_| case(dice)).collect();
+            cases.iter().for_each(|(id, document)| plain.upsert(id, document));
+            store.upsert_all(cases.iter().map(|(_, document)| document.as_bytes()), durability)?;
+        }
+        6 => {
+            let id = format!("c{}", dice.below(40));
+            plain.delete(&id);
+            store.delete(&id, durability)?;
+        }
+        7 => {
+            let cases: Vec<(String, String)> = (0..dice.below(30)).map(|_| case(dice)).collect();
+            let mut import = store.import(Mode::Strict)?;
+            for (_, document) in &cases {
+                import.push(document.as_bytes())?;
+                import.push(b"\n")?;
+            }
+            if dice.one_in(4) {
+                let refused = import.push(b"{\"id\":7}\n").unwrap_err();
+                assert!([StoreErrorKind::Refused, StoreErrorKind::Io].contains(&refused.kind()), "{refused}");
+                return Ok(false);
+            }
+            if dice.one_in(4) {
+                return Ok(false);
+            }
+            cases.iter().for_each(|(id, document)| plain.upsert(id, document));
+            import.commit()?;
+            return Ok(true);
+        }
+        8 => {
+            store.sync()?;
+            return Ok(true);
+        }
+        _ => {
+            store.checkpoint()?;
+            return Ok(false);
+        }
+    }
+    Ok(synced)
+}
+
+/// Runs operations until one fails, and gives the states that may be found on disk then: from the
+/// last that is there for sure to that of the operation that failed.
+fn run(disk: &Disk, dice: &mut Dice, plain: &mut Plain, operations: u64) -> Vec<Plain> {
+    let mut possible = vec![plain.clone()];
+    let Ok(store) = open(disk) else { return possible };
+    for _ in 0..operations {
+        let mut next = plain.clone();
+        let result = operate(&store, &mut next, dice);
+        match result {
+            Ok(true) => possible.clear(),
+            Ok(false) => {}
+            Err(_) => {
+                // What readers see is what was acknowledged.
+                if let Ok(seen) = all(&store) {
+                    assert_eq!(seen, plain.documents());
+                }
+                assert_eq!(
+                    store.upsert(b"{\"id\":\"late\"}", Durability::Synced).unwrap_err().kind(),
+                    StoreErrorKind::Failed
+                );
+                possible.push(next);
+                return possible;
+            }
+        }
+        *plain = next;
+        possible.push(plain.clone());
+    }
+    possible
+}
+
+/// How many seeds a test runs: a few, or as many as the environment says.
+fn seeds(few: u64) -> std::ops::Range<u64> {
+    let read = |name| std::env::var(name).ok().and_then(|text: String| text.parse::<u64>().ok());
+    let first = read("CASEFILTER_FIRST_SEED").unwrap_or(0);
+    first..first + read("CASEFILTER_SEEDS").unwrap_or(few)
+}
+
+#[test]
+fn a_store_holds_what_a_plain_list_holds_whatever_is_done_to_it() {
+    for seed in seeds(30) {
+        let mut dice = Dice::new(seed);
+        let disk = Disk::new(Vec::new(), Trouble::None, false);
+        let mut plain = Plain::default();
+        let mut store = open(&disk).unwrap();
+        for step in 0..60 {
+            let at = format!("seed {seed}, step {step}");
+            match dice.below(12) {
+                0 => {
+                    drop(store);
+                    store = open(&disk).unwrap();
+                }
+                1 => assert!(store.compact().is_ok(), "{at}"),
+                _ => assert!(operate(&store, &mut plain, &mut dice).is_ok(), "{at}"),
+            }
+            assert_eq!(all(&store).unwrap(), plain.documents(), "{at}");
+            store.validate().unwrap_or_else(|fault| panic!("{at}: {fault}"));
+        }
+        drop(store);
+        let file = File::in_backend(disk.clone(), &catalog()).unwrap();
+        let verified = verify(file, &catalog()).unwrap();
+        assert_eq!((verified.cases, verified.was_clean), (plain.0.len() as u64, true), "seed {seed}");
+    }
+}
+
+/// A disk on which a store was used for a while, and what that holds.
+fn used(dice: &mut Dice) -> (Vec<u8>, Plain) {
+    let disk = Disk::new(Vec::new(), Trouble::None, false);
+    let mut plain = Plain::default();
+    run(&disk, dice, &mut plain, 20);
+    (disk.contents(), plain)
+}
+
+#[test]
+fn after_a_crash_every_acknowledged_write_is_there_and_none_is_there_in_half() {
+    let mut crashes = 0;
+    for seed in seeds(400) {
+        let mut dice = Dice::new(seed);
+        let (contents, plain) = used(&mut dice);
+        // How many operations there are without trouble.
+        let calm = Disk::new(contents.clone(), Trouble::None, false);
+        let script = dice.clone();
+        run(&calm, &mut script.clone(), &mut plain.clone(), 15);
+        for _ in 0..5 {
+            let at = dice.below(calm.operations());
+            let trouble = match dice.below(8) {
+                0 => Trouble::Once(at),
+                1 => Trouble::Full(at),
+                2 => Trouble::Unreadable(at),
+                _ => Trouble::Crash(at),
+            };
+            let disk = Disk::new(contents.clone(), trouble, false);
+            let possible = run(&disk, &mut script.clone(), &mut plain.clone(), 15);
+            let found = disk.after_crash(&mut dice);
+            let context = format!("seed {seed}, {trouble:?}");
+            let again = Disk::new(found, Trouble::None, false);
+            let store = open(&again).unwrap_or_else(|error| panic!("{context}: {error}"));
+            store.validate().unwrap_or_else(|fault| panic!("{context}: {fault}"));
+            let documents = all(&store).unwrap();
+            assert!(
+                possible.iter().any(|plain| plain.documents() == documents),
+                "{context}: found {documents:#?}, possible {possible:#?}"
+            );
+            store.upsert(b"{\"id\":\"after\"}", Durability::Synced).unwrap();
+            drop(store);
+            assert_eq!(all(&open(&again).unwrap()).unwrap().len(), documents.len() + 1, "{context}");
+            crashes += 1;
+        }
+    }
+    assert!(crashes >= 5);
+}
+
+#[test]
+fn a_disk_that_lies_about_syncs_loses_writes_but_shows_no_mixture() {
+    for seed in seeds(150) {
+        let mut dice = Dice::new(seed);
+        let (contents, plain) = used(&mut dice);
+        let script = dice.clone();
+        let at = 20 + dice.below(400);
+        let disk = Disk::new(contents, Trouble::Crash(at), true);
+        let mut states = vec![plain.clone()];
+        let mut now = plain;
+        if let Ok(store) = open(&disk) {
+            let mut script = script;
+            for _ in 0..20 {
+                let mut next = now.clone();
+                let result = operate(&store, &mut next, &mut script);
+                states.push(next.clone());
+                if result.is_err() {
+                    break;
+                }
+                now = next;
+            }
+        }
+        let again = Disk::new(disk.after_crash(&mut dice), Trouble::None, false);
+        let found = open(&again).and_then(|store| all(&store));
+        match found {
+            Ok(documents) => {
+                assert!(
+                    states.iter().any(|plain| plain.documents() == documents),
+                    "seed {seed}: {documents:#?}"
+                );
+            }
+            Err(error) => assert_eq!(error.kind(), StoreErrorKind::Corrupt, "seed {seed}: {error}"),
+        }
+    }
+}
+
+#[test]
+fn a_damaged_file_gives_the_right_answer_or_an_error() {
+    let mut outcomes = [0_u32; 3];
+    for seed in seeds(1500) {
+        let mut dice = Dice::new(seed / 25);
+        let (mut contents, plain) = used(&mut dice);
+        let mut dice = Dice::new(seed + 1_000_000);
+        match dice.below(8) {
+            0 => contents.truncate(dice.below(contents.len() as u64) as usize),
+            1 => {
+                let at = dice.below(contents.len() as u64 / 512) as usize * 512;
+                contents[at..at + 512].fill(dice.below(2) as u8 * 255);
+            }
+            2 => contents[dice.below(320) as usize] ^= 1 << dice.below(8),
+            // Most of a small file is empty space: where there is something, damage tells.
+            _ => {
+                let taken: Vec<usize> = (0..contents.len()).filter(|at| contents[*at] != 0).collect();
+                contents[taken[dice.below(taken.len() as u64) as usize]] ^= 1 << dice.below(8);
+            }
+        }
+        let copy = Disk::new(contents.clone(), Trouble::None, false);
+        let verified = catch_unwind(AssertUnwindSafe(|| {
+            let file = File::in_backend(copy, &catalog())?;
+            verify(file, &catalog())
+        }));
+        match verified.unwrap_or_else(|_| panic!("seed {seed}: a panic of verify")) {
+            Ok(verified) => assert_eq!(verified.cases, plain.0.len() as u64, "seed {seed}"),
+            Err(fault) => assert!(!fault.detail.is_empty()),
+        }
+        let disk = Disk::new(contents, Trouble::None, false);
+        let used = catch_unwind(AssertUnwindSafe(|| {
+            let store = open(&disk)?;
+            let documents = all(&store)?;
+            store.upsert(b"{\"id\":\"after\"}", Durability::Synced)?;
+            Ok::<_, StoreError>(documents)
+        }));
+        match used.unwrap_or_else(|_| panic!("seed {seed}: a panic")) {
+            Ok(documents) => {
+                assert!(documents == plain.documents(), "seed {seed}: a wrong answer");
+                outcomes[0] += 1;
+            }
+            Err(error) => {
+                assert!(error.to_string().starts_with("disk: "), "seed {seed}: {error}");
+                outcomes[1] += 1;
+            }
+        }
+    }
+    assert!(outcomes[0] > 0 && outcomes[1] > 0, "{outcomes:?}");
+}

@@ -1,0 +1,300 @@
+//! Writes of every sort, in any order, against a plain map; and readers beside writers.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use casefilter::{Answer, Catalog, Engine, Filter, Mode, Order, Request, Upserted, reference};
+use proptest::prelude::*;
+
+/// What is stored: documents by the order in which they were first stored.
+#[derive(Default)]
+struct Model {
+    documents: Vec<Option<(String, String)>>,
+    places: HashMap<String, usize>,
+}
+
+impl Model {
+    fn upsert(&mut self, id: &str, document: &str) -> Upserted {
+        let entry = Some((id.to_owned(), document.to_owned()));
+        match self.places.get(id) {
+            Some(place) => {
+                self.documents[*place] = entry;
+                Upserted::Replaced
+            }
+            None => {
+                self.places.insert(id.to_owned(), self.documents.len());
+                self.documents.push(entry);
+                Upserted::Stored
+            }
+        }
+    }
+
+    fn delete(&mut self, id: &str) -> bool {
+        let place = self.places.remove(id);
+        place.map(|place| self.documents[place] = None).is_some()
+    }
+
+    fn documents(&self) -> Vec<&str> {
+        self.documents.iter().flatten().map(|(_, document)| document.as_str()).collect()
+    }
+}
+
+const STATES: &[&str] = &["open", "blocked", "awaitingUser", "own state"];
+const TAGS: &[&str] = &["cash", "vip", "pep", "é", ""];
+
+/// A document that depends on nothing but these numbers.
+fn document(id: &str, seed: u32) -> String {
+    let mut text = format!("{{\"id\":\"{id}\"");
+    let mut rest = seed;
+    let mut choice = |options: u32| {
+        let chosen = rest % options;
+        rest = rest.wrapping_mul(0x9e37_79b1).rotate_left(9) ^ seed;
+        chosen
+    };
+    if choice(4) > 0 {
+        write!(text, ",\"caseReview\":{{\"status\":\"{}\"}}", STATES[choice(4) as usize]).unwrap();
+    }
+    if choice(4) > 0 {
+        let tags: Vec<String> = (0..choice(4)).map(|_| format!("\"{}\"", TAGS[choice(5) as usize])).collect();
+        write!(text, ",\"tags\":[{}]", tags.join(",")).unwrap();
+    }
+    if choice(3) > 0 {
+        write!(text, ",\"totalAmountInDefaultCurrency\":{}", choice(20)).unwrap();
+    }
+    if choice(3) > 0 {
+        write!(text, ",\"createdAt\":\"2024-01-{:02} 00:00:{:02}\"", choice(9) + 1, choice(60)).unwrap();
+    }
+    if choice(2) > 0 {
+        write!(text, ",\"applicantReference\":{{\"applicantId\":\"a{}\"}}", choice(30)).unwrap();
+    }
+    if choice(2) > 0 {
+        let checked = choice(2) == 0;
+        write!(text, ",\"caseReview2\":{checked},\"name\":\"name {}\"", choice(1000)).unwrap();
+    }
+    text.push('}');
+    text
+}
+
+#[derive(Clone, Debug)]
+enum Operation {
+    Upsert(u16, u32),
+    /// Some documents at once, an id perhaps twice.
+    Import(Vec<(u16, u32)>, Mode),
+    /// A document that is refused, in a strict import behind sound ones.
+    Refused(u16),
+    Delete(u16),
+    DeleteMany(Vec<u16>),
+    /// A range of ids.
+    Clear(u16, u16),
+    Search(usize, usize, u64, u64),
+}
+
+const FILTERS: &[&str] = &[
+    "status = open",
+    "status <> open",
+    "status in (open, blocked)",
+    "tags in (cash, vip)",
+    "tags all (cash, pep)",
+    "tags <> cash",
+    "totalAmountInDefaultCurrency > 9",
+    "createdAt >= \"2024-01-05 00:00:00\" and status = open",
+    "applicantReference.applicantId = a7",
+    "applicantReference.applicantId in (a1, a2, a3, a4, a5, a6, a7)",
+    "applicantReference.applicantId <> a7",
+    "id in (\"1\", \"2\", \"3\", \"17\", \"200\")",
+    "name = \"name 5\" or priority = medium and tags = pep",
+    "priority = high",
+    "priority = medium",
+];
+
+const ORDERS: &[&str] = &["", "-createdAt", "totalAmountInDefaultCurrency", "status", "-name", "id"];
+
+fn operation(ids: u16) -> impl Strategy<Value = Operation> {
+    let id = move || 0..ids;
+    prop_oneof![
+        8 => (id(), any::<u32>()).prop_map(|(id, seed)| Operation::Upsert(id, seed)),
+        2 => (prop::collection::vec((id(), any::<u32>()), 0..12), prop::bool::ANY)
+            .prop_map(|(some, strict)| Operation::Import(some, if strict { Mode::Strict } else { Mode::Lenient })),
+        2 => prop::collection::vec((id(), any::<u32>()), 30..150).prop_map(|some| Operation::Import(some, Mode::Strict)),
+        1 => id().prop_map(Operation::Refused),
+        2 => id().prop_map(Operation::Delete),
+        1 => prop::collection::vec(id(), 0..30).prop_map(Operation::DeleteMany),
+        1 => (id(), 1_u16..200).prop_map(|(from, len)| Operation::Clear(from, len)),
+        3 => (0..FILTERS.len(), 0..ORDERS.len(), 0_u64..30, 0_u64..30)
+            .prop_map(|(filter, order, offset, limit)| Operation::Search(filter, order, offset, limit)),
+    ]
+}
+
+fn request(catalog: &Catalog, filter: usize, order: usize, offset: u64, limit: u64) -> Request {
+    let filter = Filter::compile_text(catalog, FILTERS[filter]).unwrap();
+    let order = Order::parse(catalog, ORDERS[order]).unwrap();
+    Request::new(filter).order(order).offset(offset).limit(limit).count(true)
+}
+
+/// Asks engine and model the same.
+fn ask(engine: &Engine, model: &Model, request: &Request) -> Answer {
+    let documents = model.documents();
+    let (page, total) = reference::search(&documents, request).unwrap();
+    let answer = engine.search(request);
+    let wanted: Vec<&str> = page.iter().map(|at| documents[*at]).collect();
+    assert_eq!(answer.documents().collect::<Vec<_>>(), wanted, "{}", request.filter);
+    assert_eq!(answer.total(), Some(total), "{}", request.filter);
+    assert_eq!(engine.count(&request.filter), total, "{}", request.filter);
+    answer
+}
+
+fn apply(engine: &Engine, model: &mut Model, operation: &Operation) {
+    match operation {
+        Operation::Upsert(id, seed) => {
+            let id = id.to_string();
+            let text = document(&id, *seed);
+            assert_eq!(engine.upsert(text.as_bytes()), Ok(model.upsert(&id, &text)));
+        }
+        Operation::Import(some, mode) => {
+            let mut import = engine.import(*mode);
+            let mut counts = (0, 0);
+            for (id, seed) in some {
+                let id = id.to_string();
+                let text = document(&id, *seed);
+                match model.upsert(&id, &text) {
+                    Upserted::Stored => counts.0 += 1,
+                    Upserted::Replaced => counts.1 += 1,
+                }
+                import.push(text.as_bytes()).unwrap();
+                import.push(b"\n").unwrap();
+                if *mode == Mode::Lenient {
+                    import.push(b"{\"id\":7}\n").unwrap();
+                }
+            }
+            let report = import.commit().unwrap();
+            assert_eq!((report.stored, report.replaced), counts);
+        }
+        Operation::Refused(id) => {
+            let lines = format!("{}\n{{\"id\":\"{id}\",\"tags\":3}}\n", document(&id.to_string(), 5));
+            assert_eq!(engine.upsert_many(lines.as_bytes()).unwrap_err().error.path, "tags");
+            assert!(engine.upsert(b"{\"id\":\"\"}").is_err());
+        }
+        Operation::Delete(id) => {
+            let id = id.to_string();
+            assert_eq!(engine.delete(&id), model.delete(&id));
+        }
+        Operation::DeleteMany(ids) => {
+            let ids: Vec<String> = ids.iter().map(u16::to_string).collect();
+            let deleted = ids.iter().filter(|id| model.delete(id)).count();
+            assert_eq!(engine.delete_many(&ids), deleted);
+        }
+        Operation::Clear(from, len) => {
+            let ids: Vec<String> = (*from..from.saturating_add(*len)).map(|id| id.to_string()).collect();
+            let deleted = ids.iter().filter(|id| model.delete(id)).count();
+            assert_eq!(engine.delete_many(&ids), deleted);
+        }
+        Operation::Search(filter, order, offset, limit) => {
+            ask(engine, model, &request(engine.catalog(), *filter, *order, *offset, *limit));
+        }
+    }
+    assert_eq!(engine.len(), model.places.len());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 96, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_write_in_any_order_leaves_what_a_map_would(
+        batch_rows in prop::sample::select(vec![1_usize, 2, 7, 32, 128, 256, 65_536]),
+        operations in prop::collection::vec(operation(400), 1..200),
+    ) {
+        let engine = Engine::builder(Catalog::cases()).batch_rows(batch_rows).build();
+        let mut model = Model::default();
+        let everything = Request::new(Filter::all(engine.catalog())).limit(10_000).count(true);
+        let mut kept: Option<(Answer, Vec<String>)> = None;
+        for (step, operation) in operations.iter().enumerate() {
+            apply(&engine, &mut model, operation);
+            if step % 5 == 0 {
+                engine.validate().unwrap();
+            }
+            if step % 7 == 0 {
+                let answer = ask(&engine, &model, &everything);
+                // What was answered earlier is as it was.
+                if let Some((answer, documents)) = &kept {
+                    prop_assert!(answer.documents().eq(documents.iter().map(String::as_str)));
+                }
+                let documents = answer.documents().map(str::to_owned).collect();
+                kept = Some((answer, documents));
+            }
+            ask(&engine, &model, &request(engine.catalog(), step % FILTERS.len(), step % ORDERS.len(), 3, 10));
+        }
+        engine.validate().unwrap();
+        ask(&engine, &model, &everything);
+    }
+}
+
+/// The number in the only tag of a case, and the ids that share one number.
+fn tagged(answer: &Answer) -> Vec<String> {
+    let tag = |text: &str| text.split("\"t").nth(2).map(|rest| rest.split('"').next().unwrap().to_owned());
+    answer.documents().filter_map(tag).collect()
+}
+
+#[test]
+fn readers_see_every_write_whole_and_none_undone() {
+    const PAIRS: usize = 40;
+    let engine = Engine::builder(Catalog::cases()).batch_rows(256).build();
+    let pair = |pair: usize, round: usize| {
+        format!(
+            "{{\"id\":\"{pair}a\",\"tags\":[\"t{round}\"]}}\n{{\"id\":\"{pair}b\",\"tags\":[\"t{round}\"]}}\n"
+        )
+    };
+    for number in 0..PAIRS {
+        engine.upsert_many(pair(number, 0).as_bytes()).unwrap();
+    }
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for reader in 0..3_usize {
+            let (engine, done) = (&engine, &done);
+            scope.spawn(move || {
+                let mut seen = [0_usize; PAIRS];
+                let mut cases = 0;
+                let all = Request::new(Filter::all(engine.catalog())).limit(10_000).count(true);
+                let only = |number: usize| {
+                    let text = format!("id in (\"{number}a\", \"{number}b\")");
+                    Request::new(Filter::compile_text(engine.catalog(), &text).unwrap())
+                };
+                let pairs: Vec<Request> = (0..PAIRS).map(only).collect();
+                let mut number = reader;
+                while !done.load(Ordering::Relaxed) {
+                    number = (number + 7) % PAIRS;
+                    let found = tagged(&engine.search(&pairs[number]));
+                    assert_eq!(found.len(), 2, "both or none");
+                    assert_eq!(found[0], found[1], "half a write");
+                    let round: usize = found[0].parse().unwrap();
+                    assert!(round >= seen[number], "a write undone");
+                    seen[number] = round;
+                    // Cases beside the pairs are only added.
+                    let answer = engine.search(&all);
+                    let total = answer.total().unwrap();
+                    assert!(total >= cases && total == answer.len() as u64);
+                    cases = total;
+                }
+            });
+        }
+        for writer in 0..2_usize {
+            let (engine, pair) = (&engine, &pair);
+            scope.spawn(move || {
+                for round in 1..400_usize {
+                    let number = (round * 3) % (PAIRS / 2) * 2 + writer;
+                    engine.upsert_many(pair(number, round).as_bytes()).unwrap();
+                    let id = writer * 1000 + round;
+                    engine.upsert(format!("{{\"id\":\"{id}\"}}").as_bytes()).unwrap();
+                    let twice = [format!("{{\"id\":\"x{writer}\"}}"), format!("{{\"id\":\"y{writer}\"}}")];
+                    engine.upsert_many(twice.join("\n").as_bytes()).unwrap();
+                }
+            });
+        }
+        scope.spawn(|| {
+            std::thread::sleep(std::time::Duration::from_millis(1500));
+            done.store(true, Ordering::Relaxed);
+        });
+    });
+    engine.validate().unwrap();
+    assert_eq!(engine.len(), 2 * PAIRS + 2 * 399 + 4);
+}

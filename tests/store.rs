@@ -1,0 +1,289 @@
+//! The durable store as a host uses it: kept files, kill at any instant, two openers, copies.
+
+#![cfg(feature = "store")]
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+use std::{env, fs, thread};
+
+use casefilter::{
+    Catalog, Durability, Filter, Mode, Order, Request, Store, StoreErrorKind, StoreOptions, Upserted,
+};
+use tempfile::TempDir;
+
+fn options() -> StoreOptions {
+    StoreOptions::default().checkpoint_every(50).batch_rows(64)
+}
+
+fn open(path: &Path) -> Store {
+    Store::open(path, Catalog::cases(), options()).unwrap()
+}
+
+fn all(store: &Store) -> Vec<String> {
+    let request = Request::new(Filter::all(store.catalog())).limit(u64::MAX);
+    store.search(&request).unwrap().documents().map(str::to_owned).collect()
+}
+
+const CASES: &[u8] = br#"[
+{"id":"a","priority":"high","tags":["vip","crypto"],"createdAt":"2026-01-02 03:04:05","totalAmountInDefaultCurrency":12.5},
+{"id":"b","caseReview":{"status":"open","checklistState":{"checklist":[{"name":"n","checked":true}]}}},
+{"id":"c","applicantInfo":{"dob":"1000","lastName":"O\u2019Neil"},"x":[1,{"y":null}]},
+{"id":"d","totalAmountInDefaultCurrency":-3}
+]"#;
+
+/// Writes the file that later versions must keep opening; run by hand, once for each version of the format.
+#[test]
+#[ignore = "writes tests/data/store/v1.redb"]
+fn write_the_file_of_this_version() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/store/v1.redb");
+    let mut store = Store::create(path, Catalog::cases(), StoreOptions::default()).unwrap();
+    let mut import = store.import(Mode::Strict).unwrap();
+    import.push(CASES).unwrap();
+    import.commit().unwrap();
+    store.checkpoint().unwrap();
+    store.upsert(br#"{"id":"b","tags":["again"]}"#, Durability::Synced).unwrap();
+    store.checkpoint().unwrap();
+    assert!(store.delete("d", Durability::Synced).unwrap());
+    store.compact().unwrap();
+}
+
+#[test]
+fn the_file_of_the_first_version_opens_with_the_answers_it_had() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("v1.redb");
+    fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/store/v1.redb"), &path).unwrap();
+    let store = open(&path);
+    let ids = |text: &str| {
+        let filter = Filter::compile_text(store.catalog(), text).unwrap();
+        let answer = store.search(&Request::new(filter)).unwrap();
+        answer.ids().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(ids("id in (a, b, c, d)"), ["a", "b", "c"]);
+    assert_eq!(ids("tags in (crypto, again)"), ["a", "b"]);
+    assert_eq!(ids("totalAmountInDefaultCurrency > 12"), ["a"]);
+    assert_eq!(ids("createdAt >= '2026-01-02 03:04:05' and createdAt <= '2026-01-02 03:04:05'"), ["a"]);
+    assert_eq!(ids("caseReview.checklistState.checklist.checked = true"), [""; 0]);
+    assert_eq!(
+        all(&store)[2],
+        r#"{"id":"c","applicantInfo":{"dob":"1000","lastName":"O\u2019Neil"},"x":[1,{"y":null}]}"#
+    );
+    assert_eq!(store.validate(), Ok(()));
+    drop(store);
+    assert_eq!(Store::verify(&path, &Catalog::cases(), &options()).unwrap().cases, 3);
+}
+
+#[test]
+fn a_file_of_another_version_or_catalogue_or_kind_is_refused_by_name() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("cases.db");
+    drop(Store::create(&path, Catalog::cases(), options()).unwrap());
+    let kind = |catalog: Catalog| {
+        let error = Store::open(&path, catalog, options()).unwrap_err();
+        assert!(error.to_string().contains("cases.db"), "{error}");
+        (error.kind(), error.to_string())
+    };
+    let narrow = Catalog::cases().allow(["status"]).unwrap();
+    assert_eq!(kind(narrow).0, StoreErrorKind::OtherCatalog);
+    assert_eq!(Store::create(&path, Catalog::cases(), options()).unwrap_err().kind(), StoreErrorKind::Exists);
+    let first = open(&path);
+    assert_eq!(kind(Catalog::cases()).0, StoreErrorKind::InUse);
+    drop(first);
+
+    let table = redb::TableDefinition::<&str, &[u8]>::new("meta");
+    let database = redb::Database::open(&path).unwrap();
+    let write = database.begin_write().unwrap();
+    write.open_table(table).unwrap().insert("format", [9, 0, 0, 0].as_slice()).unwrap();
+    write.commit().unwrap();
+    drop(database);
+    let (found, text) = kind(Catalog::cases());
+    assert_eq!(found, StoreErrorKind::UnknownVersion);
+    assert!(text.contains("format version 9"), "{text}");
+
+    fs::write(&path, b"id,name\n").unwrap();
+    assert_eq!(kind(Catalog::cases()).0, StoreErrorKind::NotADatabase);
+    fs::remove_file(&path).unwrap();
+    assert_eq!(kind(Catalog::cases()).0, StoreErrorKind::NotFound);
+}
+
+#[test]
+fn answers_are_those_of_an_engine() {
+    let folder = TempDir::new().unwrap();
+    let store = Store::create(folder.path().join("s"), Catalog::cases(), options()).unwrap();
+    let engine = casefilter::Engine::new(Catalog::cases());
+    engine.upsert_many(CASES).unwrap();
+    let mut import = store.import(Mode::Strict).unwrap();
+    import.push(CASES).unwrap();
+    assert_eq!(import.commit().unwrap().stored, 4);
+    let again: &[u8] = br#"{"id":"a","priority":"low"}"#;
+    assert_eq!(engine.upsert(again).unwrap(), Upserted::Replaced);
+    assert_eq!(store.upsert(again, Durability::Grouped).unwrap(), Upserted::Replaced);
+    for order in ["", "-priority", "totalAmountInDefaultCurrency"] {
+        let order = Order::parse(store.catalog(), order).unwrap();
+        let request = Request::new(Filter::all(store.catalog())).order(order).limit(3).count(true);
+        assert_eq!(store.search(&request).unwrap().to_json(), engine.search(&request).to_json());
+    }
+    let refused = store.upsert(br#"{"id":"a","tags":"x"}"#, Durability::Synced).unwrap_err();
+    assert_eq!(
+        (refused.kind(), refused.refusal().unwrap().error.path.as_str()),
+        (StoreErrorKind::Refused, "tags")
+    );
+    assert_eq!(all(&store)[0].as_bytes(), again);
+}
+
+#[test]
+fn a_copy_is_a_store_of_the_moment_it_was_made_at() {
+    let folder = TempDir::new().unwrap();
+    let mut store = Store::create(folder.path().join("s"), Catalog::cases(), options()).unwrap();
+    let mut import = store.import(Mode::Strict).unwrap();
+    import.push(CASES).unwrap();
+    import.commit().unwrap();
+    let copy = folder.path().join("copy");
+    store.backup(&copy).unwrap();
+    let before = all(&store);
+    store.delete("a", Durability::Synced).unwrap();
+    assert_eq!(store.backup(&copy).unwrap_err().kind(), StoreErrorKind::Exists);
+    assert_eq!(all(&open(&copy)), before);
+    assert_eq!(Store::verify(&copy, &Catalog::cases(), &options()).unwrap().cases, 4);
+    store.compact().unwrap();
+    assert_eq!(all(&store), before[1..]);
+}
+
+/// What the process does that is killed: writes, and says what is on disk.
+fn write_until_killed(path: &Path) {
+    let store = open(path);
+    let mut out = std::io::stdout();
+    for round in 0_u64.. {
+        let id = format!("case-{}", round % 97);
+        let document = format!(
+            "{{\"id\":\"{id}\",\"name\":\"{}\",\"groupByType\":\"{round}\"}}",
+            "n".repeat((round % 700) as usize)
+        );
+        match round % 13 {
+            11 => {
+                store.delete(&id, Durability::Synced).unwrap();
+                writeln!(out, "deleted {id} {round}").unwrap();
+            }
+            12 => {
+                // All of these or none.
+                let mut import = store.import(Mode::Strict).unwrap();
+                for part in 0..60 {
+                    let case = format!("{{\"id\":\"part-{part}\",\"groupByType\":\"{round}\"}}\n");
+                    import.push(case.as_bytes()).unwrap();
+                }
+                import.commit().unwrap();
+                writeln!(out, "imported parts {round}").unwrap();
+            }
+            _ => {
+                store.upsert(document.as_bytes(), Durability::Synced).unwrap();
+                writeln!(out, "stored {id} {round}").unwrap();
+            }
+        }
+        out.flush().unwrap();
+    }
+}
+
+#[test]
+fn a_writer_killed_at_any_instant_loses_nothing_that_it_acknowledged() {
+    const PATH: &str = "CASEFILTER_WRITE_UNTIL_KILLED";
+    if let Some(path) = env::var_os(PATH) {
+        return write_until_killed(Path::new(&path));
+    }
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("cases.db");
+    drop(Store::create(&path, Catalog::cases(), options()).unwrap());
+    let kills: u64 = env::var("CASEFILTER_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(12);
+    for kill in 0..kills {
+        let mut child = Command::new(env::current_exe().unwrap())
+            .args([
+                "--exact",
+                "a_writer_killed_at_any_instant_loses_nothing_that_it_acknowledged",
+                "--nocapture",
+            ])
+            .env(PATH, &path)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap());
+        let reader = thread::spawn(move || lines.lines().map_while(Result::ok).collect::<Vec<String>>());
+        thread::sleep(Duration::from_millis(80 + kill * 7919 % 450));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let acknowledged = reader.join().unwrap();
+
+        let store = open(&path);
+        store.validate().unwrap();
+        let groups: BTreeMap<String, u64> = all(&store)
+            .iter()
+            .map(|document| {
+                let case: serde_json::Value = serde_json::from_str(document).unwrap();
+                let group = case["groupByType"].as_str().unwrap().parse().unwrap();
+                (case["id"].as_str().unwrap().to_owned(), group)
+            })
+            .collect();
+        // The one write behind the last acknowledged one may be there, too; whole.
+        let mut last: BTreeMap<&str, (u64, &str)> = BTreeMap::new();
+        let mut rounds = 0;
+        for line in &acknowledged {
+            let words: Vec<&str> = line.rsplit(' ').take(3).collect();
+            if let [round, id, what] = words[..]
+                && let Ok(round) = round.parse::<u64>()
+                && ["stored", "deleted", "imported"].iter().any(|word| what.ends_with(word))
+            {
+                last.insert(id, (round, what));
+                rounds = round + 1;
+            }
+        }
+        for (id, (round, what)) in last.iter().filter(|(id, _)| **id != "parts") {
+            let found = groups.get(*id);
+            let next_is_it = format!("case-{}", rounds % 97) == *id;
+            let is_there = if what.ends_with("deleted") { found.is_none() } else { found == Some(round) };
+            assert!(is_there || next_is_it, "kill {kill}: {id} {round} {what}: {found:?}");
+        }
+        let parts: Vec<Option<&u64>> = (0..60).map(|part| groups.get(&format!("part-{part}"))).collect();
+        assert!(parts.iter().all(|part| *part == parts[0]), "kill {kill}: an import is there in half");
+        if let Some((round, _)) = last.get("parts") {
+            assert!(parts[0] >= Some(round), "kill {kill}: {round}, found {:?}", parts[0]);
+        }
+        store.close().unwrap();
+    }
+    Store::verify(&path, &Catalog::cases(), &options()).unwrap();
+}
+
+#[test]
+fn readers_see_whole_writes_and_find_the_documents_of_their_moment() {
+    let folder = TempDir::new().unwrap();
+    let store = Store::create(folder.path().join("s"), Catalog::cases(), options()).unwrap();
+    let is_done = std::sync::atomic::AtomicBool::new(false);
+    thread::scope(|scope| {
+        let readers: Vec<_> = (0..3)
+            .map(|_| {
+                scope.spawn(|| {
+                    let mut searches = 0;
+                    while !is_done.load(std::sync::atomic::Ordering::Relaxed) || searches == 0 {
+                        let documents = all(&store);
+                        let groups: Vec<&str> = documents
+                            .iter()
+                            .filter_map(|document| document.split("\"groupByType\":").nth(1))
+                            .collect();
+                        assert!(groups.iter().all(|group| *group == groups[0]), "{documents:?}");
+                        searches += 1;
+                    }
+                    searches
+                })
+            })
+            .collect();
+        for round in 0..400 {
+            let cases: Vec<String> =
+                (0..5).map(|case| format!("{{\"id\":\"{case}\",\"groupByType\":\"{round}\"}}")).collect();
+            let durability = if round % 8 == 0 { Durability::Synced } else { Durability::Grouped };
+            store.upsert_all(cases.iter().map(String::as_bytes), durability).unwrap();
+        }
+        is_done.store(true, std::sync::atomic::Ordering::Relaxed);
+        assert!(readers.into_iter().all(|reader| reader.join().unwrap() > 0));
+    });
+    assert_eq!(all(&store).len(), 5);
+}
