@@ -58,16 +58,17 @@ impl Dictionary {
     /// The codes of those of the ascending `texts` that occur, ascending.
     ///
     /// Few texts are looked up one by one; many are walked beside the dictionary.
-    pub(crate) fn find_all(&self, texts: &[Box<str>]) -> Vec<u32> {
+    pub(crate) fn find_all(&self, texts: &[impl AsRef<str>]) -> Vec<u32> {
         let mut found = Vec::new();
         let walk = texts.len() >= self.len() / 8;
         let mut code = 0;
         for text in texts {
+            let text = text.as_ref();
             let equal = if walk {
-                while code < self.len() && self.get(code) < &**text {
+                while code < self.len() && self.get(code) < text {
                     code = code.saturating_add(1);
                 }
-                code < self.len() && self.get(code) == &**text
+                code < self.len() && self.get(code) == text
             } else {
                 let (at, equal) = self.seek(code, text);
                 code = at;
@@ -282,6 +283,6 @@ mod tests {
         let all: Vec<Box<str>> = (0..2000).map(|n| format!("{n:04}").into()).collect();
         assert_eq!(dictionary.find_all(&all), (0..1000).collect::<Vec<u32>>());
         assert_eq!(dictionary.find_all(&all[10..15]), [5, 6, 7]);
-        assert!(dictionary.find_all(&["zzz".into()]).is_empty());
+        assert!(dictionary.find_all(&["zzz"]).is_empty());
     }
 }
