@@ -107,6 +107,21 @@ impl DocumentsBuilder {
         Self { keep, text: String::new(), ends: Vec::new(), numbers: Vec::new() }
     }
 
+    /// For so many documents of so many bytes together.
+    pub(crate) fn with_capacity(keep: Keep, documents: usize, bytes: usize) -> Self {
+        let (text, ends, numbers) = match keep {
+            Keep::Nothing => (0, 0, 0),
+            Keep::Text => (bytes, documents, 0),
+            Keep::Numbers => (0, 0, documents),
+        };
+        Self {
+            keep,
+            text: String::with_capacity(text),
+            ends: Vec::with_capacity(ends),
+            numbers: Vec::with_capacity(numbers),
+        }
+    }
+
     /// The number of the document of a row that was added.
     pub(crate) fn number(&self, row: usize) -> Option<u64> {
         self.numbers.get(row).copied()

@@ -15,6 +15,16 @@ impl Dictionary {
         self.ends.len()
     }
 
+    /// Of these strings, strictly ascending.
+    pub(super) fn from_ascending<'t>(strings: impl Iterator<Item = &'t str>) -> Self {
+        let (mut text, mut ends) = (String::new(), Vec::with_capacity(strings.size_hint().0));
+        for string in strings {
+            text.push_str(string);
+            ends.push(u32::try_from(text.len()).unwrap_or(u32::MAX));
+        }
+        Self { text: text.into(), ends: ends.into() }
+    }
+
     /// The string of a code; empty for a code that does not exist.
     #[inline]
     pub(crate) fn get(&self, code: usize) -> &str {
@@ -111,7 +121,7 @@ pub(crate) enum Codes {
 
 impl Codes {
     /// Codes below `distinct`.
-    fn new(codes: impl ExactSizeIterator<Item = u32>, distinct: usize) -> Self {
+    pub(super) fn new(codes: impl ExactSizeIterator<Item = u32>, distinct: usize) -> Self {
         #[expect(
             clippy::cast_possible_truncation,
             reason = "the codes are below `distinct`, which the width holds"
@@ -215,17 +225,13 @@ impl DictionaryBuilder {
     pub(crate) fn seal(&self, codes: &[u32]) -> (Dictionary, Codes) {
         let order = self.ascending();
         let mut ranks = vec![0_u32; order.len()];
-        let mut text = String::with_capacity(self.text.len());
-        let mut ends = Vec::with_capacity(order.len());
         for (rank, code) in (0_u32..).zip(&order) {
             if let Some(slot) = ranks.get_mut(*code as usize) {
                 *slot = rank;
             }
-            text.push_str(self.get(*code));
-            ends.push(u32::try_from(text.len()).unwrap_or(u32::MAX));
         }
         let rank = |code: &u32| ranks.get(*code as usize).copied().unwrap_or(0);
-        let dictionary = Dictionary { text: text.into(), ends: ends.into() };
+        let dictionary = Dictionary::from_ascending(order.iter().map(|code| self.get(*code)));
         (dictionary, Codes::new(codes.iter().map(rank), order.len()))
     }
 }
