@@ -74,7 +74,7 @@ pub(crate) fn write(batch: &Batch, number: u64, part: Part) -> Vec<u8> {
                     contents.u8(EACH);
                     contents.all(numbers);
                 }
-                Documents::Nothing | Documents::Text { .. } => contents.u8(NO_NUMBERS),
+                Documents::Nothing | Documents::Text(_) | Documents::Merged { .. } => contents.u8(NO_NUMBERS),
             }
         }
         Part::Column(field) => {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Batch, Document, DocumentsBuilder, Keep, Places};
+use super::{Batch, Documents, DocumentsMerge, Keep, Places};
 use crate::catalog::{Catalog, FieldId};
 use crate::column::{Column, Picks};
 
@@ -16,7 +16,7 @@ pub(crate) struct Gather {
     saved: usize,
     /// Rows whose documents are done.
     done: usize,
-    documents: DocumentsBuilder,
+    documents: DocumentsMerge,
 }
 
 impl Gather {
@@ -29,12 +29,8 @@ impl Gather {
             rows.sort_by_cached_key(place);
         }
         let picks = Picks::new(rows, sources.iter().map(|batch| batch.rows()));
-        // Growing it would copy all of it in one step, again and again.
-        let document_bytes = |(source, row): &(u16, u16)| {
-            sources.get(usize::from(*source)).map_or(0, |batch| batch.document(usize::from(*row)).len())
-        };
-        let bytes = picks.rows().iter().map(document_bytes).sum();
-        let documents = DocumentsBuilder::with_capacity(keep, picks.rows().len(), bytes);
+        let documents: Vec<&Documents> = sources.iter().map(|batch| &batch.documents).collect();
+        let documents = DocumentsMerge::new(keep, &documents, picks.rows());
         Self { sources, picks, columns: Vec::new(), saved: 0, done: 0, documents }
     }
 
@@ -66,12 +62,9 @@ impl Gather {
         self.saved = 0;
         let end = self.done.saturating_add(left).min(rows);
         for (source, row) in self.picks.rows().get(self.done..end).unwrap_or_default() {
-            let Some(batch) = self.sources.get(usize::from(*source)) else { continue };
-            let row = usize::from(*row);
-            self.documents.push(match batch.document_number(row) {
-                Some(number) => Document::Number { number, size_bytes: 0 },
-                None => Document::Text(batch.document(row)),
-            });
+            if let Some(batch) = self.sources.get(usize::from(*source)) {
+                self.documents.push(*source, &batch.documents, *row);
+            }
         }
         *budget = left.saturating_sub(end.saturating_sub(self.done));
         self.done = end;
@@ -79,7 +72,7 @@ impl Gather {
     }
 
     /// The batch, once [`step`](Self::step) has said that all is copied.
-    pub(crate) fn finish(mut self) -> Batch {
+    pub(crate) fn finish(self) -> Batch {
         let places = self.rows().iter().map(|(source, row)| {
             self.sources.get(usize::from(*source)).map_or(u64::MAX, |batch| batch.place(usize::from(*row)))
         });

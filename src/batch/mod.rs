@@ -13,7 +13,7 @@ mod row;
 
 pub(crate) use builder::BatchBuilder;
 pub(crate) use directory::{Directory, FieldDirectory, Occurrences};
-pub(crate) use documents::{Document, Documents, DocumentsBuilder, Keep};
+pub(crate) use documents::{Document, Documents, DocumentsBuilder, DocumentsMerge, Keep};
 pub(crate) use gather::Gather;
 pub(crate) use keys::{GlobalRow, join, split};
 pub(crate) use owned::OwnedRow;

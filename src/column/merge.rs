@@ -210,7 +210,7 @@ mod tests {
             }
             FieldType::Number => Value::Number(Number::new(f64::from(number) - 2.5).unwrap()),
             FieldType::Timestamp => Value::Timestamp(Timestamp::from_millis(i64::from(number) * 999)),
-            FieldType::Boolean => Value::Boolean(number % 2 == 0),
+            FieldType::Boolean => Value::Boolean(number.is_multiple_of(2)),
         }
     }
 
