@@ -15,15 +15,16 @@ pub(crate) struct BatchBuilder {
 }
 
 impl BatchBuilder {
-    pub(crate) fn new(catalog: &Catalog, keep: Keep) -> Self {
+    /// With room for so many rows.
+    pub(crate) fn new(catalog: &Catalog, keep: Keep, rows: usize) -> Self {
         let columns = catalog
             .field_ids()
             .map(|field| {
                 let wanted = field == FieldId::ID || catalog.is_visible(field);
-                wanted.then(|| ColumnBuilder::new(catalog.field(field)))
+                wanted.then(|| ColumnBuilder::new(catalog.field(field), rows))
             })
             .collect();
-        Self { columns, places: Vec::new(), document_bytes: 0, documents: DocumentsBuilder::new(keep) }
+        Self { columns, places: Vec::with_capacity(rows), document_bytes: 0, documents: DocumentsBuilder::new(keep) }
     }
 
     pub(crate) fn rows(&self) -> usize {

@@ -24,14 +24,15 @@ enum Values {
 }
 
 impl Values {
-    fn new(kind: FieldType) -> Self {
+    fn new(kind: FieldType, rows: usize) -> Self {
         match kind {
-            FieldType::String => {
-                Self::Strings { dictionary: DictionaryBuilder::default(), codes: Vec::new() }
-            }
-            FieldType::Number => Self::Numbers(Vec::new()),
-            FieldType::Timestamp => Self::Timestamps(Vec::new()),
-            FieldType::Boolean => Self::Booleans(Vec::new()),
+            FieldType::String => Self::Strings {
+                dictionary: DictionaryBuilder::expecting(rows),
+                codes: Vec::with_capacity(rows),
+            },
+            FieldType::Number => Self::Numbers(Vec::with_capacity(rows)),
+            FieldType::Timestamp => Self::Timestamps(Vec::with_capacity(rows)),
+            FieldType::Boolean => Self::Booleans(Vec::with_capacity(rows)),
         }
     }
 
@@ -67,13 +68,15 @@ impl Values {
 }
 
 impl ColumnBuilder {
-    pub(crate) fn new(field: &Field) -> Self {
+    /// With room for so many rows.
+    pub(crate) fn new(field: &Field, rows: usize) -> Self {
+        let many = field.is_many();
         Self {
             kind: field.kind(),
-            many: field.is_many(),
-            present: Vec::new(),
-            ends: Vec::new(),
-            values: Values::new(field.kind()),
+            many,
+            present: Vec::with_capacity(if many { 0 } else { rows }),
+            ends: Vec::with_capacity(if many { rows } else { 0 }),
+            values: Values::new(field.kind(), rows),
         }
     }
 
@@ -107,7 +110,7 @@ impl ColumnBuilder {
 
     /// The column; the builder is as new afterwards.
     pub(crate) fn seal(&mut self) -> Column {
-        let values = std::mem::replace(&mut self.values, Values::new(self.kind));
+        let values = std::mem::replace(&mut self.values, Values::new(self.kind, 0));
         let present = std::mem::take(&mut self.present);
         let ends = std::mem::take(&mut self.ends);
         let rows = if self.many { ends.len() } else { present.len() };
@@ -117,7 +120,7 @@ impl ColumnBuilder {
             Layout::Single(Selection::from_bitmap(pack(&present)))
         };
         let values = match &layout {
-            Layout::Single(Selection::None) => Values::new(self.kind),
+            Layout::Single(Selection::None) => Values::new(self.kind, 0),
             _ => values,
         };
         let data = match values {

@@ -168,9 +168,19 @@ pub(crate) struct DictionaryBuilder {
     ends: Vec<u32>,
     codes: HashTable<u32>,
     hasher: ahash::RandomState,
+    /// For so many strings there is to be room from the first one on.
+    expected: usize,
 }
 
+/// Bytes that a string has, about.
+const STRING_BYTES: usize = 16;
+
 impl DictionaryBuilder {
+    /// For about so many strings, if there is one at all.
+    pub(crate) fn expecting(strings: usize) -> Self {
+        Self { expected: strings, ..Self::default() }
+    }
+
     /// The code of a string, which is added when it is new.
     ///
     /// The texts of a batch stay below 4 GiB, since their documents do.
@@ -181,6 +191,11 @@ impl DictionaryBuilder {
             return *code;
         }
         let code = u32::try_from(self.ends.len()).unwrap_or(u32::MAX);
+        if code == 0 {
+            self.ends.reserve(self.expected);
+            self.text.reserve(self.expected.saturating_mul(STRING_BYTES).max(text.len()));
+            self.codes.reserve(self.expected, |_| 0);
+        }
         self.text.push_str(text);
         self.ends.push(u32::try_from(self.text.len()).unwrap_or(u32::MAX));
         let (own, ends, hasher) = (&self.text, &self.ends, &self.hasher);

@@ -215,7 +215,7 @@ mod tests {
     }
 
     fn column<'v>(field: &Field, rows: impl Iterator<Item = Vec<Value<'v>>>) -> Column {
-        let mut builder = ColumnBuilder::new(field);
+        let mut builder = ColumnBuilder::new(field, 0);
         for values in rows {
             values.iter().for_each(|value| builder.push(value));
             builder.end_row();

@@ -118,7 +118,7 @@ impl<'e> Change<'e> {
         if let Own::Rows(rows) = &self.own
             && (rows.len() >= sizes.head() || self.own_bytes > HEAD_BYTES)
         {
-            let mut builder = Box::new(BatchBuilder::new(&self.engine.catalog, self.engine.keep));
+            let mut builder = Box::new(BatchBuilder::new(&self.engine.catalog, self.engine.keep, 0));
             rows.iter().for_each(|row| builder.push_owned(row));
             self.own = Own::Batches(Vec::new(), builder);
         }

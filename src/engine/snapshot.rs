@@ -128,7 +128,7 @@ impl Snapshot {
 
     fn sealed(&self, catalog: &Catalog, keep: Keep) -> View {
         let mut view = View::clone(&self.base);
-        let mut builder = BatchBuilder::new(catalog, keep);
+        let mut builder = BatchBuilder::new(catalog, keep, usize::from(self.head.rows));
         let mut dead = Vec::new();
         for edit in self.head.edits() {
             dead.extend(edit.died);

@@ -30,7 +30,7 @@ impl Dice {
 
 fn batch(catalog: &Catalog, rows: usize, seed: u64) -> Batch {
     let mut dice = Dice(seed | 1);
-    let mut builder = BatchBuilder::new(catalog, Keep::Numbers);
+    let mut builder = BatchBuilder::new(catalog, Keep::Numbers, 0);
     // In a column: how many values of a hundred are absent, and how many distinct ones there are.
     let shapes: Vec<(u64, u64)> = catalog
         .field_ids()
@@ -173,7 +173,7 @@ fn a_part_of_another_batch_or_field_or_version_is_refused() {
 #[test]
 fn a_row_without_an_id_is_refused() {
     let catalog = Catalog::new([]).unwrap();
-    let mut builder = BatchBuilder::new(&catalog, Keep::Nothing);
+    let mut builder = BatchBuilder::new(&catalog, Keep::Nothing, 0);
     for id in ["", "a"] {
         let mut row = Row::default();
         row.push(FieldId::ID, Value::String(id.into()));
