@@ -1,6 +1,8 @@
 //! A batch being filled.
 
-use super::{Batch, Document, DocumentsBuilder, Keep, MAX_DOCUMENT_BYTES, MAX_ROWS, OwnedRow, Places, Row};
+use super::{
+    Batch, Columns, Document, DocumentsBuilder, Keep, MAX_DOCUMENT_BYTES, MAX_ROWS, OwnedRow, Places, Row,
+};
 use crate::catalog::{Catalog, FieldId};
 use crate::column::ColumnBuilder;
 
@@ -24,7 +26,12 @@ impl BatchBuilder {
                 wanted.then(|| ColumnBuilder::new(catalog.field(field), rows))
             })
             .collect();
-        Self { columns, places: Vec::with_capacity(rows), document_bytes: 0, documents: DocumentsBuilder::new(keep) }
+        Self {
+            columns,
+            places: Vec::with_capacity(rows),
+            document_bytes: 0,
+            documents: DocumentsBuilder::new(keep),
+        }
     }
 
     pub(crate) fn rows(&self) -> usize {
@@ -88,6 +95,11 @@ impl BatchBuilder {
         self.document_bytes = 0;
         let places = std::mem::take(&mut self.places);
         let rows = places.len();
-        Batch { rows, columns, places: Places::new(places), documents: self.documents.seal() }
+        Batch {
+            rows,
+            columns: Columns::Sealed(columns),
+            places: Places::new(places),
+            documents: self.documents.seal(),
+        }
     }
 }

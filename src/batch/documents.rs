@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use super::OwnedRow;
+
 /// What an engine does with the documents of its cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(crate) enum Keep {
@@ -40,6 +42,8 @@ pub(crate) enum Documents {
     Nothing,
     /// That of each row.
     Text(Arc<Texts>),
+    /// Those of rows that were not copied yet.
+    Rows(Arc<[Arc<OwnedRow>]>),
     /// Those of batches that were merged; for each row, which of the texts, and which document in them.
     Merged {
         texts: Box<[Arc<Texts>]>,
@@ -88,6 +92,10 @@ impl Documents {
                 let Some((number, at)) = rows.get(row) else { return "" };
                 texts.get(usize::from(*number)).map_or("", |texts| texts.get(usize::from(*at)))
             }
+            Self::Rows(rows) => rows.get(row).map_or("", |row| match row.document() {
+                Document::Text(text) => text,
+                Document::Number { .. } => "",
+            }),
             Self::Nothing | Self::Numbers(_) => "",
         }
     }
@@ -97,7 +105,7 @@ impl Documents {
         match self {
             Self::Text(texts) => std::slice::from_ref(texts),
             Self::Merged { texts, .. } => texts,
-            Self::Nothing | Self::Numbers(_) => &[],
+            Self::Nothing | Self::Rows(_) | Self::Numbers(_) => &[],
         }
     }
 
@@ -114,7 +122,7 @@ impl Documents {
         match self {
             Self::Numbers(Numbers::From(first)) => Some(first.saturating_add(row as u64)),
             Self::Numbers(Numbers::Each(numbers)) => numbers.get(row).copied(),
-            Self::Nothing | Self::Text(_) | Self::Merged { .. } => None,
+            Self::Nothing | Self::Text(_) | Self::Rows(_) | Self::Merged { .. } => None,
         }
     }
 
@@ -122,6 +130,7 @@ impl Documents {
         match self {
             Self::Nothing | Self::Numbers(Numbers::From(_)) => 0,
             Self::Text(texts) => texts.size_bytes(),
+            Self::Rows(rows) => rows.iter().map(|row| row.document().size_bytes()).sum(),
             Self::Merged { texts, rows } => {
                 let texts = texts.iter().map(|texts| texts.size_bytes().saturating_add(size_of::<Texts>()));
                 texts.fold(size_of_val::<[(u16, u16)]>(rows), usize::saturating_add)
@@ -135,6 +144,7 @@ impl Documents {
         let sound = match self {
             Self::Nothing | Self::Numbers(Numbers::From(_)) => true,
             Self::Text(texts) => texts.ends.len() == rows && texts.is_sound(),
+            Self::Rows(own) => own.len() == rows,
             Self::Merged { texts, rows: own } => {
                 own.len() == rows
                     && texts.iter().all(|texts| texts.is_sound())

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Batch, Documents, DocumentsMerge, Keep, Places};
+use super::{Batch, Columns, Documents, DocumentsMerge, Keep, Places};
 use crate::catalog::{Catalog, FieldId};
 use crate::column::{Column, Picks};
 
@@ -80,7 +80,7 @@ impl Gather {
         Batch {
             rows: self.picks.rows().len(),
             places,
-            columns: self.columns.into(),
+            columns: Columns::Sealed(self.columns.into()),
             documents: self.documents.seal(),
         }
     }

@@ -102,7 +102,8 @@ impl OwnedRow {
         self.document.map(|(number, _)| number)
     }
 
-    pub(crate) fn size_bytes(&self) -> usize {
-        self.text.len().saturating_add(size_of_val::<[(FieldId, Scalar)]>(&self.values))
+    /// What the values take, in bytes.
+    pub(crate) fn values_bytes(&self) -> usize {
+        size_of_val::<[(FieldId, Scalar)]>(&self.values).saturating_add(self.document_start as usize)
     }
 }
