@@ -137,8 +137,8 @@ impl ColumnBuilder {
 }
 
 pub(super) fn strings(rows: usize, layout: &Layout, dictionary: Dictionary, codes: Codes) -> Data {
-    let postings =
-        are_postings_wanted(rows, &dictionary).then(|| postings(rows, layout, &dictionary, &codes));
+    let wanted = are_postings_wanted(rows, codes.len(), dictionary.len());
+    let postings = wanted.then(|| postings(rows, layout, &dictionary, &codes));
     Data::Strings { dictionary, codes, postings }
 }
 
@@ -174,11 +174,18 @@ fn counts(layout: &Layout, at: usize) -> bool {
 /// costs little more than finding the few rows of one, and the postings would cost more than the codes.
 const ROWS_PER_STRING: usize = 16;
 /// A column with so few strings gets postings however few its rows are.
-const FEW_STRINGS: usize = 1024;
+const FEW_STRINGS: usize = 64;
+/// So many strings have postings in a full batch at most.
+const MOST_STRINGS: usize = MAX_COLUMN_ROWS / ROWS_PER_STRING;
+const MAX_COLUMN_ROWS: usize = 1 << 16;
 
-/// Whether a column is to have postings.
-pub(super) fn are_postings_wanted(rows: usize, dictionary: &Dictionary) -> bool {
-    dictionary.len().saturating_mul(ROWS_PER_STRING) <= rows.max(FEW_STRINGS)
+/// Whether a column of `values` values is to have postings.
+///
+/// What a full batch would have them for, a small one has them for as well, unless most of its strings
+/// occur once: for one batch without them the directory gives up the field.
+pub(super) fn are_postings_wanted(rows: usize, values: usize, strings: usize) -> bool {
+    let are_few = strings <= FEW_STRINGS || strings.saturating_mul(ROWS_PER_STRING) <= rows;
+    are_few || (strings <= MOST_STRINGS && strings.saturating_mul(2) <= values)
 }
 
 /// The postings of a column.

@@ -171,7 +171,7 @@ fn read_strings(rows: usize, layout: &Layout, values: usize, reader: &mut Reader
     } else {
         Codes::U32(reader.all(values)?.into())
     };
-    let wanted = builder::are_postings_wanted(rows, &dictionary);
+    let wanted = builder::are_postings_wanted(rows, values, dictionary.len());
     let postings = match &codes {
         Codes::U8(codes) => check_codes(codes, rows, layout, distinct, wanted),
         Codes::U16(codes) => check_codes(codes, rows, layout, distinct, wanted),
