@@ -18,6 +18,8 @@ mod cache;
 mod catalog;
 mod column;
 mod criteria;
+#[cfg(feature = "service")]
+pub mod domain;
 mod engine;
 mod error;
 mod exec;
