@@ -61,6 +61,11 @@ impl DomainError {
         Self::new(DomainErrorKind::Invalid, description)
     }
 
+    /// The system gave no random numbers.
+    pub(super) fn no_random_numbers() -> Self {
+        Self::new(DomainErrorKind::Store, "no random numbers could be had")
+    }
+
     /// What sort of fault it is.
     #[must_use]
     pub fn kind(&self) -> DomainErrorKind {

@@ -288,6 +288,18 @@ impl Store {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The error for something that was refused.
+    #[cfg(feature = "service")]
+    pub(crate) fn refuse(&self, refusal: crate::engine::Refusal) -> StoreError {
+        StoreError::refused(&self.name, refusal)
+    }
+
+    /// The error for a record that does not mean what it did when it was stored.
+    #[cfg(feature = "service")]
+    pub(crate) fn corrupt_record(&self, detail: &str) -> StoreError {
+        self.error(Fault::corrupt(format!("a record that cannot be read: {detail}")))
+    }
+
     fn error(&self, fault: Fault) -> StoreError {
         fault.of_file(&self.name)
     }
