@@ -154,7 +154,7 @@ fn read_members(
                     match check(field, &value, limits, today) {
                         Ok(()) => changes.push((field, Some(value.into_owned()))),
                         Err((kind, found, expected)) => {
-                            errors.push(Error::new(kind, offset, found, expected))
+                            errors.push(Error::new(kind, offset, found, expected));
                         }
                     }
                 }

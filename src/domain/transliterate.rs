@@ -1,7 +1,7 @@
 //! Names in Latin letters.
 //!
 //! Where ICAO Doc 9303 part 3, section 6, says how a letter is written in a passport, it is written so: Cyrillic with
-//! the exceptions of Belarusian, Bulgarian, Macedonian, Serbian and Ukrainian, and Latin letters with marks, the first of the
+//! the exceptions of Belarusian, Bulgarian, Macedonian, Serbian and Ukrainian (its letters at the start of a word as in Ukraine's passports), and Latin letters with marks, the first of the
 //! document's choices where it gives several (Ä as AE, Å as AA, Ö and Ø as OE, Ü as UE, Þ as TH, ß as SS). Greek follows ELOT 743
 //! as Greek passports do, kana the Hepburn of Japanese ones (long o and u unmarked), Armenian and Georgian their
 //! passports, Hangul the revised romanisation, syllable by syllable. Everything else is
@@ -101,7 +101,7 @@ impl Script {
 /// A letter in small Latin letters, and how many characters it took.
 fn letter(c: char, before: Option<char>, rest: &[char], language: Language) -> (String, usize) {
     let small = small(c);
-    let starts_word = !before.is_some_and(char::is_alphabetic);
+    let starts_word = !before.is_some_and(|before| before.is_alphabetic() || matches!(before, '\'' | '’'));
     let next = rest.get(1).map(|next| self::small(*next));
     let latin = match small {
         'ո' if next == Some('ւ') => return ("u".to_owned(), 2),
@@ -110,7 +110,9 @@ fn letter(c: char, before: Option<char>, rest: &[char], language: Language) -> (
         'և' if starts_word => "yev",
         'և' => "ev",
         _ => {
-            match marked(small).or_else(|| cyrillic(small, language)).or_else(|| arabic(small, before, next))
+            match marked(small)
+                .or_else(|| cyrillic(small, language, starts_word))
+                .or_else(|| arabic(small, before, next))
             {
                 Some(latin) if is_doubled(rest) => return (latin.repeat(2), 1),
                 Some(latin) => latin,
@@ -138,9 +140,8 @@ fn plain(c: char, small: char) -> String {
 fn small(c: char) -> char {
     let mut small = c.to_lowercase();
     match (small.next(), small.next()) {
-        (Some(small), None) => small,
-        // The capital İ, whose small form has a dot of its own.
-        (Some(small), Some('\u{307}')) => small,
+        // The capital İ has a small form with a dot of its own.
+        (Some(small), None | Some('\u{307}')) => small,
         _ => c,
     }
 }
@@ -233,7 +234,8 @@ mod tests {
             ("Юрий Щукин", None, "Iurii Shchukin"),
             ("ЩУКИН Я", None, "SHCHUKIN IA"),
             ("Объедков Ильич Фёдор Хрущёв", None, "Obieedkov Ilich Fedor Khrushchev"),
-            ("Юлія Гриценко-Їжак", None, "Iuliia Hrytsenko-Izhak"),
+            ("Юлія Гриценко-Їжак", None, "Yuliia Hrytsenko-Yizhak"),
+            ("В’ячеслав Соловйов Єва", None, "Viacheslav Soloviov Yeva"),
             ("Михайло Гнатюк", Some("UKR"), "Mykhailo Hnatiuk"),
             ("Михаил Гнатюк", None, "Mikhail Gnatiuk"),
             ("Міхась Ўладзімір", None, "Mikhas Uladzimir"),

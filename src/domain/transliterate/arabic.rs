@@ -13,9 +13,8 @@ pub(super) fn arabic(c: char, before: Option<char>, next: Option<char>) -> Optio
                 || before.is_some_and(|before| matches!(before, 'ا' | 'ع')) && c == 'ا';
             if is_said { "" } else { "a" }
         }
-        'إ' => "i",
+        'إ' | '\u{650}' => "i",
         '\u{64f}' => "u",
-        '\u{650}' => "i",
         'ب' => "b",
         'پ' => "p",
         'ت' | 'ط' => "t",
@@ -47,7 +46,7 @@ pub(super) fn arabic(c: char, before: Option<char>, next: Option<char>) -> Optio
         'ل' => "l",
         'م' => "m",
         'ن' => "n",
-        'و' | 'ؤ' if before == Some('\u{64f}') => "",
+        'و' | 'ؤ' if before == Some('\u{64f}') && is_vowel => "",
         'و' | 'ؤ' => {
             if is_vowel {
                 "u"
@@ -55,7 +54,7 @@ pub(super) fn arabic(c: char, before: Option<char>, next: Option<char>) -> Optio
                 "w"
             }
         }
-        'ي' | 'ی' | 'ئ' if before == Some('\u{650}') => "",
+        'ي' | 'ی' | 'ئ' if before == Some('\u{650}') && is_vowel => "",
         'ي' | 'ی' | 'ئ' => {
             if is_vowel {
                 "i"
