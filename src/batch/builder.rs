@@ -1,6 +1,8 @@
 //! A batch being filled.
 
-use super::{Batch, Document, DocumentsBuilder, Keep, MAX_DOCUMENT_BYTES, MAX_ROWS, OwnedRow, Places, Row};
+use super::{
+    Batch, Columns, Document, DocumentsBuilder, Keep, MAX_DOCUMENT_BYTES, MAX_ROWS, OwnedRow, Places, Row,
+};
 use crate::catalog::{Catalog, FieldId};
 use crate::column::ColumnBuilder;
 
@@ -15,15 +17,21 @@ pub(crate) struct BatchBuilder {
 }
 
 impl BatchBuilder {
-    pub(crate) fn new(catalog: &Catalog, keep: Keep) -> Self {
+    /// With room for so many rows.
+    pub(crate) fn new(catalog: &Catalog, keep: Keep, rows: usize) -> Self {
         let columns = catalog
             .field_ids()
             .map(|field| {
                 let wanted = field == FieldId::ID || catalog.is_visible(field);
-                wanted.then(|| ColumnBuilder::new(catalog.field(field)))
+                wanted.then(|| ColumnBuilder::new(catalog.field(field), rows))
             })
             .collect();
-        Self { columns, places: Vec::new(), document_bytes: 0, documents: DocumentsBuilder::new(keep) }
+        Self {
+            columns,
+            places: Vec::with_capacity(rows),
+            document_bytes: 0,
+            documents: DocumentsBuilder::new(keep),
+        }
     }
 
     pub(crate) fn rows(&self) -> usize {
@@ -87,6 +95,11 @@ impl BatchBuilder {
         self.document_bytes = 0;
         let places = std::mem::take(&mut self.places);
         let rows = places.len();
-        Batch { rows, columns, places: Places::new(places), documents: self.documents.seal() }
+        Batch {
+            rows,
+            columns: Columns::Sealed(columns),
+            places: Places::new(places),
+            documents: self.documents.seal(),
+        }
     }
 }

@@ -176,17 +176,15 @@ impl Directory {
     }
 
     /// Says which invariant does not hold; `batches` are the covered ones by number.
-    pub(crate) fn validate(&self, batches: &[Option<&Batch>]) -> Result<(), String> {
+    pub(crate) fn validate(&self, catalog: &Catalog, batches: &[Option<&Batch>]) -> Result<(), String> {
         let covered: Vec<bool> = self.numbers.iter().map(|number| *number == Use::Covered).collect();
         if !batches.iter().map(Option::is_some).eq(covered) {
             return Err("a directory of other batches".into());
         }
-        for (at, directory) in self.fields.iter().enumerate() {
+        for ((at, directory), field) in self.fields.iter().enumerate().zip(catalog.field_ids()) {
             let columns = || {
                 let numbered = (0_u32..).zip(batches);
-                numbered.filter_map(|(number, batch)| {
-                    Some((number, batch.as_ref()?.columns().get(at)?.as_ref()?))
-                })
+                numbered.filter_map(|(number, batch)| Some((number, batch.as_ref()?.column(field)?)))
             };
             let sound = match directory {
                 FieldDirectory::Unknown => true,

@@ -1,5 +1,9 @@
 //! The documents of a batch: kept as given, named by number, or left out.
 
+use std::sync::Arc;
+
+use super::OwnedRow;
+
 /// What an engine does with the documents of its cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(crate) enum Keep {
@@ -36,12 +40,39 @@ impl Document<'_> {
 #[derive(Debug)]
 pub(crate) enum Documents {
     Nothing,
-    /// The texts one behind the other, and where each ends.
-    Text {
-        text: Box<str>,
-        ends: Box<[u32]>,
+    /// That of each row.
+    Text(Arc<Texts>),
+    /// Those of rows that were not copied yet.
+    Rows(Arc<[Arc<OwnedRow>]>),
+    /// Those of batches that were merged; for each row, which of the texts, and which document in them.
+    Merged {
+        texts: Box<[Arc<Texts>]>,
+        rows: Box<[(u16, u16)]>,
     },
     Numbers(Numbers),
+}
+
+/// Documents one behind the other, and where each ends.
+#[derive(Debug)]
+pub(crate) struct Texts {
+    text: Box<str>,
+    ends: Box<[u32]>,
+}
+
+impl Texts {
+    fn get(&self, at: usize) -> &str {
+        let start = at.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
+        let end = self.ends.get(at).copied().unwrap_or(start);
+        self.text.get(start as usize..end as usize).unwrap_or_default()
+    }
+
+    fn size_bytes(&self) -> usize {
+        self.text.len().saturating_add(size_of_val::<[u32]>(&self.ends))
+    }
+
+    fn is_sound(&self) -> bool {
+        self.ends.is_sorted() && self.ends.last().map_or(0, |end| *end as usize) == self.text.len()
+    }
 }
 
 /// The number of each row's document.
@@ -55,10 +86,35 @@ pub(crate) enum Numbers {
 impl Documents {
     /// The text of a row's document; empty when the texts are not here.
     pub(crate) fn text(&self, row: usize) -> &str {
-        let Self::Text { text, ends } = self else { return "" };
-        let start = row.checked_sub(1).and_then(|before| ends.get(before)).copied().unwrap_or(0);
-        let end = ends.get(row).copied().unwrap_or(start);
-        text.get(start as usize..end as usize).unwrap_or_default()
+        match self {
+            Self::Text(texts) => texts.get(row),
+            Self::Merged { texts, rows } => {
+                let Some((number, at)) = rows.get(row) else { return "" };
+                texts.get(usize::from(*number)).map_or("", |texts| texts.get(usize::from(*at)))
+            }
+            Self::Rows(rows) => rows.get(row).map_or("", |row| match row.document() {
+                Document::Text(text) => text,
+                Document::Number { .. } => "",
+            }),
+            Self::Nothing | Self::Numbers(_) => "",
+        }
+    }
+
+    /// Where the texts of documents lie.
+    fn texts(&self) -> &[Arc<Texts>] {
+        match self {
+            Self::Text(texts) => std::slice::from_ref(texts),
+            Self::Merged { texts, .. } => texts,
+            Self::Nothing | Self::Rows(_) | Self::Numbers(_) => &[],
+        }
+    }
+
+    /// Which of [`texts`](Self::texts), and which document in it, is a row's.
+    fn at(&self, row: u16) -> (u16, u16) {
+        match self {
+            Self::Merged { rows, .. } => rows.get(usize::from(row)).copied().unwrap_or_default(),
+            _ => (0, row),
+        }
     }
 
     /// The number of a row's document.
@@ -66,14 +122,19 @@ impl Documents {
         match self {
             Self::Numbers(Numbers::From(first)) => Some(first.saturating_add(row as u64)),
             Self::Numbers(Numbers::Each(numbers)) => numbers.get(row).copied(),
-            Self::Nothing | Self::Text { .. } => None,
+            Self::Nothing | Self::Text(_) | Self::Rows(_) | Self::Merged { .. } => None,
         }
     }
 
     pub(crate) fn size_bytes(&self) -> usize {
         match self {
             Self::Nothing | Self::Numbers(Numbers::From(_)) => 0,
-            Self::Text { text, ends } => text.len().saturating_add(size_of_val::<[u32]>(ends)),
+            Self::Text(texts) => texts.size_bytes(),
+            Self::Rows(rows) => rows.iter().map(|row| row.document().size_bytes()).sum(),
+            Self::Merged { texts, rows } => {
+                let texts = texts.iter().map(|texts| texts.size_bytes().saturating_add(size_of::<Texts>()));
+                texts.fold(size_of_val::<[(u16, u16)]>(rows), usize::saturating_add)
+            }
             Self::Numbers(Numbers::Each(numbers)) => size_of_val::<[u64]>(numbers),
         }
     }
@@ -82,10 +143,15 @@ impl Documents {
     pub(crate) fn validate(&self, rows: usize) -> Result<(), String> {
         let sound = match self {
             Self::Nothing | Self::Numbers(Numbers::From(_)) => true,
-            Self::Text { text, ends } => {
-                ends.len() == rows
-                    && ends.is_sorted()
-                    && ends.last().map_or(0, |end| *end as usize) == text.len()
+            Self::Text(texts) => texts.ends.len() == rows && texts.is_sound(),
+            Self::Rows(own) => own.len() == rows,
+            Self::Merged { texts, rows: own } => {
+                own.len() == rows
+                    && texts.iter().all(|texts| texts.is_sound())
+                    && own.iter().all(|(number, at)| {
+                        let texts = texts.get(usize::from(*number));
+                        texts.is_some_and(|texts| usize::from(*at) < texts.ends.len())
+                    })
             }
             Self::Numbers(Numbers::Each(numbers)) => numbers.len() == rows,
         };
@@ -132,10 +198,10 @@ impl DocumentsBuilder {
     pub(crate) fn seal(&mut self) -> Documents {
         match self.keep {
             Keep::Nothing => Documents::Nothing,
-            Keep::Text => Documents::Text {
+            Keep::Text => Documents::Text(Arc::new(Texts {
                 text: std::mem::take(&mut self.text).into(),
                 ends: std::mem::take(&mut self.ends).into(),
-            },
+            })),
             Keep::Numbers => {
                 let numbers = std::mem::take(&mut self.numbers);
                 let first = numbers.first().copied().unwrap_or(0);
@@ -149,5 +215,135 @@ impl DocumentsBuilder {
                 })
             }
         }
+    }
+}
+
+/// The documents of batches that are being merged.
+///
+/// Texts are shared with the batches that they come from, so that a document is not copied each time
+/// its batch is merged. Those of small size, or of which less than half is still somebody's document, are
+/// copied, so that what is dead is at most as much as what is alive.
+#[derive(Debug)]
+pub(crate) struct DocumentsMerge {
+    /// By batch, for each of its texts: which of `shared` it is; `None` when it is copied.
+    numbers: Vec<Vec<Option<u16>>>,
+    shared: Vec<Arc<Texts>>,
+    copied: DocumentsBuilder,
+    /// The number in `shared`, if it is there, and which document in the text.
+    rows: Vec<(Option<u16>, u16)>,
+}
+
+/// Texts of fewer bytes are copied: sharing them costs as much.
+const SMALL_TEXT_BYTES: usize = 1 << 12;
+
+impl DocumentsMerge {
+    /// Of these batches' documents those of these rows, each with its batch.
+    pub(crate) fn new(keep: Keep, sources: &[&Documents], rows: &[(u16, u16)]) -> Self {
+        let mut live_bytes: Vec<Vec<usize>> =
+            sources.iter().map(|documents| vec![0; documents.texts().len()]).collect();
+        for (batch, row) in rows {
+            let Some(documents) = sources.get(usize::from(*batch)) else { continue };
+            let live = live_bytes.get_mut(usize::from(*batch));
+            if let Some(live) = live.and_then(|live| live.get_mut(usize::from(documents.at(*row).0))) {
+                *live = live.saturating_add(documents.text(usize::from(*row)).len());
+            }
+        }
+        let mut shared: Vec<Arc<Texts>> = Vec::new();
+        let mut copied = DocumentsBuilder::new(keep);
+        let mut numbers = Vec::with_capacity(sources.len());
+        for (documents, live) in sources.iter().zip(live_bytes) {
+            let mut own = Vec::with_capacity(live.len());
+            for (texts, live) in documents.texts().iter().zip(live) {
+                let is_shared = live.saturating_mul(2) >= texts.text.len() && live >= SMALL_TEXT_BYTES;
+                let number = u16::try_from(shared.len()).ok().filter(|_| is_shared);
+                match number {
+                    Some(_) => shared.push(Arc::clone(texts)),
+                    // Growing it later would copy all of it in one step, again and again.
+                    None => copied.text.reserve(live),
+                }
+                own.push(number);
+            }
+            numbers.push(own);
+        }
+        Self { numbers, shared, copied, rows: Vec::with_capacity(rows.len()) }
+    }
+
+    /// Adds the document of the next row, which is this row of this batch.
+    pub(crate) fn push(&mut self, batch: u16, documents: &Documents, row: u16) {
+        if let Some(number) = documents.number(usize::from(row)) {
+            return self.copied.push(Document::Number { number, size_bytes: 0 });
+        }
+        let (number, at) = documents.at(row);
+        let numbers = self.numbers.get(usize::from(batch));
+        match numbers.and_then(|numbers| numbers.get(usize::from(number))).copied().flatten() {
+            Some(shared) => self.rows.push((Some(shared), at)),
+            None => {
+                let at = u16::try_from(self.copied.ends.len()).unwrap_or(u16::MAX);
+                self.copied.push(Document::Text(documents.text(usize::from(row))));
+                self.rows.push((None, at));
+            }
+        }
+    }
+
+    /// The documents, once all are there.
+    pub(crate) fn seal(mut self) -> Documents {
+        match self.copied.seal() {
+            Documents::Text(copied) if !self.shared.is_empty() => {
+                // Each of the shared texts has a row, so that with rows that are copied there are fewer.
+                let behind = u16::try_from(self.shared.len()).unwrap_or(u16::MAX);
+                if !copied.ends.is_empty() {
+                    self.shared.push(copied);
+                }
+                let rows = self.rows.into_iter().map(|(number, at)| (number.unwrap_or(behind), at));
+                Documents::Merged { texts: self.shared.into(), rows: rows.collect() }
+            }
+            documents => documents,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn documents(texts: &[String]) -> Documents {
+        let mut builder = DocumentsBuilder::new(Keep::Text);
+        texts.iter().for_each(|text| builder.push(Document::Text(text)));
+        builder.seal()
+    }
+
+    fn merge(sources: &[&Documents], rows: &[(u16, u16)]) -> Documents {
+        let mut merge = DocumentsMerge::new(Keep::Text, sources, rows);
+        rows.iter().for_each(|(batch, row)| merge.push(*batch, sources[usize::from(*batch)], *row));
+        let merged = merge.seal();
+        assert_eq!(merged.validate(rows.len()), Ok(()));
+        for (to, (batch, row)) in rows.iter().enumerate() {
+            assert_eq!(merged.text(to), sources[usize::from(*batch)].text(usize::from(*row)));
+        }
+        merged
+    }
+
+    #[test]
+    fn documents_survive_merges_and_dead_ones_do_not_pile_up() {
+        let texts = |batch: usize| -> Vec<String> {
+            (0..100).map(|row| format!("{batch}.{row} {}", "é".repeat(row))).collect()
+        };
+        let (a, b, small) = (documents(&texts(0)), documents(&texts(1)), documents(&texts(2)[..3]));
+        let all = |batch: u16, rows: u16| (0..rows).rev().map(move |row| (batch, row));
+        let rows: Vec<(u16, u16)> = all(2, 3).chain(all(0, 100)).chain(all(1, 100)).collect();
+        let merged = merge(&[&a, &b, &small], &rows);
+        assert_eq!(merged.texts().len(), 3, "two shared, and one of what was copied");
+        assert!(Arc::ptr_eq(&merged.texts()[0], &a.texts()[0]));
+
+        // Merged once more, without most rows of the second.
+        let rows: Vec<(u16, u16)> = (0..110).map(|row| (0, row)).collect();
+        let again = merge(&[&merged], &rows);
+        assert_eq!(again.texts().len(), 2);
+        let live: usize = (0..110).map(|row| again.text(row).len()).sum();
+        assert!(again.texts().iter().map(|texts| texts.text.len()).sum::<usize>() <= 2 * live);
+
+        // With nothing to share there is one text, and with nothing at all none but an empty one.
+        assert!(matches!(merge(&[&small], &[(0, 1)]), Documents::Text(_)));
+        assert!(matches!(merge(&[&a], &[]), Documents::Text(_)));
     }
 }

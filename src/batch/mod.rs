@@ -10,16 +10,18 @@ mod keys;
 mod owned;
 mod places;
 mod row;
+mod waiting;
 
 pub(crate) use builder::BatchBuilder;
 pub(crate) use directory::{Directory, FieldDirectory, Occurrences};
-pub(crate) use documents::{Document, Documents, DocumentsBuilder, Keep};
+pub(crate) use documents::{Document, Documents, DocumentsBuilder, DocumentsMerge, Keep};
 pub(crate) use gather::Gather;
 pub(crate) use keys::{GlobalRow, join, split};
 pub(crate) use owned::OwnedRow;
 pub(crate) use places::Places;
 pub(crate) use row::Row;
 
+use self::waiting::Waiting;
 use crate::catalog::{Catalog, FieldId};
 use crate::column::{Column, Data};
 
@@ -37,10 +39,17 @@ pub(crate) const MAX_DOCUMENT_BYTES: usize = 1 << 30;
 #[derive(Debug)]
 pub(crate) struct Batch {
     rows: usize,
-    /// By field number.
-    columns: Box<[Option<Column>]>,
+    columns: Columns,
     places: Places,
     documents: Documents,
+}
+
+/// The columns of a batch, by field number.
+#[derive(Debug)]
+enum Columns {
+    Sealed(Box<[Option<Column>]>),
+    /// Each is made when it is asked for: few searches ask for more than a few.
+    Waiting(Waiting),
 }
 
 impl Batch {
@@ -51,11 +60,19 @@ impl Batch {
     /// The column of a field; `None` when the engine's catalogue hides it.
     #[inline]
     pub(crate) fn column(&self, field: FieldId) -> Option<&Column> {
-        self.columns.get(field.index()).and_then(Option::as_ref)
+        match &self.columns {
+            Columns::Sealed(columns) => columns.get(field.index())?.as_ref(),
+            Columns::Waiting(waiting) => waiting.column(field),
+        }
     }
 
-    pub(crate) fn columns(&self) -> &[Option<Column>] {
-        &self.columns
+    /// The columns that there are, and that were asked for if they waited for that.
+    pub(crate) fn columns(&self) -> impl Iterator<Item = &Column> {
+        let (sealed, waiting) = match &self.columns {
+            Columns::Sealed(columns) => (Some(columns.iter().flatten()), None),
+            Columns::Waiting(waiting) => (None, Some(waiting.columns())),
+        };
+        sealed.into_iter().flatten().chain(waiting.into_iter().flatten())
     }
 
     pub(crate) fn id(&self, row: usize) -> &str {
@@ -102,10 +119,21 @@ impl Batch {
         self.places.size_bytes()
     }
 
+    /// What rows take whose columns wait, documents apart.
+    pub(crate) fn waiting_bytes(&self) -> usize {
+        match &self.columns {
+            Columns::Sealed(_) => 0,
+            Columns::Waiting(waiting) => waiting.size_bytes(),
+        }
+    }
+
     /// What offsets into the texts of this batch, or of a column, can reach at most.
     pub(crate) fn text_bytes(&self) -> usize {
-        let columns = self.columns.iter().flatten().map(Column::data_bytes);
-        columns.fold(self.documents.size_bytes(), usize::saturating_add)
+        let columns = match &self.columns {
+            Columns::Sealed(columns) => columns.iter().flatten().map(Column::data_bytes).sum(),
+            Columns::Waiting(waiting) => waiting.size_bytes(),
+        };
+        self.documents.size_bytes().saturating_add(columns)
     }
 
     /// Says which invariant does not hold.

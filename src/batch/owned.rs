@@ -31,8 +31,16 @@ enum Scalar {
 impl OwnedRow {
     /// The texts of a case are together shorter than 4 GiB, since its document is.
     pub(crate) fn new(row: &Row<'_>, document: Document<'_>, place: u64) -> Self {
-        let mut values = Vec::new();
-        let mut text = String::with_capacity(document.size_bytes().saturating_mul(2));
+        let mut values = Vec::with_capacity(row.iter().len());
+        let strings = row.iter().map(|(_, value)| match value {
+            Value::String(string) => string.len(),
+            _ => 0,
+        });
+        let document_bytes = match document {
+            Document::Text(document) => document.len(),
+            Document::Number { .. } => 0,
+        };
+        let mut text = String::with_capacity(strings.fold(document_bytes, usize::saturating_add));
         for (field, value) in row.iter() {
             let scalar = match value {
                 Value::String(string) => {
@@ -94,7 +102,8 @@ impl OwnedRow {
         self.document.map(|(number, _)| number)
     }
 
-    pub(crate) fn size_bytes(&self) -> usize {
-        self.text.len().saturating_add(size_of_val::<[(FieldId, Scalar)]>(&self.values))
+    /// What the values take, in bytes.
+    pub(crate) fn values_bytes(&self) -> usize {
+        size_of_val::<[(FieldId, Scalar)]>(&self.values).saturating_add(self.document_start as usize)
     }
 }

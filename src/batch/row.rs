@@ -13,6 +13,9 @@ pub(crate) struct Row<'a> {
     faults: Vec<Error>,
 }
 
+/// Cases seldom have more values than this.
+const USUAL_VALUES: usize = 64;
+
 impl<'a> Row<'a> {
     /// This row without its values, for a case of any other text.
     pub(crate) fn recycle<'b>(self) -> Row<'b> {
@@ -29,11 +32,14 @@ impl<'a> Row<'a> {
     }
 
     pub(crate) fn push(&mut self, field: FieldId, value: Value<'a>) {
+        if self.values.capacity() == 0 {
+            self.values.reserve(USUAL_VALUES);
+        }
         self.values.push((field, value));
     }
 
     /// All values in the order of the document.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &(FieldId, Value<'a>)> {
+    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &(FieldId, Value<'a>)> {
         self.values.iter()
     }
 

@@ -24,14 +24,15 @@ enum Values {
 }
 
 impl Values {
-    fn new(kind: FieldType) -> Self {
+    fn new(kind: FieldType, rows: usize) -> Self {
         match kind {
-            FieldType::String => {
-                Self::Strings { dictionary: DictionaryBuilder::default(), codes: Vec::new() }
-            }
-            FieldType::Number => Self::Numbers(Vec::new()),
-            FieldType::Timestamp => Self::Timestamps(Vec::new()),
-            FieldType::Boolean => Self::Booleans(Vec::new()),
+            FieldType::String => Self::Strings {
+                dictionary: DictionaryBuilder::expecting(rows),
+                codes: Vec::with_capacity(rows),
+            },
+            FieldType::Number => Self::Numbers(Vec::with_capacity(rows)),
+            FieldType::Timestamp => Self::Timestamps(Vec::with_capacity(rows)),
+            FieldType::Boolean => Self::Booleans(Vec::with_capacity(rows)),
         }
     }
 
@@ -67,13 +68,15 @@ impl Values {
 }
 
 impl ColumnBuilder {
-    pub(crate) fn new(field: &Field) -> Self {
+    /// With room for so many rows.
+    pub(crate) fn new(field: &Field, rows: usize) -> Self {
+        let many = field.is_many();
         Self {
             kind: field.kind(),
-            many: field.is_many(),
-            present: Vec::new(),
-            ends: Vec::new(),
-            values: Values::new(field.kind()),
+            many,
+            present: Vec::with_capacity(if many { 0 } else { rows }),
+            ends: Vec::with_capacity(if many { rows } else { 0 }),
+            values: Values::new(field.kind(), rows),
         }
     }
 
@@ -107,7 +110,7 @@ impl ColumnBuilder {
 
     /// The column; the builder is as new afterwards.
     pub(crate) fn seal(&mut self) -> Column {
-        let values = std::mem::replace(&mut self.values, Values::new(self.kind));
+        let values = std::mem::replace(&mut self.values, Values::new(self.kind, 0));
         let present = std::mem::take(&mut self.present);
         let ends = std::mem::take(&mut self.ends);
         let rows = if self.many { ends.len() } else { present.len() };
@@ -117,35 +120,53 @@ impl ColumnBuilder {
             Layout::Single(Selection::from_bitmap(pack(&present)))
         };
         let values = match &layout {
-            Layout::Single(Selection::None) => Values::new(self.kind),
+            Layout::Single(Selection::None) => Values::new(self.kind, 0),
             _ => values,
         };
-        let has_value = |at: usize| self.many || present.get(at) == Some(&true);
         let data = match values {
             Values::Strings { dictionary, codes } => {
                 let (dictionary, codes) = dictionary.seal(&codes);
-                let postings = are_postings_wanted(rows, &dictionary)
-                    .then(|| postings(rows, &layout, &dictionary, &codes));
-                Data::Strings { dictionary, codes, postings }
+                strings(rows, &layout, dictionary, codes)
             }
-            Values::Numbers(values) => {
-                let zone = zone(&values, has_value, |value| Number::new(*value));
-                let sorted =
-                    if self.many { None } else { sorted(&values, has_value, |value| Number::new(*value)) };
-                Data::Numbers { values: values.into(), zone, sorted }
-            }
-            Values::Timestamps(values) => {
-                let zone = zone(&values, has_value, |millis| Some(Timestamp::from_millis(*millis)));
-                let sorted = if self.many { None } else { sorted(&values, has_value, |millis| *millis) };
-                Data::Timestamps { values: Millis::new(values, has_value), zone, sorted }
-            }
-            Values::Booleans(values) => {
-                let values = pack(&values);
-                let holders = Box::new(holders(rows, &layout, &values));
-                Data::Booleans { values, holders }
-            }
+            Values::Numbers(values) => numbers(values, &layout, None),
+            Values::Timestamps(values) => timestamps(values, &layout, None),
+            Values::Booleans(values) => booleans(rows, &layout, &values),
         };
         Column { rows, layout, data }
+    }
+}
+
+pub(super) fn strings(rows: usize, layout: &Layout, dictionary: Dictionary, codes: Codes) -> Data {
+    let postings =
+        are_postings_wanted(rows, &dictionary).then(|| postings(rows, layout, &dictionary, &codes));
+    Data::Strings { dictionary, codes, postings }
+}
+
+/// `order` is that of [`sorted`].
+pub(super) fn numbers(values: Vec<f64>, layout: &Layout, order: Option<Vec<u16>>) -> Data {
+    let zone = zone(&values, layout, |value| Number::new(*value));
+    let sorted = sorted(&values, layout, order, |value| Number::new(*value));
+    Data::Numbers { values: values.into(), zone, sorted }
+}
+
+/// `order` is that of [`sorted`].
+pub(super) fn timestamps(values: Vec<i64>, layout: &Layout, order: Option<Vec<u16>>) -> Data {
+    let zone = zone(&values, layout, |millis| Some(Timestamp::from_millis(*millis)));
+    let sorted = sorted(&values, layout, order, |millis| *millis);
+    Data::Timestamps { values: Millis::new(values, |at| counts(layout, at)), zone, sorted }
+}
+
+pub(super) fn booleans(rows: usize, layout: &Layout, values: &[bool]) -> Data {
+    let values = pack(values);
+    let holders = Box::new(holders(rows, layout, &values));
+    Data::Booleans { values, holders }
+}
+
+/// Whether there is a value at this place, not just something to fill it.
+fn counts(layout: &Layout, at: usize) -> bool {
+    match layout {
+        Layout::Single(present) => present.contains(at),
+        Layout::Many(_) => true,
     }
 }
 
@@ -201,27 +222,40 @@ pub(super) fn holders(rows: usize, layout: &Layout, values: &Bitmap) -> [Selecti
     })
 }
 
-/// The rows that count, ascending by value, then by row; `None` when all count and are stored so.
+/// The rows of a single-valued column that have a value, ascending by it, then by row; `None` when all
+/// have one and are stored so.
+///
+/// `order` has those rows in a few ascending runs, one behind the other; without it they are sorted.
 fn sorted<S, K: Ord>(
     values: &[S],
-    counts: impl Fn(usize) -> bool,
+    layout: &Layout,
+    order: Option<Vec<u16>>,
     key: impl Fn(&S) -> K,
 ) -> Option<SortedRows> {
-    // Values beside their rows: comparing them then looks nothing up.
-    let mut keyed: Vec<(K, u16)> = (0..=u16::MAX)
-        .zip(values)
-        .filter(|(row, _)| counts(usize::from(*row)))
-        .map(|(row, value)| (key(value), row))
-        .collect();
-    if !keyed.is_sorted() {
-        keyed.sort_unstable();
-    } else if keyed.len() == values.len() {
+    if let Layout::Many(_) = layout {
         return None;
     }
-    Some(SortedRows::new(keyed.into_iter().map(|(_, row)| row).collect(), values.len()))
+    // Values beside their rows: comparing them then looks nothing up.
+    let mut keyed: Vec<(K, u16)> = Vec::with_capacity(values.len());
+    match order {
+        None => {
+            let rows = (0..=u16::MAX).zip(values).filter(|(row, _)| counts(layout, usize::from(*row)));
+            keyed.extend(rows.map(|(row, value)| (key(value), row)));
+            if !keyed.is_sorted() {
+                keyed.sort_unstable();
+            }
+        }
+        Some(order) => {
+            keyed.extend(order.into_iter().filter_map(|row| Some((key(values.get(usize::from(row))?), row))));
+            // This sort merges runs that it finds.
+            keyed.sort();
+        }
+    }
+    let is_stored_so = keyed.len() == values.len() && keyed.is_sorted_by_key(|(_, row)| *row);
+    (!is_stored_so).then(|| SortedRows::new(keyed.into_iter().map(|(_, row)| row).collect(), values.len()))
 }
 
-fn pack(bits: &[bool]) -> Bitmap {
+pub(super) fn pack(bits: &[bool]) -> Bitmap {
     Bitmap::filled_by(bits.len(), |words| {
         for (word, bits) in words.iter_mut().zip(bits.chunks(super::LANES)) {
             *word = bits.iter().rev().fold(0, |word, bit| word << 1 | u64::from(*bit));
@@ -229,15 +263,14 @@ fn pack(bits: &[bool]) -> Bitmap {
     })
 }
 
-/// The least and greatest of the values that count.
+/// The least and greatest of the values.
 fn zone<S, T: Ord + Copy>(
     values: &[S],
-    counts: impl Fn(usize) -> bool,
+    layout: &Layout,
     convert: impl Fn(&S) -> Option<T>,
 ) -> Option<(T, T)> {
-    let counted =
-        values.iter().enumerate().filter(|(at, _)| counts(*at)).filter_map(|(_, value)| convert(value));
-    counted.fold(None, |zone, value| match zone {
+    let values = values.iter().enumerate().filter(|(at, _)| counts(layout, *at));
+    values.filter_map(|(_, value)| convert(value)).fold(None, |zone, value| match zone {
         None => Some((value, value)),
         Some((low, high)) => Some((value.min(low), value.max(high))),
     })

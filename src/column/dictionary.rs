@@ -15,6 +15,16 @@ impl Dictionary {
         self.ends.len()
     }
 
+    /// Of these strings, strictly ascending.
+    pub(super) fn from_ascending<'t>(strings: impl Iterator<Item = &'t str>) -> Self {
+        let (mut text, mut ends) = (String::new(), Vec::with_capacity(strings.size_hint().0));
+        for string in strings {
+            text.push_str(string);
+            ends.push(u32::try_from(text.len()).unwrap_or(u32::MAX));
+        }
+        Self { text: text.into(), ends: ends.into() }
+    }
+
     /// The string of a code; empty for a code that does not exist.
     #[inline]
     pub(crate) fn get(&self, code: usize) -> &str {
@@ -58,16 +68,17 @@ impl Dictionary {
     /// The codes of those of the ascending `texts` that occur, ascending.
     ///
     /// Few texts are looked up one by one; many are walked beside the dictionary.
-    pub(crate) fn find_all(&self, texts: &[Box<str>]) -> Vec<u32> {
+    pub(crate) fn find_all(&self, texts: &[impl AsRef<str>]) -> Vec<u32> {
         let mut found = Vec::new();
         let walk = texts.len() >= self.len() / 8;
         let mut code = 0;
         for text in texts {
+            let text = text.as_ref();
             let equal = if walk {
-                while code < self.len() && self.get(code) < &**text {
+                while code < self.len() && self.get(code) < text {
                     code = code.saturating_add(1);
                 }
-                code < self.len() && self.get(code) == &**text
+                code < self.len() && self.get(code) == text
             } else {
                 let (at, equal) = self.seek(code, text);
                 code = at;
@@ -110,7 +121,7 @@ pub(crate) enum Codes {
 
 impl Codes {
     /// Codes below `distinct`.
-    fn new(codes: impl ExactSizeIterator<Item = u32>, distinct: usize) -> Self {
+    pub(super) fn new(codes: impl ExactSizeIterator<Item = u32>, distinct: usize) -> Self {
         #[expect(
             clippy::cast_possible_truncation,
             reason = "the codes are below `distinct`, which the width holds"
@@ -157,9 +168,19 @@ pub(crate) struct DictionaryBuilder {
     ends: Vec<u32>,
     codes: HashTable<u32>,
     hasher: ahash::RandomState,
+    /// For so many strings there is to be room from the first one on.
+    expected: usize,
 }
 
+/// Bytes that a string has, about.
+const STRING_BYTES: usize = 16;
+
 impl DictionaryBuilder {
+    /// For about so many strings, if there is one at all.
+    pub(crate) fn expecting(strings: usize) -> Self {
+        Self { expected: strings, ..Self::default() }
+    }
+
     /// The code of a string, which is added when it is new.
     ///
     /// The texts of a batch stay below 4 GiB, since their documents do.
@@ -170,6 +191,11 @@ impl DictionaryBuilder {
             return *code;
         }
         let code = u32::try_from(self.ends.len()).unwrap_or(u32::MAX);
+        if code == 0 {
+            self.ends.reserve(self.expected);
+            self.text.reserve(self.expected.saturating_mul(STRING_BYTES).max(text.len()));
+            self.codes.reserve(self.expected, |_| 0);
+        }
         self.text.push_str(text);
         self.ends.push(u32::try_from(self.text.len()).unwrap_or(u32::MAX));
         let (own, ends, hasher) = (&self.text, &self.ends, &self.hasher);
@@ -214,17 +240,13 @@ impl DictionaryBuilder {
     pub(crate) fn seal(&self, codes: &[u32]) -> (Dictionary, Codes) {
         let order = self.ascending();
         let mut ranks = vec![0_u32; order.len()];
-        let mut text = String::with_capacity(self.text.len());
-        let mut ends = Vec::with_capacity(order.len());
         for (rank, code) in (0_u32..).zip(&order) {
             if let Some(slot) = ranks.get_mut(*code as usize) {
                 *slot = rank;
             }
-            text.push_str(self.get(*code));
-            ends.push(u32::try_from(text.len()).unwrap_or(u32::MAX));
         }
         let rank = |code: &u32| ranks.get(*code as usize).copied().unwrap_or(0);
-        let dictionary = Dictionary { text: text.into(), ends: ends.into() };
+        let dictionary = Dictionary::from_ascending(order.iter().map(|code| self.get(*code)));
         (dictionary, Codes::new(codes.iter().map(rank), order.len()))
     }
 }
@@ -282,6 +304,6 @@ mod tests {
         let all: Vec<Box<str>> = (0..2000).map(|n| format!("{n:04}").into()).collect();
         assert_eq!(dictionary.find_all(&all), (0..1000).collect::<Vec<u32>>());
         assert_eq!(dictionary.find_all(&all[10..15]), [5, 6, 7]);
-        assert!(dictionary.find_all(&["zzz".into()]).is_empty());
+        assert!(dictionary.find_all(&["zzz"]).is_empty());
     }
 }

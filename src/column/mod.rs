@@ -5,6 +5,7 @@ mod builder;
 #[cfg(feature = "store")]
 pub(crate) mod codec;
 mod dictionary;
+mod merge;
 mod millis;
 mod postings;
 mod sorted;
@@ -12,11 +13,13 @@ mod sorted;
 pub(crate) use bitmap::{Bitmap, LANES, Selection, flip_rows, set_rows};
 pub(crate) use builder::ColumnBuilder;
 pub(crate) use dictionary::{Codes, Dictionary};
+pub(crate) use merge::Picks;
 pub(crate) use millis::Millis;
 pub(crate) use postings::{Posting, Postings};
 pub(crate) use sorted::{Sorted, SortedRows};
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use crate::value::{Number, Timestamp, Value};
 
@@ -99,16 +102,21 @@ impl Column {
         }
     }
 
-    /// The values of a row, in the order in which they were added.
-    pub(crate) fn values(&self, row: usize) -> impl Iterator<Item = Value<'_>> {
-        let places = match &self.layout {
+    /// Which of the values are those of a row.
+    fn places(&self, row: usize) -> Range<usize> {
+        match &self.layout {
             Layout::Single(present) => row..row.saturating_add(usize::from(present.contains(row))),
             Layout::Many(ends) => {
                 let start = row.checked_sub(1).and_then(|before| ends.get(before)).copied().unwrap_or(0);
                 start as usize..ends.get(row).copied().unwrap_or(start) as usize
             }
-        };
-        places.filter_map(|at| match &self.data {
+        }
+    }
+
+    /// The values of a row, in the order in which they were added.
+    #[cfg(any(test, feature = "store"))]
+    pub(crate) fn values(&self, row: usize) -> impl Iterator<Item = Value<'_>> {
+        self.places(row).filter_map(|at| match &self.data {
             Data::Strings { dictionary, codes, .. } => {
                 Some(Value::String(Cow::Borrowed(dictionary.get(codes.get(at)))))
             }

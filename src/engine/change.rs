@@ -118,7 +118,7 @@ impl<'e> Change<'e> {
         if let Own::Rows(rows) = &self.own
             && (rows.len() >= sizes.head() || self.own_bytes > HEAD_BYTES)
         {
-            let mut builder = Box::new(BatchBuilder::new(&self.engine.catalog, self.engine.keep));
+            let mut builder = Box::new(BatchBuilder::new(&self.engine.catalog, self.engine.keep, 0));
             rows.iter().for_each(|row| builder.push_owned(row));
             self.own = Own::Batches(Vec::new(), builder);
         }
@@ -271,6 +271,9 @@ impl<'e> Change<'e> {
         let engine = self.engine;
         let (catalog, sizes, keep) = (&engine.catalog, engine.sizes, engine.keep);
         let mut view = View::clone(self.snapshot.view(catalog, keep));
+        if let Some(head) = view.apart(self.snapshot.head.id) {
+            head.batch.seal_columns();
+        }
         let mut effects = Effects::new(self.next_place, self.writer.next_batch);
         effects.is_new_head = true;
         effects.note_dead(&self.dead);

@@ -50,9 +50,12 @@ impl Memory {
             .collect();
         Self {
             cases: view.cases() as u64,
-            columns_bytes: sum(&|slot| slot.batch.columns().iter().flatten().map(Column::data_bytes).sum()),
+            columns_bytes: sum(&|slot| {
+                let columns = slot.batch.columns().map(Column::data_bytes);
+                columns.fold(slot.batch.waiting_bytes(), usize::saturating_add)
+            }),
             index_bytes: sum(&|slot| {
-                let columns = slot.batch.columns().iter().flatten().map(Column::index_bytes).sum::<usize>();
+                let columns = slot.batch.columns().map(Column::index_bytes).sum::<usize>();
                 columns.saturating_add(slot.batch.places_bytes()).saturating_add(slot.live.size_bytes())
             })
             .saturating_add(catalog.field_ids().map(directory).fold(0, u64::saturating_add))

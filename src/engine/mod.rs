@@ -320,7 +320,7 @@ impl Engine {
         let waiting_bytes = self.lock_writer().size_bytes();
         let snapshot = self.current.load_full();
         let view = snapshot.view(&self.catalog, self.keep);
-        Memory::new(view, waiting_bytes.saturating_add(snapshot.head.size_bytes()), &self.catalog)
+        Memory::new(view, waiting_bytes, &self.catalog)
     }
 
     fn lock_writer(&self) -> std::sync::MutexGuard<'_, Writer> {

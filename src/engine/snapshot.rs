@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use super::view::{BatchId, Slot, View, Where};
-use crate::batch::{BatchBuilder, Keep, OwnedRow};
+use crate::batch::{Batch, Keep, OwnedRow};
 use crate::catalog::Catalog;
 use crate::column::Selection;
 
@@ -77,11 +77,6 @@ impl Head {
         edits.reverse();
         edits
     }
-
-    pub(super) fn size_bytes(&self) -> usize {
-        let row = |edit: &Edit| edit.stored.as_ref().map_or(0, |row| row.size_bytes());
-        self.newest_first().map(|edit| row(edit).saturating_add(size_of::<(Edit, OwnedRow)>())).sum()
-    }
 }
 
 /// The cases at one moment; never changed.
@@ -128,16 +123,15 @@ impl Snapshot {
 
     fn sealed(&self, catalog: &Catalog, keep: Keep) -> View {
         let mut view = View::clone(&self.base);
-        let mut builder = BatchBuilder::new(catalog, keep);
+        let mut rows = Vec::with_capacity(usize::from(self.head.rows));
         let mut dead = Vec::new();
         for edit in self.head.edits() {
             dead.extend(edit.died);
-            if let Some(row) = &edit.stored {
-                builder.push_owned(row);
-            }
+            rows.extend(edit.stored.clone());
         }
-        if builder.rows() > 0 {
-            view.push_apart(Slot::new(self.head.id, builder.seal(), Selection::All));
+        if !rows.is_empty() {
+            let batch = Batch::waiting(catalog, keep, rows.into());
+            view.push_apart(Slot::new(self.head.id, batch, Selection::All));
         }
         view.kill(dead);
         view.settle();

@@ -256,7 +256,7 @@ impl View {
         }
         let covered: Vec<Option<&Batch>> =
             self.covered.iter().map(|slot| slot.as_ref().map(|slot| &*slot.batch)).collect();
-        self.directory.validate(&covered)?;
+        self.directory.validate(catalog, &covered)?;
         let mut again = self.clone();
         again.settle();
         if ids.len() != self.cases

@@ -32,6 +32,8 @@ pub(super) struct Best<'o, 'b, 's> {
     candidates: Vec<Candidate<'b>>,
     /// As many as are wanted are no worse than this one.
     bound: Option<Candidate<'b>>,
+    /// Rows behind this key are left out.
+    guess: Option<Key<'b>>,
 }
 
 /// The batch whose rows are being taken in.
@@ -45,9 +47,13 @@ struct Source<'b, 's, 'q> {
 }
 
 impl<'o, 'b, 's> Best<'o, 'b, 's> {
-    pub(super) fn new(ordered: &'o [(Visit<'b>, Key<'b>, Key<'b>)], by: SortBy<'s>) -> Self {
+    pub(super) fn new(
+        ordered: &'o [(Visit<'b>, Key<'b>, Key<'b>)],
+        by: SortBy<'s>,
+        guess: Option<Key<'b>>,
+    ) -> Self {
         let descending = by.is_descending();
-        Self { ordered, by, descending, wanted: 0, candidates: Vec::new(), bound: None }
+        Self { ordered, by, descending, wanted: 0, candidates: Vec::new(), bound: None, guess }
     }
 
     fn id(&self, at: At) -> &'b str {
@@ -61,9 +67,15 @@ impl<'o, 'b, 's> Best<'o, 'b, 's> {
         })
     }
 
-    /// True when no row of this key or a later one can be among the wanted.
+    /// True when no row of this key or a later one can be among the wanted, or the guess leaves them out.
     pub(super) fn is_behind(&self, key: &Key<'_>) -> bool {
-        self.bound.is_some_and(|bound| key.compare(&bound.key, self.descending).is_gt())
+        let is_behind = |other: &Key<'_>| key.compare(other, self.descending).is_gt();
+        self.bound.is_some_and(|bound| is_behind(&bound.key)) || self.guess.as_ref().is_some_and(is_behind)
+    }
+
+    /// True when there are as many rows as are wanted.
+    pub(super) fn is_full(&self) -> bool {
+        self.candidates.len() >= self.wanted
     }
 
     /// True as long as no row was taken in.
@@ -125,7 +137,7 @@ impl<'o, 'b, 's> Best<'o, 'b, 's> {
             sorted.get(place)
         };
         let key_at = |step: usize| row_at(step).map(|row| source.keys.key(row, self.by));
-        let end = if self.bound.is_some() {
+        let end = if self.bound.is_some() || self.guess.is_some() {
             gallop(len, |step| key_at(step).is_none_or(|key| self.is_behind(&key)))
         } else {
             len

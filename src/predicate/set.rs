@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fmt::Debug;
 
+use compact_str::CompactString;
 use smallvec::SmallVec;
 
 use crate::value::{Number, Timestamp, Value};
@@ -192,7 +193,7 @@ impl<T: Discrete> Intervals<T> {
 /// A set of values of one type.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Set {
-    Strings(Points<Box<str>>),
+    Strings(Points<CompactString>),
     Numbers(Intervals<Number>),
     Timestamps(Intervals<Timestamp>),
     Booleans(Points<bool>),
@@ -224,7 +225,7 @@ impl Set {
         }
         Some(match values.first()? {
             Value::String(_) => Self::Strings(Points::new(all(values, |value| match value {
-                Value::String(text) => Some(Box::from(&**text)),
+                Value::String(text) => Some(CompactString::from(&**text)),
                 _ => None,
             }))),
             Value::Number(_) => Self::Numbers(Intervals::new(
@@ -280,7 +281,9 @@ impl Set {
     pub(crate) fn size_bytes(&self) -> usize {
         match self {
             Self::Strings(points) => {
-                points.0.iter().map(|text| text.len().saturating_add(size_of::<Box<str>>())).sum()
+                let heap = |text: &CompactString| if text.is_heap_allocated() { text.capacity() } else { 0 };
+                let own = |text| heap(text).saturating_add(size_of::<CompactString>());
+                points.0.iter().map(own).sum()
             }
             Self::Numbers(intervals) => size_of_val(intervals.as_slice()),
             Self::Timestamps(intervals) => size_of_val(intervals.as_slice()),

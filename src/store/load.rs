@@ -73,7 +73,7 @@ pub(super) fn load(file: &File, catalog: &Catalog, options: &StoreOptions) -> Re
 
         let mut replayed: u64 = 0;
         let limits_of_stored = Limits { case_bytes: usize::MAX, case_depth: usize::MAX, ..limits.clone() };
-        let mut builder = BatchBuilder::new(catalog, Keep::Numbers);
+        let mut builder = BatchBuilder::new(catalog, Keep::Numbers, 0);
         let mut seal = |builder: &mut BatchBuilder, state: &mut State| {
             if builder.rows() > 0 {
                 slots.push((BatchId(state.next_batch), Arc::new(builder.seal()), Selection::All));

@@ -146,7 +146,7 @@ fn compare(
     let batch: &Batch = &slot.batch;
     let limits = Limits { case_bytes: usize::MAX, case_depth: usize::MAX, ..Limits::default() };
     let rows: Vec<usize> = slot.live.iter(batch.rows()).collect();
-    let mut builder = BatchBuilder::new(catalog, Keep::Numbers);
+    let mut builder = BatchBuilder::new(catalog, Keep::Numbers, 0);
     for row in &rows {
         let number = batch.document_number(*row);
         let fault = |what: String| Fault::corrupt(format!("row {row} of batch {}: {what}", slot.id.0));

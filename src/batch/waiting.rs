@@ -1,0 +1,95 @@
+//! A batch of a few rows whose columns wait until somebody asks for them.
+
+use std::sync::{Arc, OnceLock};
+
+use super::{Batch, Columns, Documents, DocumentsBuilder, Keep, OwnedRow, Places};
+use crate::catalog::{Catalog, FieldId};
+use crate::column::{Column, ColumnBuilder};
+
+/// Rows, and those of their columns that were asked for.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    catalog: Catalog,
+    rows: Arc<[Arc<OwnedRow>]>,
+    /// By field number.
+    columns: Box<[OnceLock<Option<Column>>]>,
+}
+
+impl Waiting {
+    pub(super) fn column(&self, field: FieldId) -> Option<&Column> {
+        let column = self.columns.get(field.index())?;
+        column.get_or_init(|| self.seal(field)).as_ref()
+    }
+
+    /// Those that were asked for.
+    pub(super) fn columns(&self) -> impl Iterator<Item = &Column> {
+        self.columns.iter().filter_map(|column| column.get()?.as_ref())
+    }
+
+    fn builder(&self, field: FieldId) -> Option<ColumnBuilder> {
+        let is_wanted = field == FieldId::ID || self.catalog.is_visible(field);
+        is_wanted.then(|| ColumnBuilder::new(self.catalog.field(field), self.rows.len()))
+    }
+
+    fn seal(&self, field: FieldId) -> Option<Column> {
+        let mut builder = self.builder(field)?;
+        for row in self.rows.iter() {
+            row.iter().filter(|(other, _)| *other == field).for_each(|(_, value)| builder.push(&value));
+            builder.end_row();
+        }
+        Some(builder.seal())
+    }
+
+    /// Makes all columns, in one pass over the rows.
+    fn seal_all(&self) {
+        let fields = self.catalog.field_ids().zip(&self.columns);
+        let mut builders: Vec<Option<ColumnBuilder>> =
+            fields.map(|(field, column)| column.get().is_none().then(|| self.builder(field))?).collect();
+        for row in self.rows.iter() {
+            for (field, value) in row.iter() {
+                if let Some(Some(builder)) = builders.get_mut(field.index()) {
+                    builder.push(&value);
+                }
+            }
+            builders.iter_mut().flatten().for_each(ColumnBuilder::end_row);
+        }
+        for (column, builder) in self.columns.iter().zip(builders) {
+            // Whoever asks meanwhile may be faster; the column is the same.
+            column.get_or_init(|| builder.map(|mut builder| builder.seal()));
+        }
+    }
+
+    /// What the rows take, their documents apart.
+    pub(super) fn size_bytes(&self) -> usize {
+        self.rows.iter().map(|row| row.values_bytes()).fold(0, usize::saturating_add)
+    }
+}
+
+impl Batch {
+    /// Makes all columns that are still waiting.
+    pub(crate) fn seal_columns(&self) {
+        if let Columns::Waiting(waiting) = &self.columns {
+            waiting.seal_all();
+        }
+    }
+
+    /// Of rows that are no more than a batch holds.
+    pub(crate) fn waiting(catalog: &Catalog, keep: Keep, rows: Arc<[Arc<OwnedRow>]>) -> Self {
+        let documents = match keep {
+            Keep::Text => Documents::Rows(Arc::clone(&rows)),
+            Keep::Nothing | Keep::Numbers => {
+                let mut documents = DocumentsBuilder::new(keep);
+                rows.iter().for_each(|row| documents.push(row.document()));
+                documents.seal()
+            }
+        };
+        let places = Places::new(rows.iter().map(|row| row.place).collect());
+        let columns = catalog.field_ids().map(|_| OnceLock::new()).collect();
+        Self {
+            rows: rows.len(),
+            columns: Columns::Waiting(Waiting { catalog: catalog.clone(), rows, columns }),
+            places,
+            documents,
+        }
+    }
+}

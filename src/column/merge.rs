@@ -1,0 +1,277 @@
+//! Columns of several batches as one: what they know of their values is merged, not found out anew.
+
+use std::ops::Range;
+
+use super::builder::{booleans, numbers, pack, strings, timestamps};
+use super::{Codes, Column, Data, Dictionary, Layout, Selection, Sorted};
+use crate::catalog::{Field, FieldType};
+
+/// Rows of several batches, in the order that they are to have in one.
+pub(crate) struct Picks {
+    /// The batch, as an index, and the row in it.
+    rows: Vec<(u16, u16)>,
+    /// By batch and row: where that row goes, if anywhere.
+    targets: Vec<Vec<Option<u16>>>,
+}
+
+impl Picks {
+    /// Of at most 65,536 rows, none twice, of batches of these sizes.
+    pub(crate) fn new(rows: Vec<(u16, u16)>, sizes: impl IntoIterator<Item = usize>) -> Self {
+        let mut targets: Vec<Vec<Option<u16>>> = sizes.into_iter().map(|size| vec![None; size]).collect();
+        for (to, (batch, row)) in (0..=u16::MAX).zip(&rows) {
+            let target = targets.get_mut(usize::from(*batch));
+            if let Some(target) = target.and_then(|targets| targets.get_mut(usize::from(*row))) {
+                *target = Some(to);
+            }
+        }
+        Self { rows, targets }
+    }
+
+    pub(crate) fn rows(&self) -> &[(u16, u16)] {
+        &self.rows
+    }
+}
+
+impl Column {
+    /// The column that the picked rows of batches have, whose columns of `field` these are.
+    ///
+    /// # Complexity
+    /// Linear in rows and values; strings and sorted rows, which lie in order, are merged besides.
+    pub(crate) fn merged(field: &Field, columns: &[Option<&Self>], picks: &Picks) -> Self {
+        let sources = Sources { columns, picks, is_many: field.is_many() };
+        let rows = picks.rows.len();
+        let layout = sources.layout();
+        let data = match field.kind() {
+            FieldType::String => {
+                let (dictionary, codes) = sources.strings(&layout);
+                strings(rows, &layout, dictionary, codes)
+            }
+            FieldType::Number => {
+                let values = sources.gather(&layout, 0.0, |_, data, at| match data {
+                    Data::Numbers { values, .. } => values.get(at).copied().unwrap_or_default(),
+                    _ => 0.0,
+                });
+                numbers(values, &layout, Some(sources.order()))
+            }
+            FieldType::Timestamp => {
+                let values = sources.gather(&layout, 0, |_, data, at| match data {
+                    Data::Timestamps { values, .. } => values.get(at).unwrap_or_default(),
+                    _ => 0,
+                });
+                timestamps(values, &layout, Some(sources.order()))
+            }
+            FieldType::Boolean => {
+                let values = sources.gather(&layout, false, |_, data, at| match data {
+                    Data::Booleans { values, .. } => values.get(at),
+                    _ => false,
+                });
+                booleans(rows, &layout, &values)
+            }
+        };
+        Self { rows, layout, data }
+    }
+}
+
+/// The columns of a field in several batches, and the rows to take.
+struct Sources<'s> {
+    columns: &'s [Option<&'s Column>],
+    picks: &'s Picks,
+    is_many: bool,
+}
+
+impl<'s> Sources<'s> {
+    /// For each row: its batch, the column there, and which of the values are its.
+    fn rows(&self) -> impl Iterator<Item = (usize, Option<&'s Column>, Range<usize>)> {
+        self.picks.rows.iter().map(|(batch, row)| {
+            let batch = usize::from(*batch);
+            let column = self.columns.get(batch).copied().flatten();
+            (batch, column, column.map_or(0..0, |column| column.places(usize::from(*row))))
+        })
+    }
+
+    fn layout(&self) -> Layout {
+        if self.is_many {
+            let ends = self.rows().scan(0_usize, |end, (.., places)| {
+                *end = end.saturating_add(places.len());
+                Some(u32::try_from(*end).unwrap_or(u32::MAX))
+            });
+            Layout::Many(ends.collect())
+        } else {
+            let present: Vec<bool> = self.rows().map(|(.., places)| !places.is_empty()).collect();
+            Layout::Single(Selection::from_bitmap(pack(&present)))
+        }
+    }
+
+    /// All values, with `absent` in the place of one that a row has not.
+    fn gather<T: Copy>(&self, layout: &Layout, absent: T, get: impl Fn(usize, &Data, usize) -> T) -> Vec<T> {
+        let mut values = Vec::with_capacity(self.picks.rows.len());
+        if matches!(layout, Layout::Single(Selection::None)) {
+            return values;
+        }
+        for (batch, column, places) in self.rows() {
+            match column {
+                Some(column) if !places.is_empty() => {
+                    values.extend(places.map(|at| get(batch, &column.data, at)));
+                }
+                _ if self.is_many => {}
+                _ => values.push(absent),
+            }
+        }
+        values
+    }
+
+    /// The strings that rows have, and the codes for them.
+    fn strings(&self, layout: &Layout) -> (Dictionary, Codes) {
+        // By batch and code: whether a row has it, and then its code in the new dictionary.
+        let dictionaries: Vec<Option<(&Dictionary, &Codes)>> = self
+            .columns
+            .iter()
+            .map(|column| match column.map(|column| &column.data) {
+                Some(Data::Strings { dictionary, codes, .. }) => Some((dictionary, codes)),
+                _ => None,
+            })
+            .collect();
+        let mut new_codes: Vec<Vec<Option<u32>>> = dictionaries
+            .iter()
+            .map(|strings| vec![None; strings.map_or(0, |(dictionary, _)| dictionary.len())])
+            .collect();
+        for (batch, _, places) in self.rows() {
+            let (Some(Some((_, codes))), Some(seen)) = (dictionaries.get(batch), new_codes.get_mut(batch))
+            else {
+                continue;
+            };
+            for at in places {
+                if let Some(seen) = seen.get_mut(codes.get(at)) {
+                    *seen = Some(0);
+                }
+            }
+        }
+        let mut strings: Vec<(&str, usize, usize)> = Vec::new();
+        for (batch, (own, seen)) in dictionaries.iter().zip(&new_codes).enumerate() {
+            let Some((dictionary, _)) = own else { continue };
+            let seen = seen.iter().enumerate().filter(|(_, seen)| seen.is_some());
+            strings.extend(seen.map(|(code, _)| (dictionary.get(code), batch, code)));
+        }
+        // Of one ascending run for each batch, which this sort merges.
+        strings.sort_by_key(|(text, ..)| *text);
+        let (mut code, mut last) = (0_u32, None);
+        for (text, batch, old) in &strings {
+            if last.replace(*text).is_some_and(|last| last != *text) {
+                code = code.saturating_add(1);
+            }
+            if let Some(new) = new_codes.get_mut(*batch).and_then(|codes| codes.get_mut(*old)) {
+                *new = Some(code);
+            }
+        }
+        strings.dedup_by_key(|(text, ..)| *text);
+        let dictionary = Dictionary::from_ascending(strings.iter().map(|(text, ..)| *text));
+        let codes = self.gather(layout, 0, |batch, data, at| match data {
+            Data::Strings { codes, .. } => {
+                new_codes.get(batch).and_then(|new| new.get(codes.get(at))).copied().flatten().unwrap_or(0)
+            }
+            _ => 0,
+        });
+        let codes = Codes::new(codes.into_iter(), dictionary.len());
+        (dictionary, codes)
+    }
+
+    /// The rows that have a value, in the order of the values within each batch.
+    fn order(&self) -> Vec<u16> {
+        let mut order = Vec::with_capacity(self.picks.rows.len());
+        for (column, targets) in self.columns.iter().zip(&self.picks.targets) {
+            let Some(column) = column else { continue };
+            let (Data::Numbers { sorted, .. } | Data::Timestamps { sorted, .. }) = &column.data else {
+                continue;
+            };
+            let Some(sorted) = Sorted::new(sorted, column) else { continue };
+            let rows = (0..sorted.len()).filter_map(|at| sorted.get(at));
+            order.extend(rows.filter_map(|row| targets.get(row).copied().flatten()));
+        }
+        order
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+
+    use proptest::prelude::*;
+
+    use super::super::ColumnBuilder;
+    use super::*;
+    use crate::catalog::Catalog;
+    use crate::value::{Number, Timestamp, Value};
+
+    /// Values of a field's type that are often equal.
+    fn value(kind: FieldType, number: u8) -> Value<'static> {
+        match kind {
+            FieldType::String => {
+                Value::String(Cow::Owned(["", "a", "ab", "é", "😀"].concat().repeat(usize::from(number % 5))))
+            }
+            FieldType::Number => Value::Number(Number::new(f64::from(number) - 2.5).unwrap()),
+            FieldType::Timestamp => Value::Timestamp(Timestamp::from_millis(i64::from(number) * 999)),
+            FieldType::Boolean => Value::Boolean(number.is_multiple_of(2)),
+        }
+    }
+
+    fn column<'v>(field: &Field, rows: impl Iterator<Item = Vec<Value<'v>>>) -> Column {
+        let mut builder = ColumnBuilder::new(field, 0);
+        for values in rows {
+            values.iter().for_each(|value| builder.push(value));
+            builder.end_row();
+        }
+        builder.seal()
+    }
+
+    proptest! {
+        #[test]
+        fn merged_columns_are_those_that_would_be_built_of_the_rows(
+            batches in proptest::collection::vec(
+                proptest::option::weighted(0.9, proptest::collection::vec(proptest::collection::vec(0..12_u8, 0..3), 0..40)),
+                1..6,
+            ),
+            ascending in any::<bool>(),
+            seed in any::<u64>(),
+        ) {
+            let catalog = Catalog::cases();
+            // Some of all rows, in some order.
+            let mut rows: Vec<(u16, u16)> = Vec::new();
+            for (batch, own) in batches.iter().enumerate() {
+                rows.extend((0..own.as_ref().map_or(3, Vec::len)).map(|row| (batch as u16, row as u16)));
+            }
+            let mixed = |row: &(u16, u16)| (u64::from(row.0) << 16 | u64::from(row.1)).wrapping_mul(seed | 1);
+            rows.retain(|row| mixed(row) >> 62 != 0);
+            if !ascending {
+                rows.sort_by_key(mixed);
+            }
+            let sizes = batches.iter().map(|rows| rows.as_ref().map_or(3, Vec::len));
+            let picks = Picks::new(rows.clone(), sizes);
+            for id in catalog.field_ids() {
+                let field = catalog.field(id);
+                let most = if field.is_many() { usize::MAX } else { 1 };
+                let values = |numbers: &Vec<u8>| -> Vec<Value<'static>> {
+                    numbers.iter().take(most).map(|number| value(field.kind(), *number)).collect()
+                };
+                let columns: Vec<Option<Column>> = batches
+                    .iter()
+                    .map(|rows| rows.as_ref().map(|rows| column(field, rows.iter().map(values))))
+                    .collect();
+                let columns: Vec<Option<&Column>> = columns.iter().map(Option::as_ref).collect();
+                let merged = Column::merged(field, &columns, &picks);
+                prop_assert_eq!(merged.validate(), Ok(()));
+                let picked = rows.iter().map(|(batch, row)| match &batches[usize::from(*batch)] {
+                    Some(rows) => values(&rows[usize::from(*row)]),
+                    None => Vec::new(),
+                });
+                let built = column(field, picked);
+                prop_assert_eq!(&merged.layout, &built.layout);
+                for row in 0..rows.len() {
+                    prop_assert!(merged.values(row).eq(built.values(row)));
+                }
+                // With what `validate` says, the indexes are the same, too.
+                prop_assert_eq!(merged.index_bytes(), built.index_bytes());
+                prop_assert_eq!(merged.data_bytes(), built.data_bytes());
+            }
+        }
+    }
+}
