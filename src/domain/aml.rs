@@ -11,8 +11,27 @@ use crate::store::Store;
 ///
 /// Members that this library does not know are in the answer, and numbers are spelled as they came.
 ///
+/// ```
+/// use casefilter::domain::{RecordKind, aml_case, import_records};
+/// use casefilter::{Catalog, Store, StoreOptions};
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("cases.db");
+/// # let store = Store::create(&path, Catalog::cases(), StoreOptions::default())?;
+/// # let applicant = br#"{"id":"a1","type":"individual","info":{"lastName":"Jung"}}"#;
+/// # import_records(&store, RecordKind::Applicants, |import| import.push(applicant))?;
+/// let case = concat!(
+///     r#"{"id":"m1","createdAt":"2026-01-01 00:00:00","targetEntityType":"applicant","#,
+///     r#""targetEntityId":"a1"}"#
+/// );
+/// import_records(&store, RecordKind::AmlCases, |import| import.push(case.as_bytes()))?;
+/// assert_eq!(aml_case(&store, "a1", false)?, case);
+/// assert!(aml_case(&store, "a2", false).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
-/// [`NotFound`](super::DomainErrorKind::NotFound) when there is none, or no such applicant; faults of the store.
+/// [`NotFound`](super::DomainErrorKind::NotFound) when there is none, or no such applicant; faults of the
+/// store.
 pub fn aml_case(store: &Store, applicant_id: &str, sees_personal_data: bool) -> Result<String, DomainError> {
     let cases = store.records()?.with_prefix(AML_CASES, &part_of(applicant_id, ""))?;
     let mut latest: Option<(AmlHead, String)> = None;

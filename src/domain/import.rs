@@ -15,8 +15,8 @@ use crate::ingest::{FileFault, Piece, Splitter};
 use crate::limits::Limits;
 use crate::store::{RecordWrite, Store, StoreError};
 
-/// The records beside the cases, by kind. An import takes one kind; what a record refers to is stored before it:
-/// levels, then applicants, then documents and AML cases.
+/// The records beside the cases, by kind. An import takes one kind; what a record refers to is stored before
+/// it: levels, then applicants, then documents and AML cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RecordKind {
@@ -75,7 +75,8 @@ struct Pending<'i, 's> {
 /// ```
 ///
 /// # Errors
-/// What `read` gives; a record that is refused ([`Refused`](crate::StoreErrorKind::Refused)); faults of the file.
+/// What `read` gives; a record that is refused ([`Refused`](crate::StoreErrorKind::Refused)); faults of the
+/// file.
 pub fn import_records<E: From<StoreError>>(
     store: &Store,
     kind: RecordKind,

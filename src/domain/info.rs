@@ -31,9 +31,23 @@ type Change = (&'static str, Option<String>);
 /// and updates at the same time come one after the other. Those of `firstNameEn`, `lastNameEn` and
 /// `placeOfBirthEn` whose original is there are transliterated anew; they go when it is cleared.
 ///
+/// ```
+/// use casefilter::domain::{RecordKind, import_records, update_info};
+/// use casefilter::{Catalog, Store, StoreOptions};
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("cases.db");
+/// # let store = Store::create(&path, Catalog::cases(), StoreOptions::default())?;
+/// # let applicant = br#"{"id":"a1","type":"individual","info":{"lastName":"Jung"}}"#;
+/// # import_records(&store, RecordKind::Applicants, |import| import.push(applicant))?;
+/// let today = chrono::NaiveDate::from_ymd_opt(2026, 11, 21).unwrap_or_default();
+/// let info = update_info(&store, "a1", r#"{"lastName":"Müller"}"#.as_bytes(), today)?;
+/// assert_eq!(info, r#"{"lastName":"Müller","lastNameEn":"Mueller"}"#);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
-/// [`Invalid`](super::DomainErrorKind::Invalid) for an unknown applicant or a company, which it names, and for a body
-/// that is none, with place and message of each error; faults of the store.
+/// [`Invalid`](super::DomainErrorKind::Invalid) for an unknown applicant or a company, which it names, and
+/// for a body that is none, with place and message of each error; faults of the store.
 pub fn update_info(
     store: &Store,
     applicant_id: &str,

@@ -36,14 +36,32 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Makes a share token for the profile of an applicant, 256 random bits in hex, good for one copy within `lifetime`.
+/// Makes a share token for the profile of an applicant, 256 random bits in hex, good for one copy within
+/// `lifetime`.
 ///
 /// The store has only its hash. Tokens that have expired are forgotten on the way.
 ///
+/// ```
+/// use casefilter::domain::{RecordKind, import_records, mint_share_token, preview, use_share_token};
+/// use casefilter::{Catalog, Store, StoreOptions};
+/// use chrono::{DateTime, TimeDelta};
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("cases.db");
+/// # let store = Store::create(&path, Catalog::cases(), StoreOptions::default())?;
+/// # let applicant = br#"{"id":"a1","type":"individual","info":{"lastName":"Jung"}}"#;
+/// # import_records(&store, RecordKind::Applicants, |import| import.push(applicant))?;
+/// let now = DateTime::from_timestamp(1_800_000_000, 0).unwrap_or_default();
+/// let token = mint_share_token(&store, "a1", TimeDelta::hours(1), now)?;
+/// assert_eq!(preview(&store, &token, now)?, r#"{"id":"a1","type":"individual","info":{"lastName":"Jung"}}"#);
+/// assert_eq!(use_share_token(&store, &token, now)?, "a1");
+/// assert!(preview(&store, &token, now).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// [`NotFound`](super::DomainErrorKind::NotFound) for an unknown applicant;
-/// [`Invalid`](super::DomainErrorKind::Invalid) for a lifetime that is none; faults of the store, and of the system's
-/// source of random numbers.
+/// [`Invalid`](super::DomainErrorKind::Invalid) for a lifetime that is none; faults of the store, and of the
+/// system's source of random numbers.
 pub fn mint_share_token(
     store: &Store,
     applicant_id: &str,
@@ -99,14 +117,15 @@ fn write(store: &Store, share: &ShareToken) -> Result<String, DomainError> {
     serde_json::to_string(share).map_err(|fault| store.corrupt_record(&fault.to_string()).into())
 }
 
-/// The profile that a share token leads to, as JSON: status and review data, without images. The token is not used up.
+/// The profile that a share token leads to, as JSON: status and review data, without images. The token is not
+/// used up.
 ///
 /// The answer has the members that the interface document lists, and no others. An applicant without
 /// `requiredIdDocs` shows those of the level.
 ///
 /// # Errors
-/// [`Unauthorized`](super::DomainErrorKind::Unauthorized) when the token is empty, unknown, expired or used; faults of
-/// the store.
+/// [`Unauthorized`](super::DomainErrorKind::Unauthorized) when the token is empty, unknown, expired or used;
+/// faults of the store.
 pub fn preview(store: &Store, share_token: &str, now: DateTime<Utc>) -> Result<String, DomainError> {
     let records = store.records()?;
     let text = records.get(SHARE_TOKENS, &hash(share_token))?.ok_or_else(DomainError::unauthorized)?;

@@ -186,8 +186,8 @@ pub(super) struct ReviewResult {
     pub(super) review_reject_type: Option<RejectType>,
 }
 
-/// A review, with the text of it that is served: all of its members as they came, but for `rejectLabels`, which only
-/// a rejection has.
+/// A review, with the text of it that is served: all of its members as they came, but for `rejectLabels`,
+/// which only a rejection has.
 #[derive(Clone, Debug)]
 pub(super) struct Reviewed {
     pub(super) result: ReviewResult,

@@ -1,7 +1,7 @@
 //! What records look like: checked when they come in, and copied by when they go out.
 //!
-//! A shape names the members that this library knows, with their types. Members that it does not know are kept and
-//! served as they came. Nothing recurses deeper than the shapes do, which are constants.
+//! A shape names the members that this library knows, with their types. Members that it does not know are
+//! kept and served as they came. Nothing recurses deeper than the shapes do, which are constants.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -482,5 +482,93 @@ impl<'t> Members<'t> {
         }
         out.push('}');
         out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::Value;
+
+    use super::super::shapes;
+    use super::*;
+
+    static EMPTY: Shape = Shape { members: &[] };
+    const ALL: View = View { unknown: true, personal: true };
+
+    /// Objects with members that shapes know and others.
+    fn object() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            prop_oneof!["a", "DEU", "applicant", "GREEN", "2026-01-01", "2026-01-01 00:00:00", "\\PC{0,4}"]
+                .prop_map(Value::from),
+        ];
+        let name = prop_oneof![
+            "id",
+            "createdAt",
+            "targetEntityType",
+            "targetEntityId",
+            "hits",
+            "review",
+            "active",
+            "reviewerName",
+            "vendorInfo",
+            "attributes",
+            "reviewAnswer",
+            "\\PC{0,3}",
+        ];
+        let inner = leaf.prop_recursive(4, 40, 5, move |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                prop::collection::hash_map(name.clone(), inner, 0..5)
+                    .prop_map(|members| Value::Object(members.into_iter().collect())),
+            ]
+        });
+        inner.prop_filter("an object", Value::is_object)
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_let_in_comes_out_whole(mut value in object()) {
+            let text = value.to_string();
+            prop_assert_eq!(check(&text, &EMPTY), Ok(()));
+            prop_assert_eq!(copy(&text, &EMPTY, ALL), Ok(text.clone()));
+            prop_assert_eq!(Members::read(&text).unwrap().to_json(), text);
+            // With the members that a record needs, more of them are let in.
+            for (name, own) in [
+                ("id", "x"), ("targetEntityId", "x"), ("targetEntityType", "applicant"),
+                ("createdAt", "2026-01-01 00:00:00"),
+            ] {
+                value[name] = own.into();
+            }
+            let text = value.to_string();
+            if check(&text, &shapes::AML_CASE).is_ok() {
+                let served = copy(&text, &shapes::AML_CASE, ALL).unwrap();
+                value.as_object_mut().unwrap().remove("active");
+                prop_assert_eq!(serde_json::from_str::<Value>(&served).unwrap(), value);
+                let redacted = copy(&text, &shapes::AML_CASE, View { personal: false, ..ALL }).unwrap();
+                prop_assert!(redacted.len() <= served.len());
+                prop_assert_eq!(check(&redacted, &shapes::AML_CASE), Ok(()));
+            }
+        }
+
+        #[test]
+        fn no_text_panics(text in "[\\[\\]{}\",:0-9aeE.\\\\+ -]{0,60}") {
+            for shape in [&EMPTY, &shapes::APPLICANT, &shapes::LEVEL, &shapes::DOCUMENT, &shapes::AML_CASE] {
+                let _ = check(&text, shape);
+            }
+            let _ = copy(&text, &shapes::PREVIEW, ALL);
+            let _ = Members::read(&text);
+        }
+    }
+
+    #[test]
+    fn many_keys_and_long_strings_take_linear_time() {
+        let keys: Vec<String> = (0..200_000).map(|key| format!("\"k{key}\":0")).collect();
+        let text = format!("{{{},\"x\":\"{}\"}}", keys.join(","), "y".repeat(1 << 20));
+        assert_eq!(check(&text, &EMPTY), Ok(()));
+        assert_eq!(copy(&text, &EMPTY, ALL).unwrap(), text);
     }
 }

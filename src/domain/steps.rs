@@ -88,7 +88,8 @@ fn statuses<'d>(
     level.steps().map(status).collect()
 }
 
-/// The status of a step for which these documents were given, the leading one first; nothing when nobody completed it.
+/// The status of a step for which these documents were given, the leading one first; nothing when nobody
+/// completed it.
 fn status<'d>(
     step: &Step,
     applicant: &Applicant,
@@ -174,8 +175,8 @@ fn is_forbidden(step: &Step, document: &Document) -> bool {
     is_outside(&step.types, &document.id_doc_type) || is_outside(&step.countries, &document.country)
 }
 
-/// The reviews of what was given: of each image that counts, of a document as a whole where it has one. What was not
-/// reviewed is there as nothing.
+/// The reviews of what was given: of each image that counts, of a document as a whole where it has one. What
+/// was not reviewed is there as nothing.
 fn reviews<'d>(given: &[&'d Document]) -> Vec<Option<&'d ReviewResult>> {
     let mut reviews = Vec::new();
     for document in given {
@@ -194,9 +195,9 @@ fn reviews<'d>(given: &[&'d Document]) -> Vec<Option<&'d ReviewResult>> {
 
 /// The review of a step from those of its parts; nothing when there are none.
 ///
-/// One RED makes RED, with the gravest reject type, FINAL before RETRY, of those that are RED. All GREEN make GREEN. Otherwise
-/// something was given and is not reviewed: the review has no answer. The comments are those of the parts that decided,
-/// each once, a line each.
+/// One RED makes RED, with the gravest reject type, FINAL before RETRY, of those that are RED. All GREEN make
+/// GREEN. Otherwise something was given and is not reviewed: the review has no answer. The comments are those
+/// of the parts that decided, each once, a line each.
 fn roll_up(parts: &[Option<&ReviewResult>]) -> Option<StepReview> {
     let with = |answer| -> Vec<&ReviewResult> {
         parts.iter().flatten().filter(|part| part.review_answer == Some(answer)).copied().collect()

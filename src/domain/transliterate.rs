@@ -1,10 +1,11 @@
 //! Names in Latin letters.
 //!
-//! Where ICAO Doc 9303 part 3, section 6, says how a letter is written in a passport, it is written so: Cyrillic with
-//! the exceptions of Belarusian, Bulgarian, Macedonian, Serbian and Ukrainian (its letters at the start of a word as in Ukraine's passports), and Latin letters with marks, the first of the
-//! document's choices where it gives several (Ä as AE, Å as AA, Ö and Ø as OE, Ü as UE, Þ as TH, ß as SS). Greek follows ELOT 743
-//! as Greek passports do, kana the Hepburn of Japanese ones (long o and u unmarked), Armenian and Georgian their
-//! passports, Hangul the revised romanisation, syllable by syllable. Everything else is
+//! Where ICAO Doc 9303 part 3, section 6, says how a letter is written in a passport, it is written so:
+//! Cyrillic with the exceptions of Belarusian, Bulgarian, Macedonian, Serbian and Ukrainian (its letters at
+//! the start of a word as in Ukraine's passports), and Latin letters with marks, one of the document's
+//! choices where it gives several (Ä as AE, Å as AA, Ö and Ø as OE, Ü as UE, Þ as TH, ß as SS). Greek follows
+//! ELOT 743 as Greek passports do, kana the Hepburn of Japanese ones (long o and u unmarked), Armenian and
+//! Georgian their passports, Hangul the revised romanisation, syllable by syllable. Everything else is
 //! [any_ascii](https://docs.rs/any_ascii)'s, without the marks that it writes for sounds that Latin lacks.
 //!
 //! What a text alone does not decide:
@@ -12,8 +13,8 @@
 //! - the language of Cyrillic: letters of one language alone tell it (Є Ї Ґ, Ў, Ђ Ћ, Ѓ Ќ Ѕ), otherwise the
 //!   issuing country of the document; without either, it is written as Russian is;
 //! - Ä, Ö, Ü and Å in languages that write them as A, O, U and A in passports, such as Turkish or Spanish;
-//! - short vowels of Arabic and Hebrew, which are not written: the consonants are given, with the vowels that are marked.
-//!   ICAO's own scheme for Arabic encodes letters for machines and is not meant for reading;
+//! - short vowels of Arabic and Hebrew, which are not written: the consonants are given, with the vowels that
+//!   are marked. ICAO's own scheme for Arabic encodes letters for machines and is not meant for reading;
 //! - readings of Han: always Mandarin and the most frequent reading, so wrong for surnames that are read
 //!   otherwise (单, 仇) and for Japanese (佐藤) and Cantonese names;
 //! - where ou and uu are two syllables of kana (いのうえ is; an e behind tells it);

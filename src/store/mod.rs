@@ -14,9 +14,10 @@
 //! is there before [`StoreImport::commit`]. All this holds as far as the disk keeps what it says it has: one that lies
 //! about syncs may lose acknowledged writes, which then shows as an earlier state or as damage, not as a mixture.
 //!
-//! **Records beside the cases.** What a host keeps beside its cases, such as applicants, are records: text under a kind and a
-//! key ([`Store::records`], [`Store::write_records`]). Writes of records are always synced, each is whole or not there, and
-//! they take their turn with the writes of cases. They have checksums, are checked, copied and compacted as the cases are.
+//! **Records beside the cases.** What a host keeps beside its cases, such as applicants, are records: text
+//! under a kind and a key ([`Store::records`], [`Store::write_records`]). Writes of records are always
+//! synced, each is whole or not there, and they take their turn with the writes of cases. They have
+//! checksums, are checked, copied and compacted as the cases are.
 //!
 //! **What a snapshot is.** A search sees the cases of one moment, and holds a transaction that reads the file as it
 //! was then, so that it finds documents replaced meanwhile. The file cannot use their pages again as long

@@ -58,8 +58,8 @@ impl Store {
         Ok(Records { name: &self.name, table })
     }
 
-    /// Reads and writes records in one step: others see all of it or nothing, it is on disk when the call returns, and
-    /// no other write comes between. When the closure gives an error, nothing is written.
+    /// Reads and writes records in one step: others see all of it or nothing, it is on disk when the call
+    /// returns, and no other write comes between. When the closure gives an error, nothing is written.
     ///
     /// The closure must not call other methods of this store that write: they wait for it.
     ///
