@@ -69,6 +69,8 @@ pub enum ErrorKind {
     CaseTooLarge,
     /// More batches in an engine than the limit.
     TooManyBatches,
+    /// A value that is none of those allowed, or does not fit what is around it.
+    BadValue,
     /// A file that is not of its format, or whose columns make no cases.
     BadFile,
 }
@@ -111,6 +113,7 @@ impl ErrorKind {
             Self::BadId => "bad_id",
             Self::CaseTooLarge => "case_too_large",
             Self::TooManyBatches => "too_many_batches",
+            Self::BadValue => "bad_value",
             Self::BadFile => "bad_file",
         }
     }

@@ -18,6 +18,8 @@ mod cache;
 mod catalog;
 mod column;
 mod criteria;
+#[cfg(feature = "service")]
+pub mod domain;
 mod engine;
 mod error;
 mod exec;
@@ -53,8 +55,8 @@ pub use predicate::{Warning, WarningKind};
 pub use request::{DEFAULT_PAGE, Params, Request};
 #[cfg(feature = "store")]
 pub use store::{
-    Durability, Store, StoreError, StoreErrorKind, StoreImport, StoreOptions, StoredAnswer, StoredDocuments,
-    Verified, is_store,
+    Durability, RecordWrite, Records, Store, StoreError, StoreErrorKind, StoreImport, StoreOptions,
+    StoredAnswer, StoredDocuments, Verified, is_store,
 };
 pub use value::{Number, Timestamp, TimestampFault, Value};
 

@@ -792,6 +792,30 @@ fn a_refused_import_leaves_the_database_as_it_was() {
 }
 
 #[test]
+fn records_are_imported_by_kind_and_share_tokens_made_of_them() {
+    let files = Files::new();
+    let db = files.path("cases.db");
+    let sample = |name: &str| format!("tests/data/domain/{name}.ndjson");
+    let import = |kind: &str| run(&["import", "--db", &db, "--kind", kind, &sample(kind)]);
+    import("applicants").code(3).err_has("applicants.ndjson: line 1: review.levelName");
+    assert!(!Path::new(&db).exists());
+    for (kind, count) in [("levels", 4), ("applicants", 8), ("documents", 17), ("aml-cases", 6)] {
+        let done = import(kind).code(0).json();
+        assert_eq!((&done["stored"], &done["replaced"]), (&count.into(), &0.into()), "{kind}");
+    }
+    assert_eq!(import("levels").code(0).json()["replaced"], 4);
+    let cases = files.write("cases.ndjson", "{\"id\":\"a\"}\n");
+    run(&["import", "--db", &db, &cases]).code(0);
+    let verified = run(&["verify", "--db", &db]).code(0).json();
+    assert_eq!((&verified["cases"], &verified["records"]), (&1.into(), &35.into()));
+    run(&["import", "--db", &db, "--kind", "levels", "--lenient", &sample("levels")]).code(2);
+    run(&["import", "--db", &db, "--kind", "levels", &db]).code(1).err_has("NDJSON");
+    let token = |id: &str| run(&["token", "share", "--db", &db, "--applicant", id, "--expires", "20m"]);
+    assert_eq!(token("anna").code(0).out.trim_ascii().len(), 64);
+    token("nobody").code(1).err_has("no applicant with the id `nobody`");
+}
+
+#[test]
 fn what_is_no_whole_database_is_named() {
     let files = Files::new();
     let db = files.path("cases.db");

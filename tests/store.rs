@@ -10,8 +10,10 @@ use std::time::Duration;
 use std::{env, fs, thread};
 
 use casefilter::{
-    Catalog, Durability, Filter, Mode, Order, Request, Store, StoreErrorKind, StoreOptions, Upserted,
+    Catalog, Durability, Filter, Mode, Order, RecordWrite, Request, Store, StoreError, StoreErrorKind,
+    StoreOptions, Upserted,
 };
+use redb::ReadableDatabase;
 use tempfile::TempDir;
 
 fn options() -> StoreOptions {
@@ -36,9 +38,9 @@ const CASES: &[u8] = br#"[
 
 /// Writes the file that later versions must keep opening; run by hand, once for each version of the format.
 #[test]
-#[ignore = "writes tests/data/store/v1.redb"]
+#[ignore = "writes tests/data/store/v2.redb"]
 fn write_the_file_of_this_version() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/store/v1.redb");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/store/v2.redb");
     let mut store = Store::create(path, Catalog::cases(), StoreOptions::default()).unwrap();
     let mut import = store.import(Mode::Strict).unwrap();
     import.push(CASES).unwrap();
@@ -47,14 +49,23 @@ fn write_the_file_of_this_version() {
     store.upsert(br#"{"id":"b","tags":["again"]}"#, Durability::Synced).unwrap();
     store.checkpoint().unwrap();
     assert!(store.delete("d", Durability::Synced).unwrap());
+    // Without this it is a file of version 1.
+    store.write_records(|records| records.put("kind", "a/1", "one").map(drop)).unwrap();
     store.compact().unwrap();
 }
 
 #[test]
-fn the_file_of_the_first_version_opens_with_the_answers_it_had() {
+fn the_files_of_earlier_versions_open_with_the_answers_they_had() {
+    for version in [1, 2] {
+        check_the_file_of(version);
+    }
+}
+
+fn check_the_file_of(version: u8) {
     let folder = TempDir::new().unwrap();
-    let path = folder.path().join("v1.redb");
-    fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/store/v1.redb"), &path).unwrap();
+    let path = folder.path().join("kept.redb");
+    let kept = format!("tests/data/store/v{version}.redb");
+    fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join(kept), &path).unwrap();
     let store = open(&path);
     let ids = |text: &str| {
         let filter = Filter::compile_text(store.catalog(), text).unwrap();
@@ -71,8 +82,70 @@ fn the_file_of_the_first_version_opens_with_the_answers_it_had() {
         r#"{"id":"c","applicantInfo":{"dob":"1000","lastName":"O\u2019Neil"},"x":[1,{"y":null}]}"#
     );
     assert_eq!(store.validate(), Ok(()));
+    let record = store.records().unwrap().get("kind", "a/1").unwrap();
+    assert_eq!(record.as_deref(), (version == 2).then_some("one"));
+    store.write_records(|records| records.put("kind", "a/2", "two").map(drop)).unwrap();
     drop(store);
-    assert_eq!(Store::verify(&path, &Catalog::cases(), &options()).unwrap().cases, 3);
+    let verified = Store::verify(&path, &Catalog::cases(), &options()).unwrap();
+    assert_eq!((verified.cases, verified.records), (3, version.into()));
+}
+
+/// The version of the contents of a file.
+fn format_of(path: &Path) -> Vec<u8> {
+    let table = redb::TableDefinition::<&str, &[u8]>::new("meta");
+    let read = redb::Database::open(path).unwrap().begin_read().unwrap();
+    read.open_table(table).unwrap().get("format").unwrap().unwrap().value().to_vec()
+}
+
+#[test]
+fn a_file_is_of_the_second_version_from_its_first_record_on_and_copies_hold_all_records() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("s");
+    drop(Store::create(&path, Catalog::cases(), options()).unwrap());
+    assert_eq!(format_of(&path), [1, 0, 0, 0]);
+    let mut store = open(&path);
+    assert_eq!(store.records().unwrap().with_prefix("kind", "").unwrap(), []);
+    let refused = store.write_records(|records| {
+        records.put("kind", "a", "never")?;
+        assert_eq!(store.records()?.get("kind", "a")?, None);
+        records.get("no kind", "a")?.ok_or(Wanted(None))
+    });
+    assert!(refused.is_err_and(|refused| refused.0.is_none()));
+    drop(store);
+    assert_eq!(format_of(&path), [1, 0, 0, 0]);
+    store = open(&path);
+    let put = |records: &mut RecordWrite<'_>| {
+        for key in ["a", "a/1", "a/2", "b"] {
+            records.put("kind", key, &key.repeat(3))?;
+        }
+        records.put("kind of another", "a/3", "")?;
+        records.remove("kind", "a/2")
+    };
+    assert!(store.write_records(put).unwrap());
+    let copy = folder.path().join("copy");
+    store.backup(&copy).unwrap();
+    store.compact().unwrap();
+    drop(store);
+    assert_eq!(format_of(&path), [2, 0, 0, 0]);
+    for path in [path, copy] {
+        let store = open(&path);
+        let records = store.records().unwrap();
+        let keys = |prefix| records.with_prefix("kind", prefix).unwrap().into_iter().map(|(key, _)| key);
+        assert_eq!(keys("a").collect::<Vec<_>>(), ["a", "a/1"]);
+        assert_eq!(keys("").count(), 3);
+        assert_eq!(records.get("kind", "a/1").unwrap().as_deref(), Some("a/1a/1a/1"));
+        drop(store);
+        assert_eq!(Store::verify(&path, &Catalog::cases(), &options()).unwrap().records, 4);
+    }
+}
+
+/// A reason to give a write up.
+struct Wanted(Option<StoreError>);
+
+impl From<StoreError> for Wanted {
+    fn from(error: StoreError) -> Self {
+        Self(Some(error))
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use redb::{Builder, Database, ReadTransaction, ReadableDatabase, StorageBackend,
 
 use super::error::{Fault, StoreErrorKind, guarded};
 use super::tables::{
-    BATCHES, CATALOGUE, DOCUMENTS, FORMAT, FORMAT_VERSION, LIVE, META, RELEASED, STATE, State, describe,
+    BATCHES, CATALOGUE, DOCUMENTS, FIRST_FORMAT_VERSION, FORMAT, LIVE, META, RELEASED, STATE, State, describe,
 };
 use crate::catalog::Catalog;
 
@@ -142,7 +142,7 @@ fn initialize(database: &Database, catalog: &Catalog) -> Result<(), Fault> {
     let transaction = database.begin_write()?;
     {
         let mut meta = transaction.open_table(META)?;
-        meta.insert(FORMAT, FORMAT_VERSION.to_le_bytes().as_slice())?;
+        meta.insert(FORMAT, FIRST_FORMAT_VERSION.to_le_bytes().as_slice())?;
         meta.insert(CATALOGUE, describe(catalog).as_bytes())?;
         meta.insert(STATE, State::default().to_bytes().as_slice())?;
         transaction.open_table(DOCUMENTS)?;

@@ -7,8 +7,10 @@ use redb::{ReadableTable, ReadableTableMetadata};
 
 use super::error::{Fault, guarded};
 use super::file::File;
-use super::tables::{BATCHES, DOCUMENTS, LIVE, META, RELEASED, State, Stored, check_meta, released_checksum};
-use super::{Documents, StoreOptions, batches};
+use super::tables::{
+    BATCHES, Counted, DOCUMENTS, LIVE, META, RELEASED, State, Stored, check_meta, released_checksum,
+};
+use super::{Documents, StoreOptions, batches, records};
 use crate::batch::{Batch, BatchBuilder, Document, Keep, Row};
 use crate::catalog::Catalog;
 use crate::column::Selection;
@@ -31,7 +33,8 @@ pub(super) fn load(file: &File, catalog: &Catalog, options: &StoreOptions) -> Re
     guarded(|| {
         let limits = &options.limits;
         let transaction = file.read()?;
-        let mut state = check_meta(&transaction.open_table(META)?, catalog)?;
+        let Counted { mut state, records } = check_meta(&transaction.open_table(META)?, catalog)?;
+        records::check_count(file, records)?;
         let released = read_released(&transaction.open_table(RELEASED)?, &state)?;
         let documents = transaction.open_table(DOCUMENTS)?;
         let pieces = transaction.open_table(BATCHES)?;

@@ -14,6 +14,11 @@
 //! is there before [`StoreImport::commit`]. All this holds as far as the disk keeps what it says it has: one that lies
 //! about syncs may lose acknowledged writes, which then shows as an earlier state or as damage, not as a mixture.
 //!
+//! **Records beside the cases.** What a host keeps beside its cases, such as applicants, are records: text
+//! under a kind and a key ([`Store::records`], [`Store::write_records`]). Writes of records are always
+//! synced, each is whole or not there, and they take their turn with the writes of cases. They have
+//! checksums, are checked, copied and compacted as the cases are.
+//!
 //! **What a snapshot is.** A search sees the cases of one moment, and holds a transaction that reads the file as it
 //! was then, so that it finds documents replaced meanwhile. The file cannot use their pages again as long
 //! as such a search, or a walk over [`Store::documents`], goes on.
@@ -60,6 +65,7 @@ mod error;
 mod file;
 mod import;
 mod load;
+mod records;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -75,6 +81,7 @@ pub use answer::StoredAnswer;
 pub use error::{StoreError, StoreErrorKind};
 pub use file::is_store;
 pub use import::StoreImport;
+pub use records::{RecordWrite, Records};
 pub use verify::Verified;
 
 use self::error::{Fault, guarded};
@@ -280,6 +287,18 @@ impl Store {
     fn lock_log(&self) -> MutexGuard<'_, Log> {
         // The log changes in one step at the end of a write, so a panic before leaves it whole.
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The error for something that was refused.
+    #[cfg(feature = "service")]
+    pub(crate) fn refuse(&self, refusal: crate::engine::Refusal) -> StoreError {
+        StoreError::refused(&self.name, refusal)
+    }
+
+    /// The error for a record that does not mean what it did when it was stored.
+    #[cfg(feature = "service")]
+    pub(crate) fn corrupt_record(&self, detail: &str) -> StoreError {
+        self.error(Fault::corrupt(format!("a record that cannot be read: {detail}")))
     }
 
     fn error(&self, fault: Fault) -> StoreError {

@@ -5,10 +5,15 @@
 //! | `meta` | `format` | the version of all this, four bytes |
 //! | | `catalogue` | the fields, a line each |
 //! | | `state` | counters, see [`State`] |
+//! | | `records` | checksum, how many records there are; from version 2 on |
 //! | `documents` | number | checksum, place, the document as given |
 //! | `released` | number | checksum; a document of a stored batch whose case was replaced or deleted since the last checkpoint |
 //! | `batches` | batch, part, piece | a piece of a part of a batch, see [`crate::batch::codec`] |
 //! | `live` | batch | checksum, number of rows, a bit for each live one |
+//! | `records` | kind, key | checksum, the text of a record beside the cases; there from the first record on |
+//!
+//! A file is of version 1 until its first record is stored, and of version 2 from then on: a library that knows
+//! version 1 alone would leave the records out of a copy.
 
 use redb::{ReadableTable, TableDefinition};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -23,13 +28,17 @@ pub(super) const DOCUMENTS: TableDefinition<'static, u64, &[u8]> = TableDefiniti
 pub(super) const RELEASED: TableDefinition<'static, u64, u64> = TableDefinition::new("released");
 pub(super) const BATCHES: TableDefinition<'static, (u64, u16, u32), &[u8]> = TableDefinition::new("batches");
 pub(super) const LIVE: TableDefinition<'static, u64, &[u8]> = TableDefinition::new("live");
+pub(super) const RECORDS: TableDefinition<'static, (&str, &str), &[u8]> = TableDefinition::new("records");
 
 pub(super) const FORMAT: &str = "format";
 pub(super) const CATALOGUE: &str = "catalogue";
 pub(super) const STATE: &str = "state";
+pub(super) const RECORD_COUNT: &str = "records";
 
-/// The version of the file's contents that this library writes, and the only one it reads.
-pub(super) const FORMAT_VERSION: u32 = 1;
+/// The version of the contents of a file without records.
+pub(super) const FIRST_FORMAT_VERSION: u32 = 1;
+/// The version of the contents of a file with records, and the last that this library reads.
+pub(super) const FORMAT_VERSION: u32 = 2;
 
 /// A part is stored in pieces of so many bytes at most, which fit eight pages of redb with what
 /// stands around them; larger values would be rounded up to a power of two of pages.
@@ -125,6 +134,38 @@ impl<'b> Stored<'b> {
     }
 }
 
+const RECORDS_SEED: u64 = 0x7265_636f_7264;
+
+/// What the checksum of a record starts from: its place.
+fn record_seed(kind: &str, key: &str) -> u64 {
+    xxh3_64_with_seed(key.as_bytes(), xxh3_64_with_seed(kind.as_bytes(), RECORDS_SEED))
+}
+
+pub(super) fn record_to_bytes(kind: &str, key: &str, text: &str) -> Vec<u8> {
+    with_checksum(record_seed(kind, key), text.as_bytes())
+}
+
+pub(super) fn record_from_bytes<'b>(kind: &str, key: &str, bytes: &'b [u8]) -> Result<&'b str, Fault> {
+    let wrong = |what: &str| Fault::corrupt(format!("the record {kind} {key:?} {what}"));
+    let text = checked(record_seed(kind, key), bytes).ok_or_else(|| wrong("has a wrong checksum"))?;
+    str::from_utf8(text).map_err(|_| wrong("is not UTF-8"))
+}
+
+/// How many records there are, as bytes.
+pub(super) fn records_to_bytes(count: u64) -> Vec<u8> {
+    with_checksum(RECORDS_SEED, &count.to_le_bytes())
+}
+
+/// How many records there are.
+fn records_from_bytes(bytes: &[u8]) -> Result<u64, Fault> {
+    let contents = checked(RECORDS_SEED, bytes);
+    let mut reader =
+        Reader::new(contents.ok_or_else(|| Fault::corrupt("the count of records has a wrong checksum"))?);
+    let count = reader.one()?;
+    reader.finish()?;
+    Ok(count)
+}
+
 /// What stands beside the number of a released document.
 pub(super) fn released_checksum(number: u64) -> u64 {
     xxh3_64_with_seed(&number.to_le_bytes(), STATE_SEED)
@@ -179,20 +220,25 @@ pub(super) fn describe(catalog: &Catalog) -> String {
     text
 }
 
-/// Refuses contents of another version or catalogue.
+/// The counters of a file.
+pub(super) struct Counted {
+    pub(super) state: State,
+    /// How many records there are.
+    pub(super) records: u64,
+}
+
+/// Reads the counters; refuses contents of another version or catalogue.
 pub(super) fn check_meta(
     meta: &impl ReadableTable<&'static str, &'static [u8]>,
     catalog: &Catalog,
-) -> Result<State, Fault> {
+) -> Result<Counted, Fault> {
     let missing = |what: &str| Fault::corrupt(format!("no {what} in it"));
     let format = meta.get(FORMAT)?.ok_or_else(|| missing("format version"))?;
     let mut reader = Reader::new(format.value());
     let version: u32 = reader.one()?;
-    if version != FORMAT_VERSION {
-        return Err(Fault::new(
-            StoreErrorKind::UnknownVersion,
-            format!("format version {version}, this library knows {FORMAT_VERSION} alone"),
-        ));
+    if !(FIRST_FORMAT_VERSION..=FORMAT_VERSION).contains(&version) {
+        let known = format!("this library knows {FIRST_FORMAT_VERSION} to {FORMAT_VERSION}");
+        return Err(Fault::new(StoreErrorKind::UnknownVersion, format!("format version {version}, {known}")));
     }
     let stored = meta.get(CATALOGUE)?.ok_or_else(|| missing("catalogue"))?;
     let stored = String::from_utf8_lossy(stored.value()).into_owned();
@@ -214,7 +260,13 @@ pub(super) fn check_meta(
         ));
     }
     let state = meta.get(STATE)?.ok_or_else(|| missing("counters"))?;
-    State::from_bytes(state.value())
+    let state = State::from_bytes(state.value())?;
+    let records = match (version, meta.get(RECORD_COUNT)?) {
+        (FIRST_FORMAT_VERSION, None) => 0,
+        (FIRST_FORMAT_VERSION, Some(_)) => return Err(Fault::corrupt("records in a file of version 1")),
+        (_, count) => records_from_bytes(count.ok_or_else(|| missing("count of records"))?.value())?,
+    };
+    Ok(Counted { state, records })
 }
 
 #[cfg(test)]
@@ -246,6 +298,17 @@ mod tests {
         for at in 0..document_bytes.len() {
             assert!(Stored::from_bytes(7, &damaged(&document_bytes, at)).is_err());
             assert!(Stored::from_bytes(7, &document_bytes[..at]).is_err());
+        }
+        let record_bytes = record_to_bytes("kind", "key", "text");
+        assert_eq!(record_from_bytes("kind", "key", &record_bytes).unwrap(), "text");
+        assert!(record_from_bytes("kin", "dkey", &record_bytes).is_err());
+        let count_bytes = records_to_bytes(3);
+        assert_eq!(records_from_bytes(&count_bytes).unwrap(), 3);
+        for at in 0..record_bytes.len() {
+            assert!(record_from_bytes("kind", "key", &damaged(&record_bytes, at)).is_err());
+        }
+        for at in 0..count_bytes.len() {
+            assert!(records_from_bytes(&damaged(&count_bytes, at)).is_err());
         }
         for at in 0..live_bytes.len() {
             assert!(live_from_bytes(4, 70, &damaged(&live_bytes, at)).is_err());

@@ -9,7 +9,7 @@ use super::error::{Fault, StoreError, guarded};
 use super::file::File;
 use super::load::load;
 use super::tables::{BATCHES, DOCUMENTS, LIVE, META, RELEASED, Stored, check_meta};
-use super::{Documents, Store, StoreOptions};
+use super::{Documents, Store, StoreOptions, records};
 use crate::batch::{Batch, BatchBuilder, Document, Keep, Row};
 use crate::catalog::Catalog;
 use crate::engine::Slot;
@@ -24,6 +24,8 @@ pub struct Verified {
     pub cases: u64,
     /// Batches.
     pub batches: u64,
+    /// Records of other kinds.
+    pub records: u64,
     /// False when redb had to repair what a crash left; nothing that was acknowledged is lost by that.
     pub was_clean: bool,
 }
@@ -100,6 +102,7 @@ fn copy_into(from: &File, to: &File) -> Result<(), Fault> {
         })*};
     }
     copy!(META, DOCUMENTS, RELEASED, BATCHES, LIVE);
+    records::copy(&read, &write)?;
     Ok(write.commit()?)
 }
 
@@ -110,7 +113,7 @@ pub(super) fn verify(mut file: File, catalog: &Catalog) -> Result<Verified, Faul
     engine.validate().map_err(Fault::corrupt)?;
     guarded(|| {
         let transaction = file.read()?;
-        let state = check_meta(&transaction.open_table(META)?, catalog)?;
+        let state = check_meta(&transaction.open_table(META)?, catalog)?.state;
         let documents = transaction.open_table(DOCUMENTS)?;
         let mut cases: u64 = 0;
         let snapshot = engine.snapshot();
@@ -129,7 +132,8 @@ pub(super) fn verify(mut file: File, catalog: &Catalog) -> Result<Verified, Faul
             }
             last = Some(batch);
         }
-        Ok(Verified { cases, batches: state.batches, was_clean })
+        let records = records::verify(&file)?;
+        Ok(Verified { cases, batches: state.batches, records, was_clean })
     })
 }
 

@@ -5,6 +5,7 @@ use std::io::{self, BufReader, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use casefilter::domain::RecordImport;
 use casefilter::{Catalog, Engine, ErrorKind, Import, Mode, Refusal, Report, Store, StoreOptions, is_store};
 use flate2::read::MultiGzDecoder;
 
@@ -77,6 +78,23 @@ impl Cases {
         self.paths.iter().try_for_each(|path| read(path, import, mode, &progress))
     }
 
+    /// Reads every file as records of a kind.
+    pub(crate) fn read_records(&self, import: &mut RecordImport<'_, '_>) -> Result<(), Failure> {
+        let progress = Progress::of_bytes(self.total_bytes());
+        self.paths.iter().try_for_each(|path| {
+            if let Packing::Parquet | Packing::Database = Packing::of(path)? {
+                let shown = path.display().to_string();
+                let message =
+                    format!("cannot read {}: records come as NDJSON or a JSON array", escape(&shown));
+                return Err(Failure::Failed(message));
+            }
+            let name = name_of(path);
+            progress.say(format!("reading {}", escape(&name)));
+            import.source(&name).map_err(|error| failed(&error))?;
+            each_chunk(path, &name, &progress, |chunk| import.push(chunk).map_err(|error| failed(&error)))
+        })
+    }
+
     /// The size of all files; none when one of them is a stream.
     fn total_bytes(&self) -> Option<u64> {
         self.paths.iter().try_fold(0_u64, |total, path| {
@@ -128,9 +146,13 @@ impl Packing {
     }
 }
 
+fn name_of(path: &Path) -> String {
+    if is_stdin(path) { "standard input".to_owned() } else { path.display().to_string() }
+}
+
 /// Reads one file into the import.
 fn read(path: &Path, import: &mut Import<'_>, mode: Mode, progress: &Progress) -> Result<(), Failure> {
-    let name = if is_stdin(path) { "standard input".to_owned() } else { path.display().to_string() };
+    let name = name_of(path);
     let fail = |error: io::Error| Failure::io("cannot read", &name, &error);
     progress.say(format!("reading {}", escape(&name)));
     if Packing::of(path)? == Packing::Parquet {
@@ -156,9 +178,20 @@ fn read(path: &Path, import: &mut Import<'_>, mode: Mode, progress: &Progress) -
             import.push(&line).map_err(|refusal| refused(&refusal, mode))
         });
     }
+    each_chunk(path, &name, progress, |chunk| import.push(chunk).map_err(|refusal| refused(&refusal, mode)))
+}
+
+/// Hands over the text of a file, unpacked, a piece after the other.
+fn each_chunk(
+    path: &Path,
+    name: &str,
+    progress: &Progress,
+    mut take: impl FnMut(&[u8]) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let fail = |error: io::Error| Failure::io("cannot read", name, &error);
     let mut source: Box<dyn Read + '_> = if is_stdin(path) {
         if io::stdin().is_terminal() {
-            note("reading cases from the terminal, one a line; end with Ctrl-D\n");
+            note("reading from the terminal, one document a line; end with Ctrl-D\n");
         }
         Box::new(Watched::new(io::stdin().lock(), progress))
     } else {
@@ -173,11 +206,7 @@ fn read(path: &Path, import: &mut Import<'_>, mode: Mode, progress: &Progress) -
     loop {
         match source.read(&mut chunk) {
             Ok(0) => return Ok(()),
-            Ok(length) => {
-                import
-                    .push(chunk.get(..length).unwrap_or_default())
-                    .map_err(|refusal| refused(&refusal, mode))?;
-            }
+            Ok(length) => take(chunk.get(..length).unwrap_or_default())?,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(fail(error)),
         }

@@ -30,6 +30,7 @@ mod report;
 mod requests;
 mod search;
 mod table;
+mod token;
 mod verify;
 
 use std::process::ExitCode;
@@ -69,6 +70,7 @@ enum Command {
     Import(import::Args),
     Export(export::Args),
     Verify(verify::Args),
+    Token(token::Args),
     Bench(bench::Args),
     Demo(demo::Args),
 }
@@ -103,6 +105,7 @@ fn main() -> ExitCode {
         Command::Import(args) => ("import", import::run(&args)),
         Command::Export(args) => ("export", export::run(&args)),
         Command::Verify(args) => ("verify", verify::run(&args)),
+        Command::Token(args) => ("token", token::run(&args)),
         Command::Bench(args) => ("bench", bench::run(&args)),
         Command::Demo(args) => ("demo", demo::run(&args)),
     };

@@ -14,7 +14,7 @@ use crate::table::{counted, thousands};
 /// Check a database whole
 ///
 /// Every page and every checksum is checked, and every document is read again and compared with its columns.
-/// In a pipe: {"cases":…,"batches":…,"was_clean":…}; was_clean is false when a crash left something to repair,
+/// In a pipe: {"cases":…,"batches":…,"records":…,"was_clean":…}; was_clean is false when a crash left something to repair,
 /// which loses nothing. The exit status is 1 when the file is damaged.
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -34,6 +34,7 @@ pub(crate) struct Args {
 struct Whole {
     cases: u64,
     batches: u64,
+    records: u64,
     was_clean: bool,
 }
 
@@ -41,16 +42,20 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let found = Store::verify(&args.db, &Catalog::cases(), &StoreOptions::default());
     let found = found.map_err(|error| failed(&error))?;
     let mut out = Output::new();
-    let Verified { cases, batches, was_clean, .. } = found;
+    let Verified { cases, batches, records, was_clean, .. } = found;
     match Format::or_fitting(args.format) {
-        Format::Json => out.json(&Whole { cases, batches, was_clean })?,
+        Format::Json => out.json(&Whole { cases, batches, records, was_clean })?,
         Format::Table => {
             let batches = match batches {
                 1 => "1 batch".to_owned(),
                 batches => format!("{} batches", thousands(batches)),
             };
             let repaired = if was_clean { "" } else { ", after repairing what a crash left" };
-            out.line(&format!("whole: {} in {batches}{repaired}", counted(cases, "case")))?;
+            let records = match records {
+                0 => String::new(),
+                records => format!(", {} beside them", counted(records, "record")),
+            };
+            out.line(&format!("whole: {} in {batches}{records}{repaired}", counted(cases, "case")))?;
         }
     }
     out.finish()?;

@@ -2,6 +2,7 @@
 
 mod disk;
 
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::verify::verify;
@@ -31,16 +32,18 @@ fn open(disk: &Disk) -> Result<Store, StoreError> {
         .and_then(|file| Store::load("disk".to_owned(), file, &catalog(), options()))
 }
 
-/// Everything that is stored, in order.
+/// Everything that is stored, in order, the records behind the cases.
 fn all(store: &Store) -> Result<Vec<String>, StoreError> {
     let answer = store.search(&Request::new(Filter::all(store.catalog())).limit(u64::MAX).count(true))?;
     assert_eq!(answer.total(), Some(answer.len() as u64));
-    Ok(answer.documents().map(str::to_owned).collect())
+    let documents = answer.documents().map(str::to_owned);
+    let records = store.records()?.with_prefix("kind", "")?;
+    Ok(documents.chain(records.into_iter().map(|(key, text)| format!("{key}: {text}"))).collect())
 }
 
-/// What a store should hold: ids and documents in stored order.
+/// What a store should hold: ids and documents in stored order, and records.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Plain(Vec<(String, String)>);
+struct Plain(Vec<(String, String)>, BTreeMap<String, String>);
 
 impl Plain {
     fn upsert(&mut self, id: &str, document: &str) {
@@ -55,7 +58,8 @@ impl Plain {
     }
 
     fn documents(&self) -> Vec<String> {
-        self.0.iter().map(|(_, document)| document.clone()).collect()
+        let records = self.1.iter().map(|(key, text)| format!("{key}: {text}"));
+        self.0.iter().map(|(_, document)| document.clone()).chain(records).collect()
     }
 }
 
@@ -73,11 +77,20 @@ fn case(dice: &mut Dice) -> (String, String) {
     (id, document)
 }
 
+/// Why a write of records is given up: a fault of the file, or because its host wants it so.
+struct Unwanted(Option<StoreError>);
+
+impl From<StoreError> for Unwanted {
+    fn from(error: StoreError) -> Self {
+        Self(Some(error))
+    }
+}
+
 /// One random operation on both; whether it is on disk for sure when it succeeds.
 fn operate(store: &Store, plain: &mut Plain, dice: &mut Dice) -> Result<bool, StoreError> {
     let synced = dice.one_in(2);
     let durability = if synced { Durability::Synced } else { Durability::Grouped };
-    match dice.below(10) {
+    match dice.below(12) {
         0..5 => {
             let (id, document) = case(dice);
             plain.upsert(&id, &document);
@@ -115,6 +128,35 @@ fn operate(store: &Store, plain: &mut Plain, dice: &mut Dice) -> Result<bool, St
         8 => {
             store.sync()?;
             return Ok(true);
+        }
+        9 | 10 => {
+            let text = "r".repeat([1, 300, 6000][dice.below(3) as usize]);
+            let keys: Vec<String> = (0..dice.below(5)).map(|_| format!("k{}", dice.below(9))).collect();
+            let is_refused = dice.one_in(5);
+            for key in keys.iter().filter(|_| !is_refused) {
+                if plain.1.get(key).is_some_and(|old| old.len() > 300) {
+                    plain.1.remove(key);
+                } else {
+                    plain.1.insert(key.clone(), text.clone());
+                }
+            }
+            store
+                .write_records(|records| {
+                    for key in &keys {
+                        if records.get("kind", key)?.is_some_and(|old| old.len() > 300) {
+                            records.remove("kind", key)?;
+                        } else {
+                            records.put("kind", key, &text)?;
+                        }
+                    }
+                    match is_refused {
+                        true => Err(Unwanted(None)),
+                        false => Ok(()),
+                    }
+                })
+                .or_else(|unwanted| unwanted.0.map_or(Ok(()), Err))?;
+            // Without a change nothing is written.
+            return Ok(!is_refused && !keys.is_empty());
         }
         _ => {
             store.checkpoint()?;
@@ -185,6 +227,7 @@ fn a_store_holds_what_a_plain_list_holds_whatever_is_done_to_it() {
         let file = File::in_backend(disk.clone(), &catalog()).unwrap();
         let verified = verify(file, &catalog()).unwrap();
         assert_eq!((verified.cases, verified.was_clean), (plain.0.len() as u64, true), "seed {seed}");
+        assert_eq!(verified.records, plain.1.len() as u64, "seed {seed}");
     }
 }
 

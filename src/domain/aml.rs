@@ -1,0 +1,50 @@
+//! The AML case of an applicant.
+
+use super::error::DomainError;
+use super::records::{AML_CASES, AmlHead, part_of, read};
+use super::shape::{View, copy};
+use super::shapes;
+use crate::store::Store;
+
+/// The latest active AML case of an applicant, as JSON, by `createdAt` and then `id`; without `reviewerName`,
+/// `attributes` and `clusteredLinks` for whoever may not see personal data.
+///
+/// Members that this library does not know are in the answer, and numbers are spelled as they came.
+///
+/// ```
+/// use casefilter::domain::{RecordKind, aml_case, import_records};
+/// use casefilter::{Catalog, Store, StoreOptions};
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("cases.db");
+/// # let store = Store::create(&path, Catalog::cases(), StoreOptions::default())?;
+/// # let applicant = br#"{"id":"a1","type":"individual","info":{"lastName":"Jung"}}"#;
+/// # import_records(&store, RecordKind::Applicants, |import| import.push(applicant))?;
+/// let case = concat!(
+///     r#"{"id":"m1","createdAt":"2026-01-01 00:00:00","targetEntityType":"applicant","#,
+///     r#""targetEntityId":"a1"}"#
+/// );
+/// import_records(&store, RecordKind::AmlCases, |import| import.push(case.as_bytes()))?;
+/// assert_eq!(aml_case(&store, "a1", false)?, case);
+/// assert!(aml_case(&store, "a2", false).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// [`NotFound`](super::DomainErrorKind::NotFound) when there is none, or no such applicant; faults of the
+/// store.
+pub fn aml_case(store: &Store, applicant_id: &str, sees_personal_data: bool) -> Result<String, DomainError> {
+    let cases = store.records()?.with_prefix(AML_CASES, &part_of(applicant_id, ""))?;
+    let mut latest: Option<(AmlHead, String)> = None;
+    for (_, text) in cases {
+        let head: AmlHead = read(store, &text)?;
+        let is_later = latest
+            .as_ref()
+            .is_none_or(|(last, _)| (&last.created_at, &last.id) < (&head.created_at, &head.id));
+        if head.active != Some(false) && is_later {
+            latest = Some((head, text));
+        }
+    }
+    let Some((_, text)) = latest else { return Err(DomainError::not_found("HTTP 404 Not Found")) };
+    let view = View { unknown: true, personal: sees_personal_data };
+    copy(&text, &shapes::AML_CASE, view).map_err(|fault| store.corrupt_record(&fault.to_string()).into())
+}

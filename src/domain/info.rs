@@ -1,0 +1,217 @@
+//! The update of what was extracted from an applicant's documents.
+
+use std::collections::HashSet;
+
+use chrono::NaiveDate;
+
+use super::error::DomainError;
+use super::records::APPLICANTS;
+use super::shape::{Members, date, is_country, push_string};
+use super::transliterate::to_latin;
+use crate::error::{Error, ErrorKind, Errors, nearest, quote};
+use crate::filter::not_utf8;
+use crate::json::{JsonType, Reader, paths_at};
+use crate::limits::Limits;
+use crate::store::Store;
+
+/// The members that may be changed, in the order of the interface document.
+const FIELDS: [&str; 6] = ["firstName", "lastName", "dob", "placeOfBirth", "countryOfBirth", "stateOfBirth"];
+
+/// The members that have a transliteration, and that.
+const TRANSLITERATED: [(&str, &str); 3] =
+    [("firstName", "firstNameEn"), ("lastName", "lastNameEn"), ("placeOfBirth", "placeOfBirthEn")];
+
+/// A member and its new value; none clears it.
+type Change = (&'static str, Option<String>);
+
+/// Changes the extracted info of an applicant, and gives all of it as JSON.
+///
+/// The body is an object with any of `firstName`, `lastName`, `dob`, `placeOfBirth`, `countryOfBirth` and
+/// `stateOfBirth`; `null` clears a member. The update is on disk when the call returns, the next read sees it,
+/// and updates at the same time come one after the other. Those of `firstNameEn`, `lastNameEn` and
+/// `placeOfBirthEn` whose original is there are transliterated anew; they go when it is cleared.
+///
+/// ```
+/// use casefilter::domain::{RecordKind, import_records, update_info};
+/// use casefilter::{Catalog, Store, StoreOptions};
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("cases.db");
+/// # let store = Store::create(&path, Catalog::cases(), StoreOptions::default())?;
+/// # let applicant = br#"{"id":"a1","type":"individual","info":{"lastName":"Jung"}}"#;
+/// # import_records(&store, RecordKind::Applicants, |import| import.push(applicant))?;
+/// let today = chrono::NaiveDate::from_ymd_opt(2026, 11, 21).unwrap_or_default();
+/// let info = update_info(&store, "a1", r#"{"lastName":"Müller"}"#.as_bytes(), today)?;
+/// assert_eq!(info, r#"{"lastName":"Müller","lastNameEn":"Mueller"}"#);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// [`Invalid`](super::DomainErrorKind::Invalid) for an unknown applicant or a company, which it names, and
+/// for a body that is none, with place and message of each error; faults of the store.
+pub fn update_info(
+    store: &Store,
+    applicant_id: &str,
+    body: &[u8],
+    today: NaiveDate,
+) -> Result<String, DomainError> {
+    let changes = parse(body, today)?;
+    store.write_records(|records| {
+        let invalid =
+            |why: &str| DomainError::invalid(format!("Invalid applicant id {}{why}", quote(applicant_id)));
+        let text = records.get(APPLICANTS, applicant_id)?.ok_or_else(|| invalid(""))?;
+        let corrupt = |fault: Box<Error>| DomainError::from(store.corrupt_record(&fault.to_string()));
+        let mut applicant = Members::read(&text).map_err(corrupt)?;
+        if applicant.string("type").as_deref() == Some("company") {
+            return Err(invalid(": a company, whose data is not changed here"));
+        }
+        let info = applicant.get("info").filter(|info| *info != "null").unwrap_or("{}").to_owned();
+        let mut info = Members::read(&info).map_err(corrupt)?;
+        apply(&changes, &mut info);
+        let info = info.to_json();
+        applicant.set("info", info.clone());
+        records.put(APPLICANTS, applicant_id, &applicant.to_json())?;
+        Ok(info)
+    })
+}
+
+fn apply(changes: &[Change], info: &mut Members<'_>) {
+    for (name, value) in changes {
+        match value {
+            Some(value) => info.set(name, json_string(value)),
+            None => {
+                info.remove(name);
+                TRANSLITERATED.iter().filter(|(of, _)| of == name).for_each(|(_, latin)| info.remove(latin));
+            }
+        }
+    }
+    let country = info.string("country");
+    for (name, latin) in TRANSLITERATED {
+        if let Some(text) = info.string(name) {
+            info.set(latin, json_string(&to_latin(&text, country.as_deref())));
+        }
+    }
+}
+
+fn json_string(text: &str) -> String {
+    let mut json = String::new();
+    push_string(text, &mut json);
+    json
+}
+
+/// Reads a body.
+fn parse(body: &[u8], today: NaiveDate) -> Result<Vec<Change>, Errors> {
+    let limits = Limits::default();
+    if body.len() > limits.body_bytes {
+        let found = format!("a body of {} bytes", body.len());
+        return Err(Error::new(
+            ErrorKind::BodyTooLarge,
+            0,
+            found,
+            format!("at most {} bytes", limits.body_bytes),
+        )
+        .into());
+    }
+    let text = std::str::from_utf8(body).map_err(|fault| not_utf8(body, fault.valid_up_to()))?;
+    let mut changes = Vec::new();
+    let mut errors = Vec::new();
+    if let Err(error) = read_members(text, &limits, today, &mut changes, &mut errors) {
+        errors.push(*error);
+    }
+    let offsets: Vec<usize> = errors.iter().map(|error| error.offset).collect();
+    match Errors::in_order(errors) {
+        None => Ok(changes),
+        Some(errors) => Err(errors.zip_paths(paths_at(text, &offsets))),
+    }
+}
+
+/// Notes the changes of a body and what is wrong with them; what ends the reading is given back.
+fn read_members(
+    text: &str,
+    limits: &Limits,
+    today: NaiveDate,
+    changes: &mut Vec<Change>,
+    errors: &mut Vec<Error>,
+) -> crate::json::Result<()> {
+    let mut reader = Reader::new(text);
+    let found = reader.peek()?;
+    let start = reader.offset();
+    if found != JsonType::Object {
+        let expected = format!("an object with any of {}", names());
+        return Err(Box::new(Error::new(ErrorKind::WrongType, start, found.name(), expected)));
+    }
+    reader.open();
+    let mut seen = HashSet::new();
+    while let Some((key, at)) = reader.next_key(seen.is_empty())? {
+        let kind = reader.peek()?;
+        let offset = reader.offset();
+        let field = FIELDS.into_iter().find(|name| *name == key);
+        let is_first = seen.insert(key.clone());
+        if !is_first || field.is_none() {
+            reader.skip_value()?;
+        }
+        match field {
+            _ if !is_first => {
+                let found = format!("{} again", quote(&key));
+                errors.push(Error::new(ErrorKind::DuplicateKey, at, found, "each key at most once"));
+            }
+            None => {
+                let error = Error::new(ErrorKind::UnknownKey, at, quote(&key), format!("one of {}", names()));
+                errors.push(error.suggest(nearest(&key, FIELDS.into_iter()).map(quote)));
+            }
+            Some(field) => match kind {
+                JsonType::Null => {
+                    reader.null()?;
+                    changes.push((field, None));
+                }
+                JsonType::String => {
+                    let value = reader.string()?;
+                    match check(field, &value, limits, today) {
+                        Ok(()) => changes.push((field, Some(value.into_owned()))),
+                        Err((kind, found, expected)) => {
+                            errors.push(Error::new(kind, offset, found, expected));
+                        }
+                    }
+                }
+                other => {
+                    reader.skip_value()?;
+                    errors.push(Error::new(ErrorKind::WrongType, offset, other.name(), "a string or null"));
+                }
+            },
+        }
+    }
+    reader.end()?;
+    if seen.is_empty() {
+        let expected = format!("any of {}", names());
+        errors.push(Error::new(ErrorKind::EmptyBody, start, "an empty object", expected));
+    }
+    Ok(())
+}
+
+fn names() -> String {
+    FIELDS.map(|name| format!("`{name}`")).join(", ")
+}
+
+/// Kind, found and expected of what is wrong with the value of a member.
+fn check(
+    field: &str,
+    value: &str,
+    limits: &Limits,
+    today: NaiveDate,
+) -> Result<(), (ErrorKind, String, String)> {
+    if value.len() > limits.string_bytes {
+        let found = format!("a string of {} bytes", value.len());
+        return Err((ErrorKind::StringTooLong, found, format!("at most {} bytes", limits.string_bytes)));
+    }
+    let bad = |kind, expected: &str| Err((kind, quote(value), expected.to_owned()));
+    match field {
+        "dob" => match date(value) {
+            None => bad(ErrorKind::BadTimestamp, "a date `yyyy-MM-dd`"),
+            Some(dob) if dob > today => bad(ErrorKind::BadTimestamp, "a date that is not in the future"),
+            Some(_) => Ok(()),
+        },
+        "countryOfBirth" if !is_country(value) => {
+            bad(ErrorKind::BadValue, "an ISO 3166-1 alpha-3 code, such as `DEU`")
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,87 @@
+//! Applicants, their verification steps, documents and AML cases: what four of the five operations answer from.
+//!
+//! Records lie in the [store](crate::store) beside the cases, as text, in the form in which they were
+//! imported. An import checks them strictly against the shapes below, and refuses all of a file for one wrong
+//! member, with line and path; members that no shape names are kept, and number spellings too. `null` counts
+//! as absent.
+//!
+//! | operation | function |
+//! |---|---|
+//! | 2, required documents status | [`step_status`] |
+//! | 3, preview by share token | [`preview`], with [`mint_share_token`] and [`use_share_token`] |
+//! | 4, AML case | [`aml_case`] |
+//! | 5, update of extracted info | [`update_info`] |
+//!
+//! # Records
+//!
+//! One a line, imported with [`import_records`] or `casefilter import --kind …`. What a record refers to is
+//! stored before it: levels, applicants, then the other two. `tests/data/domain` has samples of all four.
+//!
+//! **`levels`**, by `name`: `docSets` (needed), the steps in the order in which they are answered, each with
+//!
+//! | member | what |
+//! |---|---|
+//! | `idDocSetType` | the step's identifier, needed, each once in a level; `COMPANY` is not beside `COMPANY_…` |
+//! | `types`, `countries` | what documents are accepted; all of them when absent or empty |
+//! | `minDocuments` | how many documents are needed; 1, or 0 for steps with `fields` or `questionnaireId` |
+//! | `minImages` | how many images a document of a type needs, such as `{"ID_CARD":2}`; 1 when absent |
+//! | `dependsOn` | another step of the level, without circles |
+//! | `fields` | the members of the applicant's `fixedInfo` that the step asks for |
+//! | `questionnaireId` | the id of the questionnaire that the step asks for |
+//! | `parts` | for `COMPANY`: which of `company`, `ubos`, `shareholders`, `representatives`, `directors`; all when absent |
+//! | `videoRequired`, `nfcVerificationSettings` | shown in the preview |
+//!
+//! **`applicants`**, by `id`: `id`, `type` (`individual` or `company`) are needed; then all that the
+//! interface document lists for the preview, with the same formats; `fixedInfo` in the shape of `info`,
+//! `info` with `placeOfBirth`, `placeOfBirthEn`, `countryOfBirth` and `stateOfBirth` besides; `phone`;
+//! `questionnaires`, a list of objects with an `id`. `review.levelName` names the level.
+//!
+//! **`documents`**, by `applicantId` and `id`: what an applicant gave for a step. Needed are these two,
+//! `step` and `createdAt` (`yyyy-MM-dd HH:mm:ss`, UTC). Then `idDocType`, `country`, `part` (for `COMPANY`;
+//! `company` when absent), `active` (`true` when absent), `reviewResult` of the whole, and `images`, each
+//! with `imageId` (needed), `idDocSubType` (`FRONT_SIDE` for the front), `active` and `reviewResult`. A
+//! review has `reviewAnswer` (`GREEN`, `RED`), `reviewRejectType` (`RETRY`, `FINAL`), `moderationComment`,
+//! `clientComment`, `rejectLabels`, `buttonIds`. Steps without documents, such as `PHONE_VERIFICATION`, have
+//! a record without images whose `reviewResult` is that of the check.
+//!
+//! **`aml-cases`**, by `targetEntityId` and `id`: the AML case of the interface document; `id`, `createdAt`,
+//! `targetEntityType`, `targetEntityId` and the hits' `id` are needed. `active` (`true` when absent) is ours,
+//! and not served.
+//!
+//! # How the status of a step is computed
+//!
+//! - Documents that count are active and have an active image, or no image at all. The newest leads: its type
+//!   and country are the step's, its images come first, of each document those of the front side; for
+//!   `COMPANY` the parts come in their order.
+//! - One RED review makes the step RED, all GREEN make it GREEN, otherwise `reviewResult` is there without an
+//!   answer: something was provided, so the interface document wants it there, but nobody has decided. The
+//!   gravest reject type counts, FINAL before RETRY; comments are those of the reviews that decided, each
+//!   once, a line each.
+//! - `rejectLabels` of a review that is not RED are left out.
+//! - A step that depends on one that is not approved, or does not count as approved itself for that reason,
+//!   is unchecked: it has no `reviewResult`, and its images have none.
+//! - `partialCompletion` is true when the minimum of images and documents was uploaded, as the interface
+//!   document words it, and the data that the step asks for given.
+//! - `forbidden` is true when the type or the country of one of the documents is not accepted.
+//! - A step for which nothing was given is `null`. One for which data alone was given has no `reviewResult`.
+//! - `stepStatuses` are `init` without documents, `pending` while any image is unreviewed, then `completed`.
+
+mod aml;
+mod error;
+mod import;
+mod info;
+mod profile;
+mod records;
+mod shape;
+mod shapes;
+mod steps;
+#[cfg(test)]
+mod tests;
+mod transliterate;
+
+pub use aml::aml_case;
+pub use error::{DomainError, DomainErrorKind};
+pub use import::{Imported, RecordImport, RecordKind, import_records};
+pub use info::update_info;
+pub use profile::{mint_share_token, preview, use_share_token};
+pub use steps::step_status;

@@ -1,0 +1,152 @@
+//! Share tokens, and the preview of a profile that they open.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::error::DomainError;
+use super::records::{APPLICANTS, Applicant, LEVELS, SHARE_TOKENS, read};
+use super::shape::{Members, View, copy};
+use super::shapes;
+use crate::error::quote;
+use crate::store::Store;
+
+/// A share token as it is stored, under the hash of its text.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ShareToken {
+    applicant_id: String,
+    /// In milliseconds since the Unix epoch.
+    expires_at_ms: i64,
+    is_used: bool,
+}
+
+impl ShareToken {
+    fn is_good(&self, now: DateTime<Utc>) -> bool {
+        !self.is_used && now.timestamp_millis() < self.expires_at_ms
+    }
+}
+
+/// The hash under which a token is stored. Tokens are random, so that one round without salt is enough.
+fn hash(token: &str) -> String {
+    hex(&Sha256::digest(token.as_bytes()))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Makes a share token for the profile of an applicant, 256 random bits in hex, good for one copy within
+/// `lifetime`.
+///
+/// The store has only its hash. Tokens that have expired are forgotten on the way.
+///
+/// ```
+/// use casefilter::domain::{RecordKind, import_records, mint_share_token, preview, use_share_token};
+/// use casefilter::{Catalog, Store, StoreOptions};
+/// use chrono::{DateTime, TimeDelta};
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("cases.db");
+/// # let store = Store::create(&path, Catalog::cases(), StoreOptions::default())?;
+/// # let applicant = br#"{"id":"a1","type":"individual","info":{"lastName":"Jung"}}"#;
+/// # import_records(&store, RecordKind::Applicants, |import| import.push(applicant))?;
+/// let now = DateTime::from_timestamp(1_800_000_000, 0).unwrap_or_default();
+/// let token = mint_share_token(&store, "a1", TimeDelta::hours(1), now)?;
+/// assert_eq!(preview(&store, &token, now)?, r#"{"id":"a1","type":"individual","info":{"lastName":"Jung"}}"#);
+/// assert_eq!(use_share_token(&store, &token, now)?, "a1");
+/// assert!(preview(&store, &token, now).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// [`NotFound`](super::DomainErrorKind::NotFound) for an unknown applicant;
+/// [`Invalid`](super::DomainErrorKind::Invalid) for a lifetime that is none; faults of the store, and of the
+/// system's source of random numbers.
+pub fn mint_share_token(
+    store: &Store,
+    applicant_id: &str,
+    lifetime: TimeDelta,
+    now: DateTime<Utc>,
+) -> Result<String, DomainError> {
+    let expires = (lifetime > TimeDelta::zero()).then(|| now.checked_add_signed(lifetime)).flatten();
+    let Some(expires) = expires else {
+        return Err(DomainError::invalid("the lifetime of a share token ends in the past or never"));
+    };
+    let mut random = [0; 32];
+    getrandom::fill(&mut random).map_err(|_| DomainError::no_random_numbers())?;
+    let token = hex(&random);
+    store.write_records(|records| {
+        if records.get(APPLICANTS, applicant_id)?.is_none() {
+            return Err(DomainError::not_found(format!("no applicant with the id {}", quote(applicant_id))));
+        }
+        for (key, text) in records.with_prefix(SHARE_TOKENS, "")? {
+            if read::<ShareToken>(store, &text)?.expires_at_ms <= now.timestamp_millis() {
+                records.remove(SHARE_TOKENS, &key)?;
+            }
+        }
+        let share = ShareToken {
+            applicant_id: applicant_id.to_owned(),
+            expires_at_ms: expires.timestamp_millis(),
+            is_used: false,
+        };
+        records.put(SHARE_TOKENS, &hash(&token), &write(store, &share)?)?;
+        Ok(())
+    })?;
+    Ok(token)
+}
+
+/// Uses a share token up, durably, as the copy of a profile does, and gives the id of its applicant.
+///
+/// # Errors
+/// As [`preview`].
+pub fn use_share_token(store: &Store, share_token: &str, now: DateTime<Utc>) -> Result<String, DomainError> {
+    let key = hash(share_token);
+    store.write_records(|records| {
+        let text = records.get(SHARE_TOKENS, &key)?.ok_or_else(DomainError::unauthorized)?;
+        let share: ShareToken = read(store, &text)?;
+        if !share.is_good(now) {
+            return Err(DomainError::unauthorized());
+        }
+        let share = ShareToken { is_used: true, ..share };
+        records.put(SHARE_TOKENS, &key, &write(store, &share)?)?;
+        Ok(share.applicant_id)
+    })
+}
+
+fn write(store: &Store, share: &ShareToken) -> Result<String, DomainError> {
+    serde_json::to_string(share).map_err(|fault| store.corrupt_record(&fault.to_string()).into())
+}
+
+/// The profile that a share token leads to, as JSON: status and review data, without images. The token is not
+/// used up.
+///
+/// The answer has the members that the interface document lists, and no others. An applicant without
+/// `requiredIdDocs` shows those of the level.
+///
+/// # Errors
+/// [`Unauthorized`](super::DomainErrorKind::Unauthorized) when the token is empty, unknown, expired or used;
+/// faults of the store.
+pub fn preview(store: &Store, share_token: &str, now: DateTime<Utc>) -> Result<String, DomainError> {
+    let records = store.records()?;
+    let text = records.get(SHARE_TOKENS, &hash(share_token))?.ok_or_else(DomainError::unauthorized)?;
+    let share: ShareToken = read(store, &text)?;
+    if !share.is_good(now) {
+        return Err(DomainError::unauthorized());
+    }
+    let text = records.get(APPLICANTS, &share.applicant_id)?.ok_or_else(DomainError::unauthorized)?;
+    let corrupt =
+        |fault: Box<crate::error::Error>| DomainError::from(store.corrupt_record(&fault.to_string()));
+    let view = View { unknown: false, personal: true };
+    let shown = copy(&text, &shapes::PREVIEW, view).map_err(corrupt)?;
+    let mut shown = Members::read(&shown).map_err(corrupt)?;
+    if shown.get("requiredIdDocs").is_none_or(|value| value == "null") {
+        let applicant: Applicant = read(store, &text)?;
+        if let Some(name) = applicant.level_name()
+            && let Some(level) = records.get(LEVELS, name)?
+        {
+            let required = copy(&level, &shapes::REQUIRED_ID_DOCS, view).map_err(corrupt)?;
+            shown.set("requiredIdDocs", required);
+        }
+    }
+    Ok(shown.to_json())
+}

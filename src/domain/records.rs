@@ -1,0 +1,218 @@
+//! Records as they are stored: the tables they lie in, and the members that answers are computed from.
+//!
+//! These types read members of records that [`shape`](super::shape) has checked; everything else stays as text.
+
+use std::collections::HashMap;
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
+use super::error::DomainError;
+use super::shape::Members;
+use super::shapes::PARTS;
+use crate::store::Store;
+
+/// By name.
+pub(super) const LEVELS: &str = "level";
+/// By id.
+pub(super) const APPLICANTS: &str = "applicant";
+/// By [`part_of`].
+pub(super) const DOCUMENTS: &str = "document";
+/// By [`part_of`].
+pub(super) const AML_CASES: &str = "aml-case";
+/// By the hash of the token.
+pub(super) const SHARE_TOKENS: &str = "share-token";
+
+/// The key of something of an applicant. Ids have no control characters.
+pub(super) fn part_of(applicant_id: &str, id: &str) -> String {
+    format!("{applicant_id}\0{id}")
+}
+
+/// A stored record that cannot be read, though it was checked when it came in.
+pub(super) fn read<'t, T: Deserialize<'t>>(store: &Store, text: &'t str) -> Result<T, DomainError> {
+    serde_json::from_str(text).map_err(|fault| store.corrupt_record(&fault.to_string()).into())
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Applicant {
+    pub(super) id: String,
+    #[serde(rename = "fixedInfo")]
+    fixed_info: Option<HashMap<String, serde::de::IgnoredAny>>,
+    questionnaires: Option<Vec<Questionnaire>>,
+    review: Option<Review>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Questionnaire {
+    id: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct Review {
+    #[serde(rename = "levelName")]
+    level_name: Option<String>,
+}
+
+impl Applicant {
+    pub(super) fn level_name(&self) -> Option<&str> {
+        self.review.as_ref()?.level_name.as_deref()
+    }
+
+    /// Whether the applicant gave this member of their data.
+    pub(super) fn has_given(&self, field: &str) -> bool {
+        self.fixed_info.as_ref().is_some_and(|info| info.contains_key(field))
+    }
+
+    pub(super) fn has_answered(&self, questionnaire: &str) -> bool {
+        self.questionnaires.iter().flatten().any(|own| own.id == questionnaire)
+    }
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Level {
+    pub(super) name: String,
+    #[serde(rename = "docSets")]
+    doc_sets: Vec<Step>,
+}
+
+impl Level {
+    pub(super) fn steps(&self) -> impl Iterator<Item = &Step> {
+        self.doc_sets.iter()
+    }
+}
+
+/// A step of a level, one of its document sets.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Step {
+    #[serde(rename = "idDocSetType")]
+    pub(super) name: String,
+    /// The types of documents that are accepted; any when there are none.
+    pub(super) types: Option<Vec<String>>,
+    /// The issuing countries that are accepted; any when there are none.
+    pub(super) countries: Option<Vec<String>>,
+    pub(super) min_documents: Option<usize>,
+    /// How many images a document of a type needs; one, unless set.
+    pub(super) min_images: Option<HashMap<String, Option<usize>>>,
+    pub(super) depends_on: Option<String>,
+    /// The parts of the step `COMPANY`; all of them, unless set.
+    pub(super) parts: Option<Vec<String>>,
+    /// The members of `fixedInfo` that the step asks for.
+    pub(super) fields: Option<Vec<String>>,
+    pub(super) questionnaire_id: Option<String>,
+}
+
+/// What an applicant gave for a step: a document with its images, or a check that has none.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Document {
+    pub(super) id: String,
+    pub(super) applicant_id: String,
+    pub(super) step: String,
+    pub(super) created_at: String,
+    pub(super) part: Option<String>,
+    pub(super) id_doc_type: Option<String>,
+    pub(super) country: Option<String>,
+    active: Option<bool>,
+    images: Option<Vec<Image>>,
+    pub(super) review_result: Option<Reviewed>,
+}
+
+impl Document {
+    /// The part of the step `COMPANY` that it is for.
+    pub(super) fn part(&self) -> &str {
+        self.part.as_deref().unwrap_or("company")
+    }
+
+    /// The place of its part among the parts, 0 for documents of other steps.
+    pub(super) fn part_place(&self) -> Option<usize> {
+        PARTS.iter().position(|part| *part == self.part())
+    }
+
+    pub(super) fn images(&self) -> impl Iterator<Item = &Image> {
+        self.images.iter().flatten()
+    }
+
+    /// The images that count.
+    pub(super) fn active_images(&self) -> impl Iterator<Item = &Image> {
+        self.images().filter(|image| image.active != Some(false))
+    }
+
+    /// Whether it counts: it was not replaced, and neither were all of its images.
+    pub(super) fn is_active(&self) -> bool {
+        let has_image = self.images().next().is_none() || self.active_images().next().is_some();
+        self.active != Some(false) && has_image
+    }
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Image {
+    #[serde(rename = "imageId")]
+    pub(super) id: String,
+    pub(super) id_doc_sub_type: Option<String>,
+    active: Option<bool>,
+    pub(super) review_result: Option<Reviewed>,
+}
+
+impl Image {
+    pub(super) fn is_front_side(&self) -> bool {
+        self.id_doc_sub_type.as_deref() == Some("FRONT_SIDE")
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, serde::Serialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub(super) enum Answer {
+    Green,
+    Red,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, serde::Serialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub(super) enum RejectType {
+    Retry,
+    Final,
+}
+
+/// What a review of an image, or of a whole document, says.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ReviewResult {
+    pub(super) moderation_comment: Option<String>,
+    pub(super) client_comment: Option<String>,
+    pub(super) review_answer: Option<Answer>,
+    pub(super) review_reject_type: Option<RejectType>,
+}
+
+/// A review, with the text of it that is served: all of its members as they came, but for `rejectLabels`,
+/// which only a rejection has.
+#[derive(Clone, Debug)]
+pub(super) struct Reviewed {
+    pub(super) result: ReviewResult,
+    pub(super) text: Box<RawValue>,
+}
+
+impl<'de> Deserialize<'de> for Reviewed {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut text = Box::<RawValue>::deserialize(deserializer)?;
+        let result: ReviewResult = serde_json::from_str(text.get()).map_err(D::Error::custom)?;
+        if result.review_answer != Some(Answer::Red) {
+            let mut members = Members::read(text.get()).map_err(D::Error::custom)?;
+            members.remove("rejectLabels");
+            text = RawValue::from_string(members.to_json()).map_err(D::Error::custom)?;
+        }
+        Ok(Self { result, text })
+    }
+}
+
+/// What tells which AML case of an applicant is the latest.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct AmlHead {
+    pub(super) id: String,
+    pub(super) target_entity_id: String,
+    pub(super) created_at: String,
+    pub(super) active: Option<bool>,
+}

@@ -1,0 +1,340 @@
+//! The shapes of the records, and of the preview.
+
+use super::shape::{Kind, Member, Shape, Sight};
+
+/// The steps that a level may have.
+pub(super) const STEPS: &[&str] = &[
+    "COMPANY",
+    "COMPANY_DATA",
+    "COMPANY_DOCUMENTS",
+    "COMPANY_BENEFICIARIES",
+    "APPLICANT_DATA",
+    "IDENTITY",
+    "IDENTITY2",
+    "IDENTITY3",
+    "IDENTITY4",
+    "SELFIE",
+    "SELFIE2",
+    "PROOF_OF_RESIDENCE",
+    "PROOF_OF_RESIDENCE2",
+    "QUESTIONNAIRE",
+    "QUESTIONNAIRE2",
+    "QUESTIONNAIRE3",
+    "QUESTIONNAIRE4",
+    "PHONE_VERIFICATION",
+    "EMAIL_VERIFICATION",
+    "PAYMENT_METHODS",
+    "E_KYC",
+    "E_SIGN",
+];
+
+/// The parts of the step `COMPANY`.
+pub(super) const PARTS: &[&str] = &["company", "ubos", "shareholders", "representatives", "directors"];
+
+const fn id(name: &'static str) -> Member {
+    Member::new(name, Kind::Id).required()
+}
+
+const fn text(name: &'static str) -> Member {
+    Member::new(name, Kind::Text)
+}
+
+const fn of(name: &'static str, kind: Kind) -> Member {
+    Member::new(name, kind)
+}
+
+const fn object(name: &'static str, shape: &'static Shape) -> Member {
+    Member::new(name, Kind::Object(shape))
+}
+
+const fn list(name: &'static str, kind: &'static Kind) -> Member {
+    Member::new(name, Kind::List(kind))
+}
+
+static TEXT: Kind = Kind::Text;
+
+pub(super) static APPLICANT: Shape = Shape {
+    members: &[
+        id("id"),
+        of("type", Kind::OneOf(&["individual", "company"])).required(),
+        text("clientId"),
+        text("inspectionId"),
+        text("externalUserId"),
+        of("createdAt", Kind::Moment),
+        object("info", &INFO),
+        object("fixedInfo", &INFO),
+        text("email"),
+        text("phone"),
+        text("applicantPlatform"),
+        object("agreement", &AGREEMENT),
+        object("requiredIdDocs", &REQUIRED_ID_DOCS),
+        list("questionnaires", &Kind::Object(&QUESTIONNAIRE)),
+        object("review", &REVIEW),
+        text("lang"),
+    ],
+};
+
+static INFO: Shape = Shape {
+    members: &[
+        text("firstName"),
+        text("firstNameEn"),
+        text("lastName"),
+        text("lastNameEn"),
+        text("aliasName"),
+        of("dob", Kind::Date),
+        of("country", Kind::Country),
+        text("placeOfBirth"),
+        text("placeOfBirthEn"),
+        of("countryOfBirth", Kind::Country),
+        text("stateOfBirth"),
+        list("idDocs", &Kind::Object(&ID_DOC)),
+    ],
+};
+
+static ID_DOC: Shape = Shape {
+    members: &[
+        text("idDocType"),
+        of("country", Kind::Country),
+        text("firstName"),
+        text("firstNameEn"),
+        text("lastName"),
+        text("lastNameEn"),
+        text("aliasName"),
+        of("issuedDate", Kind::Date),
+        of("validUntil", Kind::Date),
+        text("number"),
+        of("dob", Kind::Date),
+        text("mrzLine1"),
+        text("mrzLine2"),
+        text("mrzLine3"),
+        of("termless", Kind::Boolean),
+    ],
+};
+
+static AGREEMENT: Shape = Shape {
+    members: &[
+        list("items", &Kind::Object(&AGREEMENT_ITEM)),
+        text("createdAt"),
+        text("acceptedAt"),
+        text("source"),
+        list("recordIds", &TEXT),
+    ],
+};
+
+static AGREEMENT_ITEM: Shape = Shape {
+    members: &[text("id"), text("acceptedAt"), text("source"), text("type"), list("recordIds", &TEXT)],
+};
+
+/// What the preview shows of the steps of a level; that of a level is got by copying the level so.
+pub(super) static REQUIRED_ID_DOCS: Shape =
+    Shape { members: &[list("docSets", &Kind::Object(&SHOWN_DOC_SET))] };
+
+static SHOWN_DOC_SET: Shape = Shape {
+    members: &[
+        text("idDocSetType"),
+        list("types", &TEXT),
+        text("videoRequired"),
+        object("nfcVerificationSettings", &NFC_SETTINGS),
+    ],
+};
+
+static NFC_SETTINGS: Shape = Shape { members: &[text("mode")] };
+
+static QUESTIONNAIRE: Shape = Shape { members: &[id("id")] };
+
+static REVIEW: Shape = Shape {
+    members: &[
+        text("reviewId"),
+        text("attemptId"),
+        of("attemptCnt", Kind::Integer),
+        of("elapsedSincePendingMs", Kind::Integer),
+        of("elapsedSinceQueuedMs", Kind::Integer),
+        of("reprocessing", Kind::Boolean),
+        of("levelName", Kind::Id),
+        of("createDate", Kind::ZonedMoment),
+        of("reviewDate", Kind::ZonedMoment),
+        object("reviewResult", &ANSWER),
+        text("reviewStatus"),
+        of("priority", Kind::Integer),
+    ],
+};
+
+static ANSWER: Shape = Shape { members: &[text("reviewAnswer")] };
+
+/// Of an applicant, what is shown before the profile is copied; members outside of it are not.
+pub(super) static PREVIEW: Shape = Shape {
+    members: &[
+        text("id"),
+        of("createdAt", Kind::Moment),
+        text("clientId"),
+        text("inspectionId"),
+        text("externalUserId"),
+        object("info", &PREVIEW_INFO),
+        text("email"),
+        text("applicantPlatform"),
+        object("agreement", &AGREEMENT),
+        object("requiredIdDocs", &REQUIRED_ID_DOCS),
+        object("review", &REVIEW),
+        text("lang"),
+        text("type"),
+    ],
+};
+
+static PREVIEW_INFO: Shape = Shape {
+    members: &[
+        text("firstName"),
+        text("firstNameEn"),
+        text("lastName"),
+        text("lastNameEn"),
+        text("aliasName"),
+        of("dob", Kind::Date),
+        of("country", Kind::Country),
+        list("idDocs", &Kind::Object(&ID_DOC)),
+    ],
+};
+
+pub(super) static LEVEL: Shape =
+    Shape { members: &[id("name"), list("docSets", &Kind::Object(&DOC_SET)).required()] };
+
+/// A step of a level.
+static DOC_SET: Shape = Shape {
+    members: &[
+        of("idDocSetType", Kind::OneOf(STEPS)).required(),
+        list("types", &TEXT),
+        text("videoRequired"),
+        object("nfcVerificationSettings", &NFC_SETTINGS),
+        list("countries", &Kind::Country),
+        of("minDocuments", Kind::Count),
+        of("minImages", Kind::Map(&Kind::Count)),
+        of("dependsOn", Kind::OneOf(STEPS)),
+        list("parts", &Kind::OneOf(PARTS)),
+        list("fields", &TEXT),
+        of("questionnaireId", Kind::Id),
+    ],
+};
+
+pub(super) static DOCUMENT: Shape = Shape {
+    members: &[
+        id("id"),
+        id("applicantId"),
+        of("step", Kind::OneOf(STEPS)).required(),
+        of("createdAt", Kind::Moment).required(),
+        of("part", Kind::OneOf(PARTS)),
+        text("idDocType"),
+        of("country", Kind::Country),
+        of("active", Kind::Boolean),
+        list("images", &Kind::Object(&IMAGE)),
+        object("reviewResult", &REVIEW_RESULT),
+    ],
+};
+
+static IMAGE: Shape = Shape {
+    members: &[
+        id("imageId"),
+        text("idDocSubType"),
+        of("active", Kind::Boolean),
+        object("reviewResult", &REVIEW_RESULT),
+    ],
+};
+
+static REVIEW_RESULT: Shape = Shape {
+    members: &[
+        text("moderationComment"),
+        text("clientComment"),
+        of("reviewAnswer", Kind::OneOf(&["GREEN", "RED"])),
+        list("rejectLabels", &TEXT),
+        of("reviewRejectType", Kind::OneOf(&["RETRY", "FINAL"])),
+        list("buttonIds", &TEXT),
+    ],
+};
+
+pub(super) static AML_CASE: Shape = Shape {
+    members: &[
+        id("id"),
+        of("createdAt", Kind::Moment).required(),
+        of("active", Kind::Boolean).seen_by(Sight::Internal),
+        of("targetEntityType", Kind::OneOf(&["applicant"])).required(),
+        id("targetEntityId"),
+        text("vendorAttribution"),
+        object("ongoingMonitoring", &MONITORING),
+        object("review", &ANSWER),
+        list("riskLabels", &TEXT),
+        list("hits", &Kind::Object(&HIT)),
+        object("vendorInfo", &VENDOR_INFO),
+    ],
+};
+
+static MONITORING: Shape = Shape { members: &[of("enabled", Kind::Boolean)] };
+
+static HIT: Shape = Shape {
+    members: &[
+        id("id"),
+        text("name"),
+        text("entityType"),
+        list("birthDates", &Kind::Date),
+        list("birthYears", &Kind::DateOrYear),
+        of("monitoringUpdatedAt", Kind::Moment),
+        list("sources", &Kind::Object(&SOURCE)),
+        object("review", &HIT_REVIEW),
+        list("riskLabels", &TEXT),
+        object("vendorInfo", &HIT_VENDOR_INFO),
+    ],
+};
+
+static SOURCE: Shape = Shape {
+    members: &[
+        of("type", Kind::OneOf(&["watchlist", "media", "related"])),
+        text("url"),
+        text("name"),
+        of("startDate", Kind::Moment),
+        of("endDate", Kind::Moment),
+        of("publishedDate", Kind::Moment),
+        text("title"),
+        text("annotation"),
+    ],
+};
+
+static HIT_REVIEW: Shape = Shape {
+    members: &[
+        of("matchStatus", Kind::OneOf(&["unknown", "potential_match", "false_positive", "true_positive"])),
+        of("whitelisted", Kind::Boolean),
+        of("modifiedAt", Kind::Moment),
+        text("reviewerName").seen_by(Sight::Personal),
+    ],
+};
+
+static VENDOR_INFO: Shape = Shape {
+    members: &[list("warnings", &TEXT), object("searchRequestEnrichment", &ENRICHMENT), text("segmentId")],
+};
+
+static ENRICHMENT: Shape =
+    Shape { members: &[text("linguisticGroup"), list("nameRarity", &Kind::Object(&RARITY))] };
+
+static RARITY: Shape = Shape { members: &[text("country"), text("rarity"), text("rarityDescription")] };
+
+static HIT_VENDOR_INFO: Shape = Shape {
+    members: &[
+        object("dataSource", &DATA_SOURCE),
+        text("riskLevel"),
+        list("riskFactors", &Kind::Object(&RISK_FACTOR)),
+        text("evidence"),
+        text("confidenceLevel"),
+        of("nameMatchScore", Kind::Number),
+        text("title"),
+        text("sourceDetail"),
+        text("datePublished"),
+        text("url"),
+        list("attributes", &Kind::Object(&ATTRIBUTE)).seen_by(Sight::Personal),
+        list("clusteredLinks", &Kind::Object(&CLUSTERED_LINK)).seen_by(Sight::Personal),
+    ],
+};
+
+static DATA_SOURCE: Shape =
+    Shape { members: &[text("shortName"), text("longName"), text("maxConfidenceLevel")] };
+
+static RISK_FACTOR: Shape = Shape { members: &[text("riskLevel"), text("name")] };
+
+static ATTRIBUTE: Shape = Shape { members: &[text("name"), text("value")] };
+
+static CLUSTERED_LINK: Shape =
+    Shape { members: &[text("title"), text("sourceDetail"), text("datePublished"), text("url")] };

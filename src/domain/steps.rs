@@ -1,0 +1,380 @@
+//! The status of each step: computed from what the applicant gave and how it was reviewed.
+
+use serde::ser::{Serialize, Serializer};
+use serde_json::value::RawValue;
+
+use super::error::DomainError;
+use super::records::{
+    APPLICANTS, Answer, Applicant, DOCUMENTS, Document, Image, LEVELS, Level, RejectType, ReviewResult, Step,
+    part_of, read,
+};
+use super::shapes::PARTS;
+use crate::error::quote;
+use crate::store::Store;
+
+/// The result of each step of an applicant's level, as JSON: required documents status.
+///
+/// The keys are the steps of the level, in its order; an applicant without a level has none. The
+/// [module](super) has the rules.
+///
+/// ```
+/// use casefilter::domain::{RecordKind, import_records, step_status};
+/// use casefilter::{Catalog, Store, StoreError, StoreOptions};
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("cases.db");
+/// # let store = Store::create(&path, Catalog::cases(), StoreOptions::default())?;
+/// let level = br#"{"name":"basic","docSets":[{"idDocSetType":"IDENTITY"},{"idDocSetType":"SELFIE"}]}"#;
+/// let applicant = br#"{"id":"a1","type":"individual","review":{"levelName":"basic"}}"#;
+/// import_records(&store, RecordKind::Levels, |import| import.push(level))?;
+/// import_records(&store, RecordKind::Applicants, |import| import.push(applicant))?;
+/// assert_eq!(step_status(&store, "a1")?, r#"{"IDENTITY":null,"SELFIE":null}"#);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// [`NotFound`](super::DomainErrorKind::NotFound) for an unknown applicant; faults of the store.
+pub fn step_status(store: &Store, applicant_id: &str) -> Result<String, DomainError> {
+    let records = store.records()?;
+    let Some(text) = records.get(APPLICANTS, applicant_id)? else {
+        return Err(DomainError::not_found(format!("no applicant with the id {}", quote(applicant_id))));
+    };
+    let applicant: Applicant = read(store, &text)?;
+    let Some(name) = applicant.level_name() else { return Ok("{}".to_owned()) };
+    let text = records.get(LEVELS, name)?;
+    let text = text.ok_or_else(|| store.corrupt_record("an applicant of a level that is not there"))?;
+    let level: Level = read(store, &text)?;
+    let mut documents = Vec::new();
+    for (_, text) in records.with_prefix(DOCUMENTS, &part_of(applicant_id, ""))? {
+        let document: Document = read(store, &text)?;
+        if document.is_active() {
+            documents.push(document);
+        }
+    }
+    let json = serde_json::to_string(&Statuses(statuses(&level, &applicant, &documents)));
+    json.map_err(|fault| store.corrupt_record(&fault.to_string()).into())
+}
+
+/// What is given for each step of a level, in its order.
+fn statuses<'d>(
+    level: &'d Level,
+    applicant: &Applicant,
+    documents: &'d [Document],
+) -> Vec<(&'d str, Option<StepStatus<'d>>)> {
+    let given = |step: &Step| {
+        let mut given: Vec<&Document> =
+            documents.iter().filter(|document| document.step == step.name).collect();
+        given.sort_by_key(|document| {
+            (document.part_place(), std::cmp::Reverse((&document.created_at, &document.id)))
+        });
+        given
+    };
+    // A step is approved when it and all that it depends on are GREEN; no chain is longer than the level.
+    let is_approved = |name: &str| {
+        let mut next = Some(name);
+        for _ in level.steps() {
+            let Some(name) = next else { return true };
+            let Some(step) = level.steps().find(|step| step.name == name) else { return false };
+            if roll_up(&reviews(&given(step))).and_then(|review| review.answer) != Some(Answer::Green) {
+                return false;
+            }
+            next = step.depends_on.as_deref();
+        }
+        next.is_none()
+    };
+    let status = |step: &'d Step| {
+        let is_checked = step.depends_on.as_deref().is_none_or(is_approved);
+        (&*step.name, status(step, applicant, &given(step), is_checked))
+    };
+    level.steps().map(status).collect()
+}
+
+/// The status of a step for which these documents were given, the leading one first; nothing when nobody
+/// completed it.
+fn status<'d>(
+    step: &Step,
+    applicant: &Applicant,
+    given: &[&'d Document],
+    is_checked: bool,
+) -> Option<StepStatus<'d>> {
+    let fields: Vec<bool> = step.fields.iter().flatten().map(|field| applicant.has_given(field)).collect();
+    let questionnaire = step.questionnaire_id.as_deref().map(|id| applicant.has_answered(id));
+    let has_data = fields.contains(&true) || questionnaire == Some(true);
+    if given.is_empty() && !has_data {
+        return None;
+    }
+    let asks_for_data = !fields.is_empty() || questionnaire.is_some();
+    let enough = given.iter().filter(|document| has_enough_images(step, document)).count()
+        >= step.min_documents.unwrap_or(usize::from(!asks_for_data));
+    let leading = given.first();
+    let images: Vec<&Image> = given.iter().flat_map(|document| front_side_first(document)).collect();
+    let review = |image: &&'d Image| {
+        let review = image.review_result.as_ref().filter(|_| is_checked)?;
+        Some((&*image.id, &*review.text))
+    };
+    Some(StepStatus {
+        review_result: roll_up(&reviews(given)).filter(|_| is_checked),
+        country: leading.and_then(|document| document.country.as_deref()),
+        id_doc_type: leading.and_then(|document| document.id_doc_type.as_deref()),
+        image_ids: images.iter().map(|image| &*image.id).collect(),
+        image_review_results: ByImage(images.iter().filter_map(review).collect()),
+        forbidden: given.iter().any(|document| is_forbidden(step, document)),
+        partial_completion: enough && !fields.contains(&false) && questionnaire != Some(false),
+        step_statuses: (step.name == "COMPANY").then(|| part_statuses(step, given, is_checked)),
+        image_statuses: images.iter().map(|image| ImageStatus::of(image, None, is_checked)).collect(),
+    })
+}
+
+/// The status of each part of the step `COMPANY`.
+fn part_statuses<'d>(step: &Step, given: &[&'d Document], is_checked: bool) -> Vec<PartStatus<'d>> {
+    let is_wanted =
+        |part: &&&str| step.parts.as_ref().is_none_or(|parts| parts.iter().any(|own| own == **part));
+    let status = |part: &'static str| {
+        let own: Vec<&Document> = given.iter().filter(|document| document.part() == part).copied().collect();
+        let reviews = reviews(&own);
+        let is_reviewed = reviews.iter().all(|review| review.is_some_and(|own| own.review_answer.is_some()));
+        let images = own.iter().flat_map(|document| {
+            let id_doc_type = document.id_doc_type.as_deref();
+            front_side_first(document).into_iter().map(move |image| (image, id_doc_type))
+        });
+        PartStatus {
+            name: part,
+            review_status: match (own.is_empty(), is_reviewed && is_checked) {
+                (true, _) => "init",
+                (false, false) => "pending",
+                (false, true) => "completed",
+            },
+            review_result: roll_up(&reviews).filter(|_| is_checked),
+            images: images.map(|(image, of)| ImageStatus::of(image, of, is_checked)).collect(),
+        }
+    };
+    PARTS.iter().filter(is_wanted).map(|part| status(part)).collect()
+}
+
+/// The images of a document that count, those of the front side first.
+fn front_side_first(document: &Document) -> Vec<&Image> {
+    let mut images: Vec<&Image> = document.active_images().collect();
+    images.sort_by_key(|image| !image.is_front_side());
+    images
+}
+
+/// Whether a document has as many images as the step wants of its type. A check, which has no type, needs none.
+fn has_enough_images(step: &Step, document: &Document) -> bool {
+    let of_type = document.id_doc_type.as_ref().map(|own| {
+        let configured = step.min_images.as_ref().and_then(|images| images.get(own).copied().flatten());
+        configured.unwrap_or(1)
+    });
+    document.active_images().count() >= of_type.unwrap_or(0)
+}
+
+/// Whether the step accepts neither the type of a document nor its country.
+fn is_forbidden(step: &Step, document: &Document) -> bool {
+    let is_outside = |accepted: &Option<Vec<String>>, own: &Option<String>| match (accepted, own) {
+        (Some(accepted), Some(own)) => !accepted.is_empty() && !accepted.contains(own),
+        _ => false,
+    };
+    is_outside(&step.types, &document.id_doc_type) || is_outside(&step.countries, &document.country)
+}
+
+/// The reviews of what was given: of each image that counts, of a document as a whole where it has one. What
+/// was not reviewed is there as nothing.
+fn reviews<'d>(given: &[&'d Document]) -> Vec<Option<&'d ReviewResult>> {
+    let mut reviews = Vec::new();
+    for document in given {
+        let before = reviews.len();
+        reviews.extend(
+            document.active_images().map(|image| image.review_result.as_ref().map(|own| &own.result)),
+        );
+        if let Some(own) = &document.review_result {
+            reviews.push(Some(&own.result));
+        } else if reviews.len() == before {
+            reviews.push(None);
+        }
+    }
+    reviews
+}
+
+/// The review of a step from those of its parts; nothing when there are none.
+///
+/// One RED makes RED, with the gravest reject type, FINAL before RETRY, of those that are RED. All GREEN make
+/// GREEN. Otherwise something was given and is not reviewed: the review has no answer. The comments are those
+/// of the parts that decided, each once, a line each.
+fn roll_up(parts: &[Option<&ReviewResult>]) -> Option<StepReview> {
+    let with = |answer| -> Vec<&ReviewResult> {
+        parts.iter().flatten().filter(|part| part.review_answer == Some(answer)).copied().collect()
+    };
+    let (red, green) = (with(Answer::Red), with(Answer::Green));
+    let (answer, deciding) = match () {
+        () if parts.is_empty() => return None,
+        () if !red.is_empty() => (Some(Answer::Red), red),
+        () if green.len() == parts.len() => (Some(Answer::Green), green),
+        () => (None, Vec::new()),
+    };
+    Some(StepReview {
+        answer,
+        moderation_comment: joined(deciding.iter().map(|part| part.moderation_comment.as_deref())),
+        client_comment: joined(deciding.iter().map(|part| part.client_comment.as_deref())),
+        reject_type: match answer {
+            Some(Answer::Red) => deciding.iter().filter_map(|part| part.review_reject_type).max(),
+            _ => None,
+        },
+    })
+}
+
+/// Comments, each once, a line each.
+fn joined<'c>(comments: impl Iterator<Item = Option<&'c str>>) -> Option<String> {
+    let mut distinct: Vec<&str> = Vec::new();
+    let mut seen = std::collections::HashSet::new();
+    for comment in comments.flatten().filter(|comment| !comment.is_empty()) {
+        if seen.insert(comment) {
+            distinct.push(comment);
+        }
+    }
+    (!distinct.is_empty()).then(|| distinct.join("\n"))
+}
+
+struct Statuses<'d>(Vec<(&'d str, Option<StepStatus<'d>>)>);
+
+impl Serialize for Statuses<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, status)| (name, status)))
+    }
+}
+
+#[derive(Debug, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+struct StepStatus<'d> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    review_result: Option<StepReview>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    country: Option<&'d str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id_doc_type: Option<&'d str>,
+    image_ids: Vec<&'d str>,
+    image_review_results: ByImage<'d>,
+    forbidden: bool,
+    /// Whether the minimum of images and documents was uploaded, as the interface document has it.
+    partial_completion: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    step_statuses: Option<Vec<PartStatus<'d>>>,
+    image_statuses: Vec<ImageStatus<'d>>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+struct StepReview {
+    #[serde(rename = "moderationComment", skip_serializing_if = "Option::is_none")]
+    moderation_comment: Option<String>,
+    #[serde(rename = "clientComment", skip_serializing_if = "Option::is_none")]
+    client_comment: Option<String>,
+    #[serde(rename = "reviewAnswer", skip_serializing_if = "Option::is_none")]
+    answer: Option<Answer>,
+    #[serde(rename = "reviewRejectType", skip_serializing_if = "Option::is_none")]
+    reject_type: Option<RejectType>,
+}
+
+#[derive(Debug)]
+struct ByImage<'d>(Vec<(&'d str, &'d RawValue)>);
+
+impl Serialize for ByImage<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().copied())
+    }
+}
+
+#[derive(Debug, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PartStatus<'d> {
+    name: &'static str,
+    review_status: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    review_result: Option<StepReview>,
+    images: Vec<ImageStatus<'d>>,
+}
+
+#[derive(Debug, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ImageStatus<'d> {
+    image_id: &'d str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id_doc_type: Option<&'d str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id_doc_sub_type: Option<&'d str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    review_result: Option<&'d RawValue>,
+}
+
+impl<'d> ImageStatus<'d> {
+    fn of(image: &'d Image, id_doc_type: Option<&'d str>, is_checked: bool) -> Self {
+        Self {
+            image_id: &image.id,
+            id_doc_type,
+            id_doc_sub_type: image.id_doc_sub_type.as_deref(),
+            review_result: image.review_result.as_ref().filter(|_| is_checked).map(|own| &*own.text),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn review() -> impl Strategy<Value = Option<ReviewResult>> {
+        let answer = prop_oneof![Just(None), Just(Some(Answer::Green)), Just(Some(Answer::Red))];
+        let reject = prop_oneof![Just(None), Just(Some(RejectType::Retry)), Just(Some(RejectType::Final))];
+        let comment = || prop::option::of(prop_oneof!["", "a", "b", "c"]);
+        let review =
+            (answer, reject, comment(), comment()).prop_map(|(answer, reject, moderation, client)| {
+                ReviewResult {
+                    moderation_comment: moderation,
+                    client_comment: client,
+                    review_answer: answer,
+                    review_reject_type: reject,
+                }
+            });
+        prop::option::weighted(0.8, review)
+    }
+
+    proptest! {
+        /// The roll-up against the rules, said one by one.
+        #[test]
+        fn a_step_is_what_its_images_are(parts in prop::collection::vec(review(), 0..6)) {
+            let rolled = roll_up(&parts.iter().map(Option::as_ref).collect::<Vec<_>>());
+            let answers: Vec<Option<Answer>> =
+                parts.iter().map(|part| part.as_ref().and_then(|own| own.review_answer)).collect();
+            let Some(rolled) = rolled else {
+                prop_assert!(parts.is_empty());
+                return Ok(());
+            };
+            let expected = if answers.contains(&Some(Answer::Red)) {
+                Some(Answer::Red)
+            } else if answers.contains(&None) {
+                None
+            } else {
+                Some(Answer::Green)
+            };
+            prop_assert_eq!(rolled.answer, expected);
+            let deciding: Vec<&ReviewResult> = parts.iter().flatten()
+                .filter(|part| expected.is_some() && part.review_answer == expected).collect();
+            let has = |reject| expected == Some(Answer::Red)
+                && deciding.iter().any(|part| part.review_reject_type == Some(reject));
+            let reject = if has(RejectType::Final) {
+                Some(RejectType::Final)
+            } else if has(RejectType::Retry) {
+                Some(RejectType::Retry)
+            } else {
+                None
+            };
+            prop_assert_eq!(rolled.reject_type, reject);
+            for comment in ["a", "b", "c"] {
+                let times = |text: &Option<String>| {
+                    text.iter().flat_map(|text| text.split('\n')).filter(|line| *line == comment).count()
+                };
+                let said = deciding.iter().any(|part| part.moderation_comment.as_deref() == Some(comment));
+                prop_assert_eq!(times(&rolled.moderation_comment), usize::from(said));
+                let said = deciding.iter().any(|part| part.client_comment.as_deref() == Some(comment));
+                prop_assert_eq!(times(&rolled.client_comment), usize::from(said));
+            }
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! Names in Latin letters.
+//!
+//! Where ICAO Doc 9303 part 3, section 6, says how a letter is written in a passport, it is written so:
+//! Cyrillic with the exceptions of Belarusian, Bulgarian, Macedonian, Serbian and Ukrainian (its letters at
+//! the start of a word as in Ukraine's passports), and Latin letters with marks, one of the document's
+//! choices where it gives several (Ä as AE, Å as AA, Ö and Ø as OE, Ü as UE, Þ as TH, ß as SS). Greek follows
+//! ELOT 743 as Greek passports do, kana the Hepburn of Japanese ones (long o and u unmarked), Armenian and
+//! Georgian their passports, Hangul the revised romanisation, syllable by syllable. Everything else is
+//! [any_ascii](https://docs.rs/any_ascii)'s, without the marks that it writes for sounds that Latin lacks.
+//!
+//! What a text alone does not decide:
+//!
+//! - the language of Cyrillic: letters of one language alone tell it (Є Ї Ґ, Ў, Ђ Ћ, Ѓ Ќ Ѕ), otherwise the
+//!   issuing country of the document; without either, it is written as Russian is;
+//! - Ä, Ö, Ü and Å in languages that write them as A, O, U and A in passports, such as Turkish or Spanish;
+//! - short vowels of Arabic and Hebrew, which are not written: the consonants are given, with the vowels that
+//!   are marked. ICAO's own scheme for Arabic encodes letters for machines and is not meant for reading;
+//! - readings of Han: always Mandarin and the most frequent reading, so wrong for surnames that are read
+//!   otherwise (单, 仇) and for Japanese (佐藤) and Cantonese names;
+//! - where ou and uu are two syllables of kana (いのうえ is; an e behind tells it);
+//! - customary spellings that differ from any scheme (이 as Lee, ხ as X).
+
+mod arabic;
+mod cyrillic;
+mod greek;
+mod kana;
+
+use any_ascii::any_ascii_char;
+use unicode_normalization::UnicodeNormalization;
+
+use self::arabic::{arabic, is_doubled};
+use self::cyrillic::{Language, cyrillic, language};
+use self::greek::greek;
+use self::kana::kana;
+
+/// A text in Latin letters, ASCII alone; `country` is that of the document it is from, alpha-3.
+///
+/// Linear in the length of the text.
+pub(super) fn to_latin(text: &str, country: Option<&str>) -> String {
+    let text: Vec<char> = text.nfc().collect();
+    let language = language(&text, country);
+    let is_capital = |c: &&char| has_case(**c) && c.is_uppercase();
+    let is_in_capitals = text.iter().filter(is_capital).nth(1).is_some()
+        && !text.iter().any(|c| has_case(*c) && c.is_lowercase());
+    let mut out = String::new();
+    let mut at: usize = 0;
+    while let Some(&c) = text.get(at) {
+        let before = at.checked_sub(1).and_then(|at| text.get(at)).copied();
+        let rest = text.get(at..).unwrap_or_default();
+        let script = Script::of(c);
+        let length = match script {
+            Script::Han | Script::Hangul | Script::Kana => {
+                let run = rest.iter().take_while(|c| Script::of(**c) == script).count();
+                out.push_str(&capitalized(&run_to_latin(script, rest.get(..run).unwrap_or_default())));
+                run
+            }
+            Script::Greek => {
+                let (latin, length) = greek(before, rest);
+                push_cased(&latin, before, rest, length, &mut out);
+                length
+            }
+            Script::Other => {
+                let (latin, length) = letter(c, before, rest, language);
+                push_cased(&latin, before, rest, length, &mut out);
+                length
+            }
+        };
+        at = at.saturating_add(length.max(1));
+    }
+    // A letter that stands alone does not tell whether it is a capital among capitals.
+    if is_in_capitals { out.to_ascii_uppercase() } else { out }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Script {
+    Greek,
+    Han,
+    Hangul,
+    Kana,
+    Other,
+}
+
+impl Script {
+    fn of(c: char) -> Self {
+        match c {
+            '\u{370}'..='\u{3ff}' | '\u{1f00}'..='\u{1fff}' => Self::Greek,
+            '\u{3005}'..='\u{3007}'
+            | '\u{3400}'..='\u{4dbf}'
+            | '\u{4e00}'..='\u{9fff}'
+            | '\u{f900}'..='\u{faff}'
+            | '\u{20000}'..='\u{3ffff}' => Self::Han,
+            '\u{ac00}'..='\u{d7a3}' | '\u{1100}'..='\u{11ff}' | '\u{3131}'..='\u{318e}' => Self::Hangul,
+            '\u{3041}'..='\u{309f}'
+            | '\u{30a1}'..='\u{30fa}'
+            | '\u{30fc}'..='\u{30ff}'
+            | '\u{ff66}'..='\u{ff9f}' => Self::Kana,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// A letter in small Latin letters, and how many characters it took.
+fn letter(c: char, before: Option<char>, rest: &[char], language: Language) -> (String, usize) {
+    let small = small(c);
+    let starts_word = !before.is_some_and(|before| before.is_alphabetic() || matches!(before, '\'' | '’'));
+    let next = rest.get(1).map(|next| self::small(*next));
+    let latin = match small {
+        'ո' if next == Some('ւ') => return ("u".to_owned(), 2),
+        'ո' if starts_word => "vo",
+        'ե' if starts_word => "ye",
+        'և' if starts_word => "yev",
+        'և' => "ev",
+        _ => {
+            match marked(small)
+                .or_else(|| cyrillic(small, language, starts_word))
+                .or_else(|| arabic(small, before, next))
+            {
+                Some(latin) if is_doubled(rest) => return (latin.repeat(2), 1),
+                Some(latin) => latin,
+                None => return (plain(c, small), 1),
+            }
+        }
+    };
+    (latin.to_owned(), 1)
+}
+
+/// What any_ascii makes of a character, in small letters, without marks that stand for sounds.
+fn plain(c: char, small: char) -> String {
+    if c.is_ascii() {
+        return small.to_string();
+    }
+    // Apostrophes in the text are kept as such; those that stand for a letter are not.
+    let latin = any_ascii_char(small);
+    match c.is_alphabetic() && !matches!(c, '\u{2b9}'..='\u{2bf}') {
+        true => latin.to_lowercase().chars().filter(char::is_ascii_alphanumeric).collect(),
+        false => latin.to_owned(),
+    }
+}
+
+/// The small form of a letter; itself where that is not one character.
+fn small(c: char) -> char {
+    let mut small = c.to_lowercase();
+    match (small.next(), small.next()) {
+        // The capital İ has a small form with a dot of its own.
+        (Some(small), None | Some('\u{307}')) => small,
+        _ => c,
+    }
+}
+
+/// Latin letters that ICAO writes as two.
+fn marked(small: char) -> Option<&'static str> {
+    Some(match small {
+        'ä' | 'æ' | 'ǽ' => "ae",
+        'å' | 'ǻ' => "aa",
+        'ö' | 'ø' | 'ǿ' | 'œ' => "oe",
+        'ü' => "ue",
+        'þ' => "th",
+        'ß' | 'ẞ' => "ss",
+        'ĳ' => "ij",
+        'ð' | 'đ' => "d",
+        'ŋ' => "n",
+        'ĸ' => "q",
+        _ => return None,
+    })
+}
+
+/// A run of characters that make words without spaces, in small letters.
+fn run_to_latin(script: Script, run: &[char]) -> String {
+    if script == Script::Kana {
+        return kana(run);
+    }
+    let latin: String = run.iter().map(|c| any_ascii_char(*c)).collect();
+    latin.to_ascii_lowercase()
+}
+
+/// Adds small Latin letters in the case of what they stand for, the first `length` characters of `rest`.
+fn push_cased(latin: &str, before: Option<char>, rest: &[char], length: usize, out: &mut String) {
+    let Some(&c) = rest.first() else { return };
+    // Scripts without case begin words with a capital, as passports do.
+    if !c.is_alphabetic() || latin.is_empty() {
+        out.push_str(latin);
+    } else if has_case(c) {
+        let is_capital = |c: char| has_case(c) && c.is_uppercase();
+        let is_within_capitals = rest.get(length).copied().is_some_and(is_capital)
+            || before.is_some_and(is_capital) && !rest.get(length).is_some_and(|next| next.is_lowercase())
+            || length > 1 && rest.get(1).copied().is_some_and(is_capital);
+        match (is_capital(c), is_within_capitals) {
+            (true, true) => out.push_str(&latin.to_ascii_uppercase()),
+            (true, false) => out.push_str(&capitalized(latin)),
+            (false, _) => out.push_str(latin),
+        }
+    } else if out.ends_with(|last: char| last.is_ascii_alphabetic()) && before.is_some_and(is_word) {
+        out.push_str(latin);
+    } else {
+        out.push_str(&capitalized(latin));
+    }
+}
+
+/// Whether a character is within a word: letters and the marks on them.
+fn is_word(c: char) -> bool {
+    c.is_alphabetic() || unicode_normalization::char::is_combining_mark(c)
+}
+
+/// Whether words of the script begin with capitals. Georgian has two forms of each letter, which are not that.
+fn has_case(c: char) -> bool {
+    !matches!(c, '\u{10a0}'..='\u{10ff}' | '\u{1c90}'..='\u{1cbf}') && (c.is_uppercase() || c.is_lowercase())
+}
+
+fn capitalized(latin: &str) -> String {
+    let mut letters = latin.chars();
+    letters.next().map_or(String::new(), |first| first.to_ascii_uppercase().to_string() + letters.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn names_are_written_as_in_passports() {
+        let names = [
+            // Latin.
+            ("John O'Neil", None, "John O'Neil"),
+            ("Jürgen Groß", None, "Juergen Gross"),
+            ("JÜRGEN GROSS", None, "JUERGEN GROSS"),
+            ("Ju\u{308}rgen", None, "Juergen"),
+            ("Øystein Åsa Æther Þór", None, "Oeystein Aasa Aether Thor"),
+            ("Łódź Çağlar Şahin İbrahim ıŞIK", None, "Lodz Caglar Sahin Ibrahim iSIK"),
+            ("Nguyễn Văn Đức", None, "Nguyen Van Duc"),
+            ("Œuvre Ĳssel", None, "Oeuvre Ijssel"),
+            ("José-María Ñandú", None, "Jose-Maria Nandu"),
+            ("O’Brien", None, "O'Brien"),
+            // Cyrillic.
+            ("Юрий Щукин", None, "Iurii Shchukin"),
+            ("ЩУКИН Я", None, "SHCHUKIN IA"),
+            ("Объедков Ильич Фёдор Хрущёв", None, "Obieedkov Ilich Fedor Khrushchev"),
+            ("Юлія Гриценко-Їжак", None, "Yuliia Hrytsenko-Yizhak"),
+            ("В’ячеслав Соловйов Єва", None, "Viacheslav Soloviov Yeva"),
+            ("Михайло Гнатюк", Some("UKR"), "Mykhailo Hnatiuk"),
+            ("Михаил Гнатюк", None, "Mikhail Gnatiuk"),
+            ("Міхась Ўладзімір", None, "Mikhas Uladzimir"),
+            ("Ігар Палёў", Some("BLR"), "Ihar Paliou"),
+            ("Щерев", Some("BGR"), "Shterev"),
+            ("Ђорђе Хаџић Шћепан", None, "Dorde Hadzic Scepan"),
+            ("Ѓорѓи Ќосе Цветан", None, "Gjorgji Kjose Cvetan"),
+            // Greek.
+            ("Γιώργος Παπαδόπουλος", None, "Giorgos Papadopoulos"),
+            ("Ευάγγελος Μπακογιάννης", None, "Evangelos Bakogiannis"),
+            ("Αυτός Χαΐρης Άγγελος", None, "Aftos Chairis Angelos"),
+            ("ΟΥΡΑΝΊΑ ΘΕΟΔΏΡΟΥ", None, "OURANIA THEODOROU"),
+            ("Λάμπρος Ψαρρού", None, "Lampros Psarrou"),
+            // Arabic.
+            ("يوسف", None, "Yusf"),
+            ("مُحَمَّد", None, "Muhammad"),
+            ("عبد الله", None, "Abd Allh"),
+            ("فاطمة سعيد", None, "Fatma Said"),
+            ("پوریا", None, "Purya"),
+            // Georgian and Armenian.
+            ("გიორგი ჭავჭავაძე", None, "Giorgi Chavchavadze"),
+            ("წყალი ქართლი", None, "Tsqali Kartli"),
+            ("Հովհաննես Ուլուբաբյան", None, "Hovhannes Ulubabyan"),
+            ("Երևան Ոսկանյան", None, "Yerevan Voskanyan"),
+            // Han, kana, Hangul.
+            ("王小明", None, "Wangxiaoming"),
+            ("小明 欧阳", None, "Xiaoming Ouyang"),
+            ("さとう けいこ", None, "Sato Keiko"),
+            ("きょうと しょうじ じゅん", None, "Kyoto Shoji Jun"),
+            ("はっとり いっちょう", None, "Hattori Itcho"),
+            ("ほんま なんば いのうえ", None, "Homma Namba Inoue"),
+            ("ジョン シェイク ファン ヴァン ﾊﾞﾝ", None, "Jon Sheiku Fan Van Ban"),
+            ("김민수 서울", None, "Gimminsu Seoul"),
+            ("", None, ""),
+        ];
+        let found = names.map(|(text, country, _)| (text, country, to_latin(text, country)));
+        let wrong: Vec<_> = found.iter().zip(names).filter(|(found, name)| found.2 != name.2).collect();
+        assert!(wrong.is_empty(), "{wrong:#?}");
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_comes_is_ascii_and_not_much_longer(text in "\\PC{0,60}") {
+            let latin = to_latin(&text, Some("UKR"));
+            prop_assert!(latin.is_ascii());
+            prop_assert!(latin.len() <= text.chars().count() * 40);
+        }
+
+        #[test]
+        fn ascii_stays(text in "[ -~]{0,60}") {
+            prop_assert_eq!(to_latin(&text, None), text);
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Kana.
+
+use any_ascii::any_ascii_char;
+use unicode_normalization::UnicodeNormalization;
+
+/// Kana in the Hepburn of passports.
+pub(super) fn kana(run: &[char]) -> String {
+    let mut out = String::new();
+    // The small tsu doubles the consonant behind it.
+    let mut doubles = false;
+    // Half-width kana carry their marks apart.
+    let run: Vec<char> = run.iter().copied().nfkc().collect();
+    for c in run {
+        let syllable = match c {
+            'っ' | 'ッ' => {
+                doubles = true;
+                continue;
+            }
+            'ー' => continue,
+            'ゃ' | 'ャ' => contracted(&mut out, "ya"),
+            'ゅ' | 'ュ' => contracted(&mut out, "yu"),
+            'ょ' | 'ョ' => contracted(&mut out, "yo"),
+            'ぁ' | 'ァ' => replaced(&mut out, "a"),
+            'ぃ' | 'ィ' => replaced(&mut out, "i"),
+            'ぅ' | 'ゥ' => replaced(&mut out, "u"),
+            'ぇ' | 'ェ' => replaced(&mut out, "e"),
+            'ぉ' | 'ォ' => replaced(&mut out, "o"),
+            // Spelt as they are said.
+            'ぢ' | 'ヂ' => "ji",
+            'づ' | 'ヅ' => "zu",
+            'を' | 'ヲ' => "o",
+            _ => any_ascii_char(c),
+        };
+        // No syllable but the one that is n ends so.
+        if out.ends_with('n') && syllable.starts_with(['b', 'm', 'p']) {
+            out.pop();
+            out.push('m');
+        }
+        if std::mem::take(&mut doubles)
+            && let Some(first) = syllable.chars().next()
+        {
+            out.push(if syllable.starts_with("ch") { 't' } else { first });
+        }
+        out.push_str(syllable);
+    }
+    short_vowels(&out)
+}
+
+/// Drops the vowel of the syllable before a small ya, yu or yo: ki-ya is kya, shi-ya is sha.
+fn contracted<'s>(out: &mut String, small: &'s str) -> &'s str {
+    if !out.ends_with('i') {
+        return small;
+    }
+    out.pop();
+    let is_palatal = out.ends_with("sh") || out.ends_with("ch") || out.ends_with('j');
+    if is_palatal { small.strip_prefix('y').unwrap_or(small) } else { small }
+}
+
+/// Drops the vowel of the syllable before a small vowel: fu-a is fa, shi-e is she, vu-a is va.
+fn replaced<'s>(out: &mut String, small: &'s str) -> &'s str {
+    if out.ends_with(['u', 'i', 'e', 'o']) && out.len() > 1 {
+        out.pop();
+    }
+    small
+}
+
+/// Leaves the length of o and u out: ou and oo are o, uu is u, unless an e behind shows a syllable of its own.
+fn short_vowels(latin: &str) -> String {
+    let letters: Vec<char> = latin.chars().collect();
+    let mut out = String::new();
+    let mut last = ' ';
+    for (at, c) in letters.iter().enumerate() {
+        let next = at.checked_add(1).and_then(|next| letters.get(next));
+        let is_long = matches!((last, *c), ('o', 'u' | 'o') | ('u', 'u')) && next != Some(&'e');
+        if is_long {
+            last = ' ';
+            continue;
+        }
+        out.push(*c);
+        last = *c;
+    }
+    out
+}
