@@ -18,10 +18,13 @@ pub(crate) use millis::Millis;
 pub(crate) use postings::{Posting, Postings};
 pub(crate) use sorted::{Sorted, SortedRows};
 
+#[cfg(any(test, feature = "store"))]
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::value::{Number, Timestamp, Value};
+#[cfg(any(test, feature = "store"))]
+use crate::value::Value;
+use crate::value::{Number, Timestamp};
 
 /// The values of one field in the rows of a batch.
 ///
