@@ -5,8 +5,8 @@
 //! swaps it in; a search takes the current one, so neither waits for the other. Writers wait for each other.
 //!
 //! **Head.** A single upsert or delete adds one edit to a persistent list of at most 64, whatever else is
-//! stored. The first search of a snapshot seals the list as one more batch and applies its deaths to copies
-//! of the selections; snapshots that nobody searches cost no sealing. A full head becomes a batch.
+//! stored. The first search of a snapshot makes the list one more batch and applies its deaths to copies
+//! of the selections; each of its columns is made when a search asks for it. A full head becomes a batch for good.
 //! A write of more cases than the head takes fills batches at once.
 //!
 //! **Covered and apart.** A batch with at least a sixteenth of a full one's rows is covered by the
@@ -16,10 +16,11 @@
 //! **Merging.** By live rows against a full batch's B, a batch is of the class below B/128, below B/16 or below
 //! B/2, or is left alone. Eight of a class, or as many as make more than B rows, are merged into one, the
 //! oldest first: so there are about `cases / 32,768 + 24` batches, and a case that stays is copied some three times. Half-empty
-//! batches fall into the classes as they lose rows; an empty one goes at once. Values are copied from column
-//! to column, in the order of the cases' places, a bounded number for each later write; one write then pays for
-//! sealing a column, and one, when the head is next sealed, for putting the batch in its sources' place, which
-//! copies the directory. Readers notice none of it.
+//! batches fall into the classes as they lose rows; an empty one goes at once. Columns are merged one
+//! after the other, what their dictionaries and sorted rows know being merged as well, as later writes pay for
+//! them: one write for a column of at most a full batch, and one, when the head is next sealed, for putting the batch in
+//! its sources' place, which copies the directory but for its keys. Texts of documents are shared, not copied,
+//! as long as half of them is alive. Readers notice none of it.
 //!
 //! **One way in.** `Change` is a write under way, for single cases and imports alike. It prepares what
 //! could take time, then publishes; dropped before, nothing happened. Engines whose documents lie elsewhere
@@ -230,8 +231,8 @@ impl Engine {
     /// Whatever makes the document malformed, as a strict import would say; nothing is stored then.
     ///
     /// # Complexity
-    /// Linear in the document. Some writes also do a step of merging: milliseconds, and tens of them
-    /// where the directory is copied (`benches/live.rs`).
+    /// Linear in the document. Some writes also do a step of merging, which takes milliseconds
+    /// (`benches/live.rs`).
     pub fn upsert(&self, document: &[u8]) -> Result<Upserted, Errors> {
         let mut row = Row::default();
         let text = self.read(document, &mut row)?;
