@@ -11,26 +11,40 @@ use crate::escape::one_line;
 use crate::failure::Failure;
 use crate::generate::to_file;
 use crate::progress::Progress;
+use crate::rows::Rows;
 
 /// Write cases to a file, as NDJSON or Parquet
 ///
 /// Documents are written as they are stored, one a line, in stored order. Parquet has the fields of the
 /// catalogue alone; other members are left out there.
+///
+/// A name that ends in .tsv, and --flat, make a row of columns of each case, as `casefilter ddl` defines them,
+/// the whole document being one of them.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   casefilter export cases.db -o cases.ndjson.zst
-  casefilter export cases.db -o cases.parquet")]
+  casefilter export cases.db -o cases.parquet
+  casefilter export cases.db -o cases.tsv                 for PostgreSQL; see casefilter ddl
+  casefilter export cases.db --flat -o cases.parquet      for ClickHouse, Spark and DuckDB")]
 pub(crate) struct Args {
     #[command(flatten)]
     cases: Cases,
 
-    /// Where to: Parquet if the name ends in .parquet, else NDJSON, compressed if it ends in .gz or .zst
+    /// Where to: Parquet if the name ends in .parquet, rows for PostgreSQL if in .tsv, else NDJSON; both
+    /// compressed if it ends in .gz or .zst
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
+
+    /// Parquet with a column for each field, in place of structs nested as the case is
+    #[arg(long)]
+    flat: bool,
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
+    if let Some(rows) = Rows::of(&args.output, args.flat)? {
+        return rows.write(&args.cases.load(&Catalog::cases(), Mode::Strict)?.held, &args.output);
+    }
     let loaded = args.cases.load(&Catalog::cases(), Mode::Strict)?;
     let mut failure = None;
     let written = to_file(&args.output, &mut |out| {

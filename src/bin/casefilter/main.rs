@@ -15,6 +15,7 @@ mod args;
 mod bench;
 mod cases;
 mod check;
+mod ddl;
 mod demo;
 mod escape;
 mod export;
@@ -28,7 +29,9 @@ mod parquet;
 mod progress;
 mod report;
 mod requests;
+mod rows;
 mod search;
+mod sql;
 mod table;
 mod token;
 mod verify;
@@ -71,6 +74,8 @@ enum Command {
     Export(export::Args),
     Verify(verify::Args),
     Token(token::Args),
+    Sql(sql::Args),
+    Ddl(ddl::Args),
     Bench(bench::Args),
     Demo(demo::Args),
 }
@@ -106,6 +111,8 @@ fn main() -> ExitCode {
         Command::Export(args) => ("export", export::run(&args)),
         Command::Verify(args) => ("verify", verify::run(&args)),
         Command::Token(args) => ("token", token::run(&args)),
+        Command::Sql(args) => ("sql", sql::run(&args)),
+        Command::Ddl(args) => ("ddl", ddl::run(&args)),
         Command::Bench(args) => ("bench", bench::run(&args)),
         Command::Demo(args) => ("demo", demo::run(&args)),
     };
