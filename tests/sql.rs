@@ -154,35 +154,36 @@ fn a_filter_of_another_catalogue_is_a_bug() {
     let _ = narrow.count(Dialect::Spark, &Filter::compile_text(&Catalog::cases(), "name = a").unwrap());
 }
 
-/// Strings that quoting gets wrong, and any others.
+/// What quoting gets wrong.
+const PIECES: &[&str] = &[
+    "'",
+    "''",
+    "\\",
+    "\\'",
+    "\"",
+    "`",
+    "\0",
+    "${",
+    "}",
+    "$1",
+    "?",
+    "--",
+    "/*",
+    ";",
+    "%",
+    "\n",
+    "\t",
+    "😀",
+    "a",
+    "0",
+    "u0041",
+    "{p1:String}",
+];
+
+/// Strings of what quoting gets wrong, and any others.
 fn hard_text() -> impl Strategy<Value = String> {
-    let pieces = [
-        "'",
-        "''",
-        "\\",
-        "\\'",
-        "\"",
-        "`",
-        "\0",
-        "${",
-        "}",
-        "$1",
-        "?",
-        "--",
-        "/*",
-        ";",
-        "%",
-        "\n",
-        "\t",
-        "😀",
-        "a",
-        "0",
-        "u0041",
-        "{p1:String}",
-    ];
     prop_oneof![
-        proptest::collection::vec(proptest::sample::select(&pieces[..]), 0..8)
-            .prop_map(|pieces| pieces.concat()),
+        proptest::collection::vec(proptest::sample::select(PIECES), 0..8).prop_map(|pieces| pieces.concat()),
         any::<String>(),
     ]
 }

@@ -51,6 +51,7 @@ def check_world(casefilter, running, world, wrong):
         known = vector.get("ids"), vector.get("totalItems")
         assert (answer[::2] if answer else (None, None)) == known, vector
 
+    assert world.may_fail or None not in answers, answers
     table = f"cases_{world.name}"
     exports = {"postgres": casefilter.scratch / f"{world.name}.tsv"}
     for engine in running:
@@ -108,7 +109,7 @@ def compare(engine, statement, answer):
 
 def vectors(name):
     """The conformance vectors of that name."""
-    documents = (DATA / f"{name}.cases.ndjson").read_text().splitlines()
+    documents = [line for line in (DATA / f"{name}.cases.ndjson").read_text().split("\n") if line]
     lines = [json.loads(line) for line in (DATA / f"{name}.requests.ndjson").read_text().split("\n") if line]
     return worlds.World(name, documents, [line["request"] for line in lines], [line["expect"] for line in lines])
 

@@ -4,7 +4,7 @@ use casefilter::sql::{Datum, Dialect, Statement};
 
 /// A token of a statement.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Token {
+pub(crate) enum Token {
     /// A string, decoded.
     Text(String),
     /// A name in quotes, decoded.
@@ -22,7 +22,7 @@ pub enum Token {
 ///
 /// # Errors
 /// What is no token, a comment among them.
-pub fn tokens(dialect: Dialect, sql: &str) -> Result<Vec<Token>, String> {
+pub(crate) fn tokens(dialect: Dialect, sql: &str) -> Result<Vec<Token>, String> {
     let mut rest = sql.chars().peekable();
     let mut found: Vec<Token> = Vec::new();
     let name_quote = match dialect {
@@ -175,7 +175,7 @@ fn joined(tokens: Vec<Token>) -> Vec<Token> {
 ///
 /// # Panics
 /// When they are not.
-pub fn check(statement: &Statement) {
+pub(crate) fn check(statement: &Statement) {
     let dialect = statement.dialect();
     let bound = statement.sql();
     let places = tokens(dialect, &bound).unwrap_or_else(|fault| panic!("{dialect}: {fault}: {bound}"));
