@@ -1,4 +1,98 @@
 //! Requests as SQL, for engines that already scale.
+//!
+//! A [`Table`] says how cases lie in a table of PostgreSQL (and Citus), ClickHouse, Spark or DuckDB: a column for
+//! each field, the place in stored order, and the document. It makes the script that creates the table
+//! there and loads an export ([`Table::script`]), the rows of that export ([`Table::row`], [`write_copy`]), and the
+//! [`Statement`]s that search it ([`Table::page`], [`Table::count`]): same cases, same order, same documents as
+//! [`Engine::search`](crate::Engine::search) gives. `tests/sql/run` holds every conformance vector and random hard
+//! ones to that, on the engines themselves.
+//!
+//! ```
+//! use casefilter::{Catalog, Filter, Order, Request, sql::{Dialect, Table}};
+//! let catalog = Catalog::cases();
+//! let table = Table::new(&catalog).named("compliance.cases")?;
+//! let filter = Filter::compile_text(&catalog, "status <> open and totalAmountInDefaultCurrency >= 10000")?;
+//! let request = Request::new(filter).order(Order::parse(&catalog, "-createdAt")?).limit(20);
+//! let statement = table.page(Dialect::ClickHouse, &request);
+//! assert_eq!(statement.params().len(), 2);
+//! assert!(statement.to_literal().starts_with("SELECT `id`, `document` FROM `compliance`.`cases` WHERE "));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # What stands for what
+//!
+//! | | PostgreSQL | ClickHouse | Spark SQL | DuckDB |
+//! |---|---|---|---|---|
+//! | string | `text COLLATE "C"` | `Nullable(String)` | `STRING` | `VARCHAR` |
+//! | number | `double precision` | `Nullable(Float64)` | `DOUBLE` | `DOUBLE` |
+//! | timestamp, in milliseconds | `bigint` | `Nullable(Int64)` | `BIGINT` | `BIGINT` |
+//! | boolean | `boolean` | `Nullable(Bool)` | `BOOLEAN` | `BOOLEAN` |
+//! | many strings | `text[] NOT NULL` | `Array(String)` | `ARRAY<STRING>` | `VARCHAR[] NOT NULL` |
+//! | `=` | `c = $1` | `c = {p1:String}` | `c = ?` | `c = $1` |
+//! | `<>` | `(c IS NULL OR c <> $1)` | the same | the same | the same |
+//! | `$contains`, one value | `c = ANY ($1)` | `c IN {p1:Array(String)}` | `array_contains(?, c)` | `list_contains($1, c)`, or `c IN (SELECT unnest($1))` |
+//! | `$contains`, many | `c && $1` | `hasAny(c, {p1:…})` | `arrays_overlap(c, ?)` | `list_has_any(c, $1)` |
+//! | `$all`, many | `c @> $1` | `hasAll(c, {p1:…})` | `size(array_except(?, c)) = 0` | `list_has_all(c, $1)` |
+//! | `>` and the like, many | `EXISTS (SELECT … unnest(c) …)` | `arrayExists(x -> …, c)` | `exists(c, x -> …)` | `list_filter(c, lambda x: …)` |
+//! | order of strings | `COLLATE "C"` | by bytes | by bytes | by bytes |
+//! | absent last | `NULLS LAST`, both directions, everywhere | | | |
+//! | a list of any length | one parameter | one for each 512 KiB | one parameter | one parameter |
+//!
+//! - **Value sets.** An absent field is a null, one with many values an empty list, never a null. Conditions are
+//!   joined by *and* and *or* alone, in which a null counts as false, so only the tests that an absent
+//!   field passes name it. A default (`priority`) is filled in when a case becomes a row, so the column has no nulls.
+//!   Nulls in lists are left out, and zero has no sign.
+//! - **Timestamps are integers**, since no engine's own type holds all of them: ClickHouse's `DateTime64` begins
+//!   with 1900 and ends with 2299, PostgreSQL has no year 0000, and `applicantInfo.dob` is any number of 64 bits.
+//! - **Known values** sort by a `CASE` of their ranks, then unknown ones by code point; ties by `id`. Without an
+//!   order it is `place`, the stored order, which the export carries.
+//! - **Zero characters.** PostgreSQL's text cannot hold U+0000. An export with one is refused, naming case and field, so
+//!   in a table no case has one, and a statement leaves such values out: `=` is false, `<>` is true. The document is JSON,
+//!   which spells such characters out, and always fits. The other engines hold them.
+//! - **Size.** Branches are written flat, in parentheses as deep as the normal form, some 35 levels at the limits; parsers
+//!   allow 1,000. 4,096 criteria and lists of 65,536 values are run on every engine by `tests/sql/run`. ClickHouse alone
+//!   bounds a statement's text, by `max_query_size` (256 KiB): with parameters no statement comes near it, with
+//!   literals the connection has to raise it.
+//!
+//! # Values in statements
+//!
+//! Values are bound, or written by one encoder for each dialect (`literal` in its file), which escapes what that
+//! dialect reads as more than a character: `'` and `\` everywhere (DuckDB knows no escapes: `'` alone), U+0000
+//! in ClickHouse (`\0`), DuckDB (`chr(0)`) and Spark (`\u0000`), and in Spark `$`, since it replaces `${…}`
+//! before it reads a statement. Names of tables are ASCII words or refused; names of columns are made of them. Each
+//! statement is fuzzed (`fuzz/fuzz_targets/sql.rs`) against tokenisers that share no code with the encoders: it is
+//! one statement, and its literals are the parameters.
+//!
+//! # A billion cases
+//!
+//! On the sample cases a row takes about 1.2 kB as text, 955 bytes of it the document. In memory casefilter needs 289 bytes a
+//! case beside documents: 10⁹ cases are 289 GB of memory, more than one machine should hold. With documents on disk
+//! (`Store`), 10⁸ cases in 29 GB are the comfortable end of one machine; from there on:
+//!
+//! **Citus.** `create_distributed_table('cases', 'id')` with 128 shards on 16 workers: 62.5 million rows a worker, about 75 GB
+//! of table and 30 GB of indexes (six B-trees of 30 to 50 bytes a row, GIN about 10 bytes for each element), so a
+//! worker wants 64 GB of memory and a fast disk. Placing by `id` spreads every search over all workers, and an
+//! answer of `ids` goes to their shards alone. A page `status = open … order by -createdAt limit 100` reads 100 entries of
+//! `(case_review_status, created_at DESC, id)` in each of the 128 shards (a sort of two statuses, or a filter that no index
+//! serves, walks `created_at` and skips): some milliseconds a shard, 8 shards a worker one after the other on a core
+//! each, and the coordinator merges 12,800 rows: 10 to 50 ms. The count beside it is another matter: at one
+//! case in five selected, 12.5 million index entries a worker, about 1 s on 8 cores. Tenants that only ever search their own
+//! cases should be placed by `client_id` instead, which makes every statement one worker's.
+//!
+//! **ClickHouse.** Ordered by `(created_at, id)`, columns compress to some 100 bytes a row and documents to 200: 10⁹ rows are
+//! 300 GB, 75 GB on each of four shards. A month of three years of `created_at` is 28 million rows, or 3,400
+//! granules of 8,192 rows; `status` is a byte a row, so the condition reads 250 MB in all, 60 MB a shard: 20 to 50 ms. Without a
+//! range of time a count of two statuses reads 1 GB over the shards, about 0.1 s on 16 cores each. A page sorts the
+//! selected rows' 8-byte key (newest first does not follow the sorting key, as absent times come last in both directions),
+//! then fetches 100 documents: 0.1 to 0.5 s. One id or applicant is answered by the Bloom filters in 10 to 100 ms, which is
+//! the wrong tool for thousands of them a second. Changed cases are written anew (`ReplacingMergeTree` in place of
+//! `MergeTree`, `FINAL` behind the table), by the batch and not one by one.
+//!
+//! **Where the embedded engine stops being right.** It answers in microseconds to a few milliseconds up to tens of millions of cases
+//! and takes single writes as they come. Past what one machine's memory holds, when several processes must
+//! write, or when cases are to be joined with other tables, take Citus (point searches, single updates, tenants) or
+//! ClickHouse (counts and ranges over everything). Below that both are slower by two orders of magnitude or more, for the same answers:
+//! `benches/README.md` measures it.
 
 mod copy;
 mod datum;
