@@ -1,6 +1,6 @@
 //! What statements are made of. That engines answer them as casefilter does is for `tests/sql/run`.
 
-use casefilter::sql::{Dialect, Table};
+use casefilter::sql::{Datum, Dialect, Table, write_copy};
 use casefilter::{Catalog, Field, FieldType, Filter, Order, Request};
 use proptest::prelude::*;
 
@@ -188,7 +188,80 @@ fn hard_text() -> impl Strategy<Value = String> {
     ]
 }
 
+/// The fields of a line of `COPY`, decoded as PostgreSQL's manual has it; none for a null.
+fn read_copy(line: &str) -> Vec<Option<String>> {
+    let line = line.strip_suffix('\n').unwrap();
+    assert!(!line.contains(['\n', '\r', '\0']), "{line:?}");
+    let decode = |field: &str| {
+        let mut decoded = String::new();
+        let mut rest = field.chars();
+        while let Some(c) = rest.next() {
+            decoded.push(match (c, c == '\\') {
+                (_, false) => c,
+                _ => match rest.next().unwrap() {
+                    'n' => '\n',
+                    'r' => '\r',
+                    't' => '\t',
+                    '\\' => '\\',
+                    other => panic!("the escape {other}"),
+                },
+            });
+        }
+        decoded
+    };
+    line.split('\t').map(|field| (field != "\\N").then(|| decode(field))).collect()
+}
+
+/// The strings of an array as PostgreSQL writes arrays, every string in quotes.
+fn read_array(text: &str) -> Vec<String> {
+    let mut strings = Vec::new();
+    let mut rest = text.strip_prefix('{').unwrap().strip_suffix('}').unwrap().chars();
+    while let Some(c) = rest.next() {
+        assert_eq!(c, '"', "{text}");
+        let mut string = String::new();
+        loop {
+            match rest.next().unwrap() {
+                '"' => break,
+                '\\' => string.push(rest.next().unwrap()),
+                other => string.push(other),
+            }
+        }
+        strings.push(string);
+        assert!(matches!(rest.next(), None | Some(',')), "{text}");
+    }
+    strings
+}
+
 proptest! {
+    #[test]
+    fn a_line_of_copy_says_the_row(
+        name in proptest::option::of(hard_text()),
+        tags in proptest::collection::vec(hard_text(), 0..4),
+        amount in any::<f64>(),
+    ) {
+        let table = Table::new(&Catalog::cases().allow(["name", "tags", "totalAmountInDefaultCurrency", "createdAt"]).unwrap());
+        let document = serde_json::json!({"id": "it's", "name": name, "tags": tags, "totalAmountInDefaultCurrency": amount}).to_string();
+        let row = table.row(3, &document).unwrap();
+        let mut line = String::from("before");
+        let written = write_copy(&table, &row, &mut line);
+        let zero = name.iter().chain(&tags).any(|text| text.contains('\0'));
+        prop_assert_eq!(written.is_err(), zero);
+        if let Err(error) = written {
+            prop_assert_eq!(line, "before");
+            prop_assert!(error.path == "name" || error.path == "tags");
+        } else {
+            let fields = read_copy(line.strip_prefix("before").unwrap());
+            prop_assert_eq!(&fields[..3], [Some("3".to_owned()), Some("it's".to_owned()), name]);
+            prop_assert_eq!(&fields[3], &None);
+            let number = fields[4].as_ref().map(|text| text.parse::<f64>().unwrap() + 0.0);
+            let wanted = amount.is_finite().then_some(amount + 0.0);
+            prop_assert_eq!(number.map(f64::to_bits), wanted.map(f64::to_bits));
+            prop_assert_eq!(read_array(fields[5].as_ref().unwrap()), tags);
+            prop_assert_eq!(fields[6].as_deref(), Some(document.as_str()));
+            prop_assert_eq!(&row[6], &Datum::Text(document.as_str().into()));
+        }
+    }
+
     #[test]
     fn literals_say_the_values(
         texts in proptest::collection::vec(hard_text(), 1..5),

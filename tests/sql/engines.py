@@ -103,6 +103,7 @@ class Spark:
         settings = {
             "spark.sql.shuffle.partitions": "2",
             "spark.ui.enabled": "false",
+            "spark.ui.showConsoleProgress": "false",
             "spark.sql.warehouse.dir": tempfile.mkdtemp(dir=arguments.scratch),
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.driver.host": "127.0.0.1",
