@@ -28,6 +28,8 @@
 
 mod answer;
 mod change;
+#[cfg(feature = "parallel")]
+mod gathered;
 mod import;
 mod memory;
 mod merge;

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use casefilter::domain::RecordImport;
-use casefilter::{Catalog, Engine, ErrorKind, Import, Mode, Refusal, Report, Store, StoreOptions, is_store};
+use casefilter::{
+    Catalog, Engine, ErrorKind, Filter, Import, Mode, Refusal, Report, Request, Store, StoreOptions, is_store,
+};
 use flate2::read::MultiGzDecoder;
 
 use crate::Status;
@@ -171,7 +173,8 @@ fn read(path: &Path, import: &mut Import<'_>, mode: Mode, progress: &Progress) -
     if Packing::of(path)? == Packing::Database {
         let store = Store::open(path, Catalog::cases(), StoreOptions::default());
         let held = Held::Database(Box::new(store.map_err(|error| failed(&error))?));
-        return held.each_document(|document| {
+        let all = Request::new(Filter::all(held.catalog())).limit(u64::MAX);
+        return held.each_document(&all, |document| {
             let mut line = document.as_bytes().to_vec();
             one_line(&mut line);
             line.push(b'\n');

@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use casefilter::sample;
+use casefilter::{Order, sample};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use tempfile::NamedTempFile;
@@ -57,7 +57,9 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         }
         Some(path) => {
             let mut cases = Some(cases);
-            to_file(path, &mut |out| cases.take().map_or(Ok(()), |cases| write(cases, args.cases, out)))?;
+            to_file(path, None, &mut |out| {
+                cases.take().map_or(Ok(()), |cases| write(cases, args.cases, out))
+            })?;
         }
     }
     Ok(Status::Fine)
@@ -66,10 +68,10 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
 /// Writes NDJSON.
 type Fill<'f> = &'f mut dyn FnMut(&mut dyn Write) -> io::Result<()>;
 
-/// Writes NDJSON into a file, packed as its name says; see [`replace`].
-pub(crate) fn to_file(path: &Path, fill: Fill<'_>) -> Result<(), Failure> {
+/// Writes NDJSON into a file, packed as its name says; see [`replace`]. The cases come in `order`, if there is one.
+pub(crate) fn to_file(path: &Path, order: Option<Order>, fill: Fill<'_>) -> Result<(), Failure> {
     let extension = path.extension().unwrap_or_default().to_ascii_lowercase();
-    replace(path, &mut |file| pack(&extension.to_string_lossy(), fill, file))
+    replace(path, &mut |file| pack(&extension.to_string_lossy(), order, fill, file))
 }
 
 /// Writes a file under a temporary name first, so that nobody ever sees half of it.
@@ -115,7 +117,12 @@ fn temporary_in(folder: &Path) -> io::Result<NamedTempFile> {
     builder.tempfile_in(folder)
 }
 
-fn pack(extension: &str, fill: Fill<'_>, out: &mut (impl Write + Send)) -> io::Result<()> {
+fn pack(
+    extension: &str,
+    order: Option<Order>,
+    fill: Fill<'_>,
+    out: &mut (impl Write + Send),
+) -> io::Result<()> {
     match extension {
         "gz" => {
             let mut packed = GzEncoder::new(BufWriter::new(out), Compression::default());
@@ -128,7 +135,7 @@ fn pack(extension: &str, fill: Fill<'_>, out: &mut (impl Write + Send)) -> io::R
             packed.finish()?.flush()
         }
         "parquet" => {
-            let mut file = ParquetFile::new(out)?;
+            let mut file = ParquetFile::new(out, order)?;
             fill(&mut file)?;
             file.finish()
         }

@@ -9,7 +9,7 @@ use arrow_array::builder::{BooleanBuilder, Float64Builder, Int64Builder, ListBui
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use casefilter::sql::{Column, ColumnType, Datum, Table, write_copy};
-use casefilter::{Catalog, Error};
+use casefilter::{Catalog, Error, Request};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
@@ -47,16 +47,17 @@ impl Rows {
         }
     }
 
-    /// Writes every case, in stored order.
-    pub(crate) fn write(self, held: &Held, path: &Path) -> Result<Status, Failure> {
+    /// Writes the cases that a request asks for, which become places in that order.
+    pub(crate) fn write(self, held: &Held, request: &Request, path: &Path) -> Result<Status, Failure> {
         let table = Table::new(&Catalog::cases());
-        let progress = Progress::of_cases(held.len());
+        let progress = Progress::of_cases(held.count(&request.filter));
+        let source = Source { held, request, table: &table, progress: &progress };
         progress.say("writing".to_owned());
         // A fault of a case or of the database, which is none of the file's.
         let mut failure = None;
         let written = match self {
-            Self::Copy => to_file(path, &mut |out| copy(held, &table, out, &progress, &mut failure)),
-            Self::Parquet => replace(path, &mut |file| parquet(held, &table, file, &progress, &mut failure)),
+            Self::Copy => to_file(path, None, &mut |out| copy(&source, out, &mut failure)),
+            Self::Parquet => replace(path, &mut |file| parquet(&source, file, &mut failure)),
         };
         match failure {
             Some(failure) => Err(failure),
@@ -65,20 +66,26 @@ impl Rows {
     }
 }
 
-/// Hands over the row of every case, each with its document.
+/// What is written.
+struct Source<'s> {
+    held: &'s Held,
+    request: &'s Request,
+    table: &'s Table,
+    progress: &'s Progress,
+}
+
+/// Hands over the row of every case.
 fn each_row(
-    held: &Held,
-    table: &Table,
-    progress: &Progress,
+    source: &Source<'_>,
     failure: &mut Option<Failure>,
     mut take: impl FnMut(&[Datum<'_>]) -> Result<(), Fault>,
 ) -> io::Result<()> {
     let mut place = 0_u64;
     let mut write_fault = None;
-    let result = held.each_document(|document| {
-        let row = table.row(place, document).map_err(Fault::Case);
+    let result = source.held.each_document(source.request, |document| {
+        let row = source.table.row(place, document).map_err(Fault::Case);
         place = place.saturating_add(1);
-        progress.advance(1);
+        source.progress.advance(1);
         row.and_then(|row| take(&row)).map_err(|fault| match fault {
             Fault::Write(error) => {
                 write_fault = Some(error);
@@ -107,28 +114,17 @@ enum Fault {
     Case(Error),
 }
 
-fn copy(
-    held: &Held,
-    table: &Table,
-    out: &mut dyn Write,
-    progress: &Progress,
-    failure: &mut Option<Failure>,
-) -> io::Result<()> {
+fn copy(source: &Source<'_>, out: &mut dyn Write, failure: &mut Option<Failure>) -> io::Result<()> {
     let mut line = String::new();
-    each_row(held, table, progress, failure, |row| {
+    each_row(source, failure, |row| {
         line.clear();
-        write_copy(table, row, &mut line).map_err(Fault::Case)?;
+        write_copy(source.table, row, &mut line).map_err(Fault::Case)?;
         out.write_all(line.as_bytes()).map_err(Fault::Write)
     })
 }
 
-fn parquet(
-    held: &Held,
-    table: &Table,
-    file: &mut File,
-    progress: &Progress,
-    failure: &mut Option<Failure>,
-) -> io::Result<()> {
+fn parquet(source: &Source<'_>, file: &mut File, failure: &mut Option<Failure>) -> io::Result<()> {
+    let table = source.table;
     let schema = Arc::new(Schema::new(table.columns().iter().map(field).collect::<Vec<_>>()));
     let properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
@@ -138,7 +134,7 @@ fn parquet(
     let mut writer = ArrowWriter::try_new(io::BufWriter::new(file), Arc::clone(&schema), Some(properties))?;
     let mut builders: Vec<Builder> = table.columns().iter().map(Builder::new).collect();
     let mut rows = 0_usize;
-    each_row(held, table, progress, failure, |row| {
+    each_row(source, failure, |row| {
         for (builder, datum) in builders.iter_mut().zip(row) {
             builder.push(datum);
         }

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::Status;
-use crate::args::{Selection, is_stdin};
+use crate::args::{ONE_STDIN, Selection, is_stdin};
 use crate::cases::{Cases, Loaded, tell_left_out, write_report};
 use crate::escape::{escape, one_line};
 use crate::failure::{Failure, note};
@@ -113,8 +113,7 @@ fn check_usage(args: &Args) -> Result<(), Failure> {
     }
     let requests_from_stdin = args.requests.as_deref().is_some_and(is_stdin);
     if args.cases.uses_stdin() && (args.selection.uses_stdin() || requests_from_stdin) {
-        let message = "standard input cannot be both the cases and the filter: give one of them as a file";
-        return Err(Failure::Usage(message.to_owned()));
+        return Err(Failure::Usage(ONE_STDIN.to_owned()));
     }
     Ok(())
 }

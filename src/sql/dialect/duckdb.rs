@@ -133,8 +133,8 @@ impl Syntax for DuckDb {
                 &format!("    casefilter export CASES --flat -o {file}"),
                 "    casefilter ddl --dialect duckdb | duckdb cases.duckdb",
                 "",
-                "Instants are milliseconds since 1970-01-01 00:00:00 UTC. Rows lie in stored order, which is most often",
-                "that of time, so that zone maps pass over what a range of time leaves out.",
+                "Instants are milliseconds since 1970-01-01 00:00:00 UTC. Rows lie in the order of time, so that zone maps",
+                "pass over what a range of time leaves out.",
             ],
             &mut out,
         );
@@ -143,7 +143,9 @@ impl Syntax for DuckDb {
         out.push_str("\n);\n\n");
         let mut path = String::new();
         string(file, &mut path);
-        out.push_str(&format!("INSERT INTO {name} SELECT * FROM read_parquet({path});\n"));
+        let mut by = String::new();
+        self.identifier(super::time_column(table), &mut by);
+        out.push_str(&format!("INSERT INTO {name} SELECT * FROM read_parquet({path}) ORDER BY {by};\n"));
         out
     }
 }

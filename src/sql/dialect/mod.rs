@@ -10,6 +10,7 @@ use std::str::FromStr;
 
 use super::datum::Datum;
 use super::table::{Column, Table};
+use crate::catalog::FieldType;
 
 /// A dialect of SQL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -222,6 +223,15 @@ fn columns(syntax: &impl Syntax, table: &Table, out: &mut String) {
         out.push(' ');
         out.push_str(&syntax.column_type(column, table));
     });
+}
+
+/// The column of the first timestamp that a case has once, by which rows are best kept together; else `id`.
+fn time_column(table: &Table) -> &str {
+    let is_time = |column: &&Column| {
+        let kind = column.field().map(|field| table.catalog().field(field).kind());
+        kind == Some(FieldType::Timestamp) && !column.is_list()
+    };
+    table.columns().iter().find(is_time).map_or("id", Column::name)
 }
 
 /// The name of the table, its words quoted.

@@ -1,7 +1,6 @@
 //! Spark SQL.
 
 use super::{Form, MAX_ROWS, Operand, Syntax, columns, heading, quoted, separated, table_name};
-use crate::catalog::FieldType;
 use crate::sql::datum::Datum;
 use crate::sql::table::{Column, ColumnType, Table};
 
@@ -144,12 +143,8 @@ impl Syntax for Spark {
         out.push_str(&format!("\nCREATE TABLE {name} (\n"));
         columns(self, table, &mut out);
         out.push_str("\n) USING parquet;\n\n");
-        let time = table.columns().iter().find(|column| {
-            let kind = column.field().map(|field| table.catalog().field(field).kind());
-            kind == Some(FieldType::Timestamp) && !column.is_list()
-        });
         let mut by = String::new();
-        self.identifier(time.map_or("id", Column::name), &mut by);
+        self.identifier(super::time_column(table), &mut by);
         let mut path = String::new();
         quoted(file, '`', &mut path);
         out.push_str(&format!(
