@@ -154,6 +154,22 @@ fn a_filter_of_another_catalogue_is_a_bug() {
     let _ = narrow.count(Dialect::Spark, &Filter::compile_text(&Catalog::cases(), "name = a").unwrap());
 }
 
+#[test]
+fn seeds_of_the_fuzzer_are_sound() {
+    let seeds = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/seeds/sql");
+    let mut compiled = 0;
+    for seed in std::fs::read_dir(seeds).unwrap() {
+        let text = std::fs::read_to_string(seed.unwrap().path()).unwrap();
+        let filter =
+            Filter::compile(&catalog(), text.as_bytes()).or_else(|_| Filter::compile_text(&catalog(), &text));
+        compiled += 1;
+        for dialect in Dialect::ALL {
+            tokens::check(&Table::new(&catalog()).count(dialect, filter.as_ref().unwrap()));
+        }
+    }
+    assert!(compiled > 10);
+}
+
 /// What quoting gets wrong.
 const PIECES: &[&str] = &[
     "'",

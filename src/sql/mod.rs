@@ -49,6 +49,8 @@
 //! - **Zero characters.** PostgreSQL's text cannot hold U+0000. An export with one is refused, naming case and field, so
 //!   in a table no case has one, and a statement leaves such values out: `=` is false, `<>` is true. The document is JSON,
 //!   which spells such characters out, and always fits. The other engines hold them.
+//! - **Places** are those of the export, from 0. The nested Parquet of `casefilter export` has neither place nor document; the
+//!   rows that the scripts load are those of `--flat` Parquet and `.tsv`.
 //! - **Size.** Branches are written flat, in parentheses as deep as the normal form, some 35 levels at the limits; parsers
 //!   allow 1,000. 4,096 criteria and lists of 65,536 values are run on every engine by `tests/sql/run`. ClickHouse alone
 //!   bounds a statement's text, by `max_query_size` (256 KiB): with parameters no statement comes near it, with
@@ -65,34 +67,37 @@
 //!
 //! # A billion cases
 //!
-//! On the sample cases a row takes about 1.2 kB as text, 955 bytes of it the document. In memory casefilter needs 289 bytes a
-//! case beside documents: 10⁹ cases are 289 GB of memory, more than one machine should hold. With documents on disk
-//! (`Store`), 10⁸ cases in 29 GB are the comfortable end of one machine; from there on:
+//! Bytes are measured on 200,000 sample cases, loaded by the scripts; what follows for 10⁹ is arithmetic, and so are
+//! times, but for those that name a measurement. In memory a case takes 289 bytes beside its document (955 bytes of JSON): 10⁹ are
+//! 289 GB of memory, more than one machine should hold. With documents on disk (`Store`), 10⁸ cases in 29 GB are the
+//! comfortable end of one machine; from there on:
 //!
-//! **Citus.** `create_distributed_table('cases', 'id')` with 128 shards on 16 workers: 62.5 million rows a worker, about 75 GB
-//! of table and 30 GB of indexes (six B-trees of 30 to 50 bytes a row, GIN about 10 bytes for each element), so a
-//! worker wants 64 GB of memory and a fast disk. Placing by `id` spreads every search over all workers, and an
-//! answer of `ids` goes to their shards alone. A page `status = open … order by -createdAt limit 100` reads 100 entries of
-//! `(case_review_status, created_at DESC, id)` in each of the 128 shards (a sort of two statuses, or a filter that no index
-//! serves, walks `created_at` and skips): some milliseconds a shard, 8 shards a worker one after the other on a core
-//! each, and the coordinator merges 12,800 rows: 10 to 50 ms. The count beside it is another matter: at one
-//! case in five selected, 12.5 million index entries a worker, about 1 s on 8 cores. Tenants that only ever search their own
-//! cases should be placed by `client_id` instead, which makes every statement one worker's.
+//! **Citus.** A row is 1,620 bytes with its document, the script's indexes some 950 more (59 for each B-tree of a number or time
+//! with `id`, 68 to 85 for a known value with time, 2 to 32 for GIN): 2.6 TB, on 16 workers 160 GB each. With 128 shards, placed by
+//! `id`, every worker has an equal share of every search, and `ids` go to their shards alone. A page `status = open … order by -createdAt limit
+//! 100` walks 100 entries of `(case_review_status, created_at DESC, id)` in each shard, without a sort: 0.2 ms measured for one
+//! shard in memory, 12,800 rows to merge on the coordinator, 10 to 30 ms in all, the same at ten times the rows. A filter that no index
+//! serves walks `created_at` and passes over what does not match: one case in a thousand costs 100,000 rows a shard, up to a
+//! second from a cold disk. A count is worse: of one case in five, 12.5 million index entries a worker, about a second on 8
+//! cores. Tenants that only ever search their own cases should be placed by `client_id`, which makes every statement one
+//! worker's (the primary key is then `(client_id, id)`).
 //!
-//! **ClickHouse.** Ordered by `(created_at, id)`, columns compress to some 100 bytes a row and documents to 200: 10⁹ rows are
-//! 300 GB, 75 GB on each of four shards. A month of three years of `created_at` is 28 million rows, or 3,400
-//! granules of 8,192 rows; `status` is a byte a row, so the condition reads 250 MB in all, 60 MB a shard: 20 to 50 ms. Without a
-//! range of time a count of two statuses reads 1 GB over the shards, about 0.1 s on 16 cores each. A page sorts the
-//! selected rows' 8-byte key (newest first does not follow the sorting key, as absent times come last in both directions),
-//! then fetches 100 documents: 0.1 to 0.5 s. One id or applicant is answered by the Bloom filters in 10 to 100 ms, which is
-//! the wrong tool for thousands of them a second. Changed cases are written anew (`ReplacingMergeTree` in place of
-//! `MergeTree`, `FINAL` behind the table), by the batch and not one by one.
+//! **ClickHouse.** Ordered by `(created_at, id)`, a row is 206 bytes compressed and its document 257: 463 GB, 116 GB on each of four
+//! shards. A month of three years is 28 million rows in 3,400 granules of 8,192, which the sorting key finds; with one byte of status and 6 of
+//! time a row, a page reads 200 MB, 50 MB a shard: 20 to 50 ms on 16 cores each. Without a range of time, a count of two statuses reads 1 GB
+//! over the shards, about 0.1 s; a page sorts all that is selected, since absent times come last in both directions
+//! and so newest first is not the sorting key from behind: 2 GB a shard, 0.2 to 0.5 s; only the 100 documents shown are
+//! read. One applicant is found by the Bloom filter, 122,000 granules of which 1 in 100 is read in vain: 10 to 100 ms, the wrong
+//! tool for thousands of them a second. Changed cases are written anew, by the batch (`ReplacingMergeTree` in place of
+//! `MergeTree`, sorted by `id`, `FINAL` behind the table), and not one by one.
 //!
-//! **Where the embedded engine stops being right.** It answers in microseconds to a few milliseconds up to tens of millions of cases
-//! and takes single writes as they come. Past what one machine's memory holds, when several processes must
-//! write, or when cases are to be joined with other tables, take Citus (point searches, single updates, tenants) or
-//! ClickHouse (counts and ranges over everything). Below that both are slower by two orders of magnitude or more, for the same answers:
-//! `benches/README.md` measures it.
+//! **Spark** starts each search anew: seconds, whatever the size. It is for reports over all cases, not for officers.
+//!
+//! **Where the embedded engine stops being right.** It answers in microseconds to a few milliseconds up to tens of millions of
+//! cases and takes single writes as they come; `benches/README.md` has it beside PostgreSQL, ClickHouse and DuckDB on one
+//! machine, two orders of magnitude apart. Past what one machine's memory holds, when several processes must write, or when cases
+//! are to be joined with other tables, take Citus (pages, points, single updates, tenants) or ClickHouse (counts and
+//! ranges over everything).
 
 mod copy;
 mod datum;

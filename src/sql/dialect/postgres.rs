@@ -1,7 +1,7 @@
 //! PostgreSQL, and Citus.
 
-use super::{Operand, Syntax, columns, heading, quoted, separated, table_name};
-use crate::catalog::{Field, FieldType};
+use super::{Operand, Syntax, columns, heading, quoted, separated, table_name, time_column};
+use crate::catalog::{FieldId, FieldType};
 use crate::sql::datum::Datum;
 use crate::sql::table::{Column, ColumnType, Table};
 
@@ -164,43 +164,39 @@ impl Syntax for Postgres {
     }
 }
 
-/// What an index on a column is good for, most wanted first.
+/// An index for each field that is asked for in more than one way; as comments those that not everybody wants.
 fn indexes(table: &Table, name: &str, out: &mut String) {
+    let mut wanted = String::new();
     let mut later = String::new();
-    let quote = |column: &Column| {
+    let time = time_column(table);
+    for column in table.columns() {
+        let Some(field) = column.field().filter(|field| *field != FieldId::ID) else { continue };
+        let field = table.catalog().field(field);
         let mut quoted = String::new();
         Postgres.identifier(column.name(), &mut quoted);
-        quoted
-    };
-    out.push_str(&format!("ALTER TABLE {name} ADD PRIMARY KEY (\"id\");\n"));
-    out.push_str(&format!("CREATE INDEX ON {name} (\"place\");\n"));
-    let of_fields = || {
-        table.columns().iter().filter_map(|column| {
-            let field = column.field()?;
-            (column.name() != "id").then(|| (column, table.catalog().field(field)))
-        })
-    };
-    let newest = of_fields().find(|(_, field)| field.kind() == FieldType::Timestamp && !field.is_many());
-    let newest = newest.map(|(column, _)| format!("{} DESC NULLS LAST, ", quote(column))).unwrap_or_default();
-    for (column, field) in of_fields() {
-        let quoted = quote(column);
+        let on = format!("CREATE INDEX ON {name}");
         if column.is_list() {
-            out.push_str(&format!("CREATE INDEX ON {name} USING gin ({quoted});\n"));
-        } else if is_sorted(field) {
-            out.push_str(&format!("CREATE INDEX ON {name} ({quoted}, \"id\");\n"));
-            out.push_str(&format!("CREATE INDEX ON {name} ({quoted} DESC NULLS LAST, \"id\");\n"));
+            wanted.push_str(&format!("{on} USING gin ({quoted});\n"));
+        } else if matches!(field.kind(), FieldType::Number | FieldType::Timestamp) {
+            // Greatest first is not least first from behind: absent values come last in both.
+            wanted.push_str(&format!("{on} ({quoted} DESC NULLS LAST, \"id\");\n"));
+            let least_first = format!("{on} ({quoted}, \"id\");\n");
+            if column.name() == time {
+                wanted.push_str(&least_first);
+            } else {
+                later.push_str(&format!("-- {least_first}"));
+            }
         } else if field.known_values().len() > 0 {
-            out.push_str(&format!("CREATE INDEX ON {name} ({quoted}, {newest}\"id\");\n"));
+            let then = if time == "id" { String::new() } else { format!("\"{time}\" DESC NULLS LAST, ") };
+            wanted.push_str(&format!("{on} ({quoted}, {then}\"id\");\n"));
         } else if field.is_key() {
-            out.push_str(&format!("CREATE INDEX ON {name} USING hash ({quoted});\n"));
+            wanted.push_str(&format!("{on} USING hash ({quoted});\n"));
         } else {
-            later.push_str(&format!("-- CREATE INDEX ON {name} USING hash ({quoted});\n"));
+            later.push_str(&format!("-- {on} USING hash ({quoted});\n"));
         }
     }
-    out.push_str("\n-- For fields that are asked for one value at a time:\n");
+    out.push_str(&format!("ALTER TABLE {name} ADD PRIMARY KEY (\"id\");\n"));
+    out.push_str(&format!("CREATE INDEX ON {name} (\"place\");\n{wanted}\n"));
+    heading(&["For those who sort least first, or ask for one value of such a field at a time:"], out);
     out.push_str(&later);
-}
-
-fn is_sorted(field: &Field) -> bool {
-    matches!(field.kind(), FieldType::Number | FieldType::Timestamp)
 }
