@@ -12,9 +12,11 @@
 )]
 
 mod args;
+mod backup;
 mod bench;
 mod cases;
 mod check;
+mod compact;
 mod demo;
 mod escape;
 mod export;
@@ -70,6 +72,8 @@ enum Command {
     Import(import::Args),
     Export(export::Args),
     Verify(verify::Args),
+    Backup(backup::Args),
+    Compact(compact::Args),
     Token(token::Args),
     Bench(bench::Args),
     Demo(demo::Args),
@@ -105,6 +109,8 @@ fn main() -> ExitCode {
         Command::Import(args) => ("import", import::run(&args)),
         Command::Export(args) => ("export", export::run(&args)),
         Command::Verify(args) => ("verify", verify::run(&args)),
+        Command::Backup(args) => ("backup", backup::run(&args)),
+        Command::Compact(args) => ("compact", compact::run(&args)),
         Command::Token(args) => ("token", token::run(&args)),
         Command::Bench(args) => ("bench", bench::run(&args)),
         Command::Demo(args) => ("demo", demo::run(&args)),
