@@ -779,6 +779,18 @@ fn a_database_is_filled_searched_exported_and_verified() {
     let verified = run(&["verify", "--db", &db]).code(0).json();
     assert_eq!((&verified["cases"], &verified["was_clean"]), (&500.into(), &true.into()));
 
+    // A copy is as good, and without free pages as short as can be.
+    let copy = files.path("copy.db");
+    run(&["backup", "--db", &db, "-o", &copy]).code(0);
+    run(&["backup", "--db", &db, "-o", &copy]).code(1).err_has("copy.db");
+    let compacted = run(&["compact", "--db", &db]).code(0).json();
+    let size = fs::metadata(&db).unwrap().len();
+    assert_eq!(compacted["bytes_after"], size);
+    assert!(compacted["bytes_before"].as_u64().unwrap() > size, "{compacted}");
+    assert_eq!(ids(&copy, &[]), ids(&cases, &[]));
+    assert_eq!(ids(&db, &[]), ids(&cases, &[]));
+    run(&["verify", "--db", &copy]).code(0);
+
     // A database among other files is read like them.
     let more = files.write("more.ndjson", "{\"id\":\"one more\"}\n");
     let both = run(&["search", &db, &more, "--count", "--limit", "0"]).code(0).json();

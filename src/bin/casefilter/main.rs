@@ -12,9 +12,11 @@
 )]
 
 mod args;
+mod backup;
 mod bench;
 mod cases;
 mod check;
+mod compact;
 mod ddl;
 mod demo;
 mod escape;
@@ -73,6 +75,8 @@ enum Command {
     Import(import::Args),
     Export(export::Args),
     Verify(verify::Args),
+    Backup(backup::Args),
+    Compact(compact::Args),
     Token(token::Args),
     Sql(sql::Args),
     Ddl(ddl::Args),
@@ -110,6 +114,8 @@ fn main() -> ExitCode {
         Command::Import(args) => ("import", import::run(&args)),
         Command::Export(args) => ("export", export::run(&args)),
         Command::Verify(args) => ("verify", verify::run(&args)),
+        Command::Backup(args) => ("backup", backup::run(&args)),
+        Command::Compact(args) => ("compact", compact::run(&args)),
         Command::Token(args) => ("token", token::run(&args)),
         Command::Sql(args) => ("sql", sql::run(&args)),
         Command::Ddl(args) => ("ddl", ddl::run(&args)),
