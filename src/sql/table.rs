@@ -226,10 +226,12 @@ impl Table {
     /// ```
     ///
     /// # Errors
-    /// The document is no case: not JSON, no object, without a usable `id`, or too large.
+    /// The document is no case: not JSON, no object, without a usable `id`, or of a GiB or more.
     pub fn row<'d>(&self, place: u64, document: &'d str) -> Result<Vec<Datum<'d>>, Error> {
         let mut row = Row::default();
-        read_case(document, &self.catalog, &Limits::default(), &mut row)?;
+        // Whoever took the case in has bounded it.
+        let limits = Limits { case_bytes: usize::MAX, case_depth: usize::MAX, ..Limits::default() };
+        read_case(document, &self.catalog, &limits, &mut row)?;
         let of_case = |column: &Column| match column.field {
             Some(field) if column.is_list => Datum::list(column.kind, row.values(field)),
             Some(field) => row.values(field).next().map_or(Datum::Null, Datum::of),
