@@ -261,6 +261,15 @@ impl Store {
         })
     }
 
+    /// The ids of the cases on the page that a request asks for, in order; the file is not read.
+    ///
+    /// # Panics
+    /// As [`Engine::search`].
+    #[must_use]
+    pub fn ids(&self, request: &Request) -> Vec<String> {
+        self.engine.search(request).ids().map(str::to_owned).collect()
+    }
+
     /// The documents of the cases that a request selects, one read after the other, all of one moment.
     ///
     /// # Panics
