@@ -10,7 +10,7 @@ mod print;
 mod set;
 mod tree;
 
-pub(crate) use lint::lint;
+pub(crate) use lint::{Places, lint};
 pub use lint::{Warning, WarningKind};
 pub(crate) use lower::{compile, lower};
 pub(crate) use optimize::normalize;

@@ -1,7 +1,8 @@
 //! What must hold in every world: engine, reference evaluator and plain evaluator agree.
 
+use casefilter::reference::Why;
 use casefilter::{Answer, Engine, Filter, Limits, Mode, Params, Refusal, Report, Request, reference};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::choices::Choices;
 use super::generate::{Asked, World};
@@ -157,6 +158,11 @@ fn ask(asked: &Asked, engines: &[Engine], texts: &[&str], values: &[Value], is_s
             assert_eq!(reference::matches(&request.filter, text), Ok(selected), "{text}: {}", note());
         }
     }
+    for (text, value) in texts.iter().zip(values).take(40) {
+        let why = reference::why(&request.filter, text).unwrap();
+        assert_eq!(why.selected, plain::selects(&expected, value), "{why}: {}", note());
+        check_why(&why, asked, (text, value), is_sound, &note);
+    }
     let unoptimized = Request { filter: request.filter.unoptimized(), ..request.clone() };
     let again = Filter::compile(&asked.catalog, request.filter.to_json().as_bytes()).unwrap();
     assert_eq!(again, request.filter, "printed and compiled again: {}", note());
@@ -175,6 +181,47 @@ fn ask(asked: &Asked, engines: &[Engine], texts: &[&str], values: &[Value], is_s
             envelope(&answer, request);
         }
     }
+}
+
+/// The truth of each criterion is that of a request for it alone.
+fn check_why(
+    why: &Why,
+    asked: &Asked,
+    (text, value): (&str, &Value),
+    is_sound: bool,
+    note: &dyn Fn() -> String,
+) {
+    assert_eq!(why.criteria[0].holds, why.selected);
+    for criterion in &why.criteria {
+        let alone = match criterion.path.as_str() {
+            "" => asked.body.clone(),
+            key @ ("ids" | "criteria") => json!({ key: asked.body[key] }),
+            path => json!({ "criteria": [at_path(&asked.body, path)] }),
+        };
+        let about = || format!("{} of {text}\n{why}\n{}", criterion.path, note());
+        let request = plain::request(&asked.fields, &alone, &plain::Params::default()).unwrap();
+        assert_eq!(criterion.holds, plain::selects(&request, value), "{}", about());
+        if is_sound {
+            let filter = Filter::compile(&asked.catalog, alone.to_string().as_bytes()).unwrap();
+            assert_eq!(reference::matches(&filter, text), Ok(criterion.holds), "{}", about());
+        }
+    }
+    for (name, stored) in &why.fields {
+        let field = plain::find(&asked.fields, name);
+        // With an allow-list that hides it, `ids` still speak of the id.
+        let Ok(field) = field else { continue };
+        let own = plain::stored_values(field, value).unwrap_or_default();
+        assert_eq!(stored.absent, own.is_empty(), "{name} of {text}: {}", note());
+        assert_eq!(stored.values.is_empty(), plain::value_set(field, value).is_empty());
+    }
+}
+
+/// The criterion at a path such as `criteria[0].children[2]`.
+fn at_path<'v>(body: &'v Value, path: &str) -> &'v Value {
+    path.split('.').fold(body, |value, step| {
+        let (key, place) = step.strip_suffix(']').unwrap().split_once('[').unwrap();
+        &value[key][place.parse::<usize>().unwrap()]
+    })
 }
 
 /// The answer as JSON is the answer.
