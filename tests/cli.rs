@@ -12,8 +12,8 @@ use std::time::Duration;
 use assert_cmd::Command;
 use assert_cmd::cargo::cargo_bin;
 use serde::Deserialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 fn casefilter(args: &[&str]) -> Command {
@@ -586,6 +586,83 @@ fn check_prints_the_normal_form_or_the_errors() {
 }
 
 #[test]
+fn why_tells_the_truth_of_every_criterion() {
+    let files = Files::new();
+    let cases = files.write("cases.ndjson", THREE);
+    let body = files.write(
+        "body.json",
+        r#"{"ids":["z"],"criteria":[{"field":"priority","op":"=","values":["medium"]},
+            {"op":"$or","children":[{"field":"tags","op":"$all","values":["y","x"]},
+                                    {"field":"status","op":"<>","values":["open"]}]}]}"#,
+    );
+    let why = run(&["why", &cases, "--id", "a", "--body", &body]).code(0).json();
+    assert_eq!((why["id"].as_str(), why["selected"].as_bool()), (Some("a"), Some(true)));
+    let truths: Vec<(&str, bool)> = why["criteria"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|criterion| (criterion["path"].as_str().unwrap(), criterion["holds"].as_bool().unwrap()))
+        .collect();
+    let expected = [
+        ("", true),
+        ("ids", false),
+        ("criteria", true),
+        ("criteria[0]", true),
+        ("criteria[1]", true),
+        ("criteria[1].children[0]", true),
+        ("criteria[1].children[1]", false),
+    ];
+    assert_eq!(truths, expected);
+    assert_eq!(why["criteria"][5]["values"], json!(["y", "x"]));
+    let fields = json!({"id": {"values": ["a"], "absent": false},
+        "priority": {"values": ["medium"], "absent": true},
+        "tags": {"values": ["x", "y"], "absent": false},
+        "caseReview.status": {"values": ["open"], "absent": false}});
+    assert_eq!((&why["fields"], &why["faults"]), (&fields, &json!([])));
+
+    let tree = run(&["why", &cases, "--id", "b", "--body", &body, "--format", "table"]).code(0).out;
+    let expected = r#"The case b is selected.
+
+✓ any of
+✗   id $contains "z"                  "b"                          ids
+✓   all of                                                         criteria
+✓     priority = "medium"             absent, counts as "medium"   criteria[0]
+✓     any of                                                       criteria[1]
+✗       tags $all "y", "x"            absent                       criteria[1].children[0]
+✓       caseReview.status <> "open"   "blocked"                    criteria[1].children[1]
+"#;
+    assert_eq!(tree, expected);
+    run(&["why", &cases, "--id", "a", "--where", "statis = open"]).code(2).err_has("status");
+
+    let db = files.path("cases.db");
+    run(&["import", "--db", &db, &cases]).code(0);
+    let args = ["--id", "a", "--body", &body];
+    assert_eq!(run(&[&["why", &db], &args[..]].concat()).code(0).json(), why);
+}
+
+#[test]
+fn why_sees_a_case_as_the_engine_does() {
+    let files = Files::new();
+    let cases = files.write(
+        "cases.ndjson",
+        "{\"id\":\"case-17\",\"priority\":7,\"tags\":[\"x\",\"x\"]}\n{\"id\":\"case-18\"}\n{\"id\":9}\n",
+    );
+    let all = ["why", &cases, "--where", "priority = medium", "--id"];
+    let ask = |id: &str, more: &[&str]| run(&[&all[..], &[id], more].concat());
+    ask("case-17", &[]).code(3).err_has("priority");
+    let why = ask("case-17", &["--lenient"]).code(3).json();
+    assert_eq!((&why["selected"], &why["fields"]["priority"]["absent"]), (&json!(true), &json!(true)));
+    assert_eq!(why["faults"][0]["path"], "priority");
+    let tree = ask("case-17", &["--lenient", "--format", "table"]).code(3).out;
+    assert!(tree.contains("counted as absent: priority: found a number, expected a string"), "{tree}");
+    for (id, meant) in
+        [("case17", "`case-17`"), ("CASE-18", "`case-18`"), ("9", "no case has the id `9`, among 2 cases\n")]
+    {
+        ask(id, &["--lenient"]).code(1).err_has("no case has the id").err_has(meant);
+    }
+}
+
+#[test]
 fn fields_lists_the_catalogue() {
     let fields = run(&["fields"]).code(0).json();
     assert_eq!(fields.as_array().unwrap().len(), 43);
@@ -711,7 +788,7 @@ fn demo_shows_requests_and_their_answers() {
 fn the_help_of_every_command_shows_an_example() {
     let top = run(&["--help"]).code(0).out;
     assert!(top.contains("First steps:") && top.contains("casefilter demo"));
-    for command in ["search", "check", "fields", "generate", "bench", "demo"] {
+    for command in ["search", "check", "why", "fields", "generate", "bench", "demo"] {
         assert!(top.contains(command));
         for flag in ["-h", "--help"] {
             let help = run(&[command, flag]).code(0).out;

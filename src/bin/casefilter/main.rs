@@ -32,6 +32,7 @@ mod search;
 mod table;
 mod token;
 mod verify;
+mod why;
 
 use std::process::ExitCode;
 
@@ -56,6 +57,8 @@ First steps:
   casefilter import --db cases.db cases.ndjson           into a database, which opens at once and can be
                                                          searched like a file
   casefilter check --where 'status = opne'               what a filter means, or where it is wrong
+  casefilter why cases.ndjson --id c-17 --where 'priority = high'
+                                                         why a case is selected, or is not
 
 On a terminal the output is a table, in a pipe it is JSON; --format decides otherwise.
 Exit status: 0 fine; 1 could not be done; 2 wrong usage or a filter that does not compile;
@@ -65,6 +68,7 @@ Exit status: 0 fine; 1 could not be done; 2 wrong usage or a filter that does no
 enum Command {
     Search(search::Args),
     Check(check::Args),
+    Why(why::Args),
     Fields(fields::Args),
     Generate(generate::Args),
     Import(import::Args),
@@ -100,6 +104,7 @@ fn main() -> ExitCode {
     let (name, result) = match Cli::parse().command {
         Command::Search(args) => ("search", search::run(&args)),
         Command::Check(args) => ("check", check::run(&args)),
+        Command::Why(args) => ("why", why::run(&args)),
         Command::Fields(args) => ("fields", fields::run(&args)),
         Command::Generate(args) => ("generate", generate::run(&args)),
         Command::Import(args) => ("import", import::run(&args)),
