@@ -28,6 +28,7 @@
 
 mod answer;
 mod change;
+pub mod explain;
 mod import;
 mod memory;
 mod merge;

@@ -1,7 +1,12 @@
 //! What must hold in every world: engine, reference evaluator and plain evaluator agree.
 
+use std::time::Duration;
+
+use casefilter::explain::{Explanation, Node, TotalStrategy};
 use casefilter::reference::Why;
-use casefilter::{Answer, Engine, Filter, Limits, Mode, Params, Refusal, Report, Request, reference};
+use casefilter::{
+    Answer, Catalog, Engine, FieldType, Filter, Limits, Mode, Params, Refusal, Report, Request, reference,
+};
 use serde_json::{Value, json};
 
 use super::choices::Choices;
@@ -181,6 +186,100 @@ fn ask(asked: &Asked, engines: &[Engine], texts: &[&str], values: &[Value], is_s
             envelope(&answer, request);
         }
     }
+    // The last one has the most batches, or fields that were refused.
+    let (Some(engine), true) = (engines.last(), texts.len() <= 200 || asked.params.order.is_some()) else {
+        return;
+    };
+    for request in [&request, &unoptimized] {
+        let explanation = engine.analyze(request, &|| Duration::ZERO);
+        let analysis = explanation.analysis.as_ref().unwrap();
+        assert_eq!((analysis.selected, analysis.on_page), (total as u64, page.len() as u64), "{}", note());
+        let texts = if is_sound { texts } else { &[] };
+        check_explanation(&explanation, engine, request, texts, &note);
+    }
+}
+
+/// What an explanation says of each criterion is what a request for it alone finds.
+fn check_explanation(
+    analyzed: &Explanation,
+    engine: &Engine,
+    request: &Request,
+    texts: &[&str],
+    note: &dyn Fn() -> String,
+) {
+    let about = |node: &Node| format!("{}\n{analyzed}\n{}", node.test, note());
+    let asked = analyzed.batches.all - analyzed.batches.ruled_out;
+    for (at, node) in analyzed.nodes.iter().enumerate() {
+        let answered: u64 = node.answered.iter().map(|answered| answered.batches).sum();
+        assert_eq!(answered, asked, "{}", about(node));
+        let kept = node.kept.unwrap();
+        match analyzed.batches.ruled_out {
+            0 if node.exact => assert_eq!(node.expected, kept, "{}", about(node)),
+            _ if node.exact => assert!(node.expected <= kept, "{}", about(node)),
+            _ => {}
+        }
+        let settles = |value| node.answered.iter().all(|answered| answered.settles == Some(value));
+        if settles(false) && analyzed.batches.ruled_out == 0 {
+            assert_eq!(kept, 0, "{}", about(node));
+        }
+        if settles(true) && analyzed.batches.ruled_out == 0 {
+            assert_eq!(kept, analyzed.cases, "{}", about(node));
+        }
+        let text = text_of(&analyzed.nodes[at..], request.filter.catalog());
+        let Ok(filter) = Filter::compile_text(request.filter.catalog(), &text) else {
+            assert_eq!(request.filter.catalog().find("id"), None, "{text}");
+            continue;
+        };
+        assert_eq!(kept, engine.count(&filter), "{text}: {}", about(node));
+        if texts.len() <= 40 && !texts.is_empty() {
+            let count = texts.iter().filter(|text| reference::matches(&filter, text).unwrap()).count();
+            assert_eq!(kept, count as u64, "{text}: {}", about(node));
+        }
+    }
+    let root = &analyzed.nodes[0];
+    match analyzed.total.by {
+        TotalStrategy::Directory { cases } => assert_eq!(Some(cases), root.kept, "{}", about(root)),
+        TotalStrategy::NotAsked => assert!(!request.count),
+        _ => assert!(request.count),
+    }
+    let work = &analyzed.analysis.as_ref().unwrap().work;
+    assert!(work.batches <= asked, "{}", about(root));
+    if !analyzed.page.stops_early {
+        assert_eq!(work.batches, asked, "{}", about(root));
+    }
+    let mut unmeasured = analyzed.clone();
+    unmeasured.analysis = None;
+    for node in &mut unmeasured.nodes {
+        (node.kept, node.time) = (None, None);
+    }
+    assert_eq!(engine.explain(request), unmeasured, "{}", note());
+}
+
+/// The criterion that stands first, in the text syntax; those it is made of follow it.
+fn text_of(nodes: &[Node], catalog: &Catalog) -> String {
+    let (node, rest) = nodes.split_first().unwrap();
+    let between = match node.test.as_str() {
+        "all of" => ") and (",
+        "any of" => ") or (",
+        constant @ ("every case" | "no case") => {
+            let connective = if constant == "every case" { "or" } else { "and" };
+            let Some((_, field)) = catalog.visible_fields().next() else { return constant.to_owned() };
+            let value = match field.kind() {
+                FieldType::String => "x",
+                FieldType::Number => "1",
+                FieldType::Timestamp => "\"2024-01-01 00:00:00\"",
+                FieldType::Boolean => "true",
+            };
+            return format!("{0} = {value} {connective} {0} <> {value}", field.name());
+        }
+        test => return test.to_owned(),
+    };
+    let below = rest.iter().take_while(|other| other.depth > node.depth).count();
+    let children: Vec<String> = (0..below)
+        .filter(|at| rest[*at].depth == node.depth + 1)
+        .map(|at| text_of(&rest[at..], catalog))
+        .collect();
+    format!("({})", children.join(between))
 }
 
 /// The truth of each criterion is that of a request for it alone.
