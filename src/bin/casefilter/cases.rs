@@ -10,7 +10,7 @@ use casefilter::{Catalog, Engine, ErrorKind, Import, Mode, Refusal, Report, Stor
 use flate2::read::MultiGzDecoder;
 
 use crate::Status;
-use crate::args::is_stdin;
+use crate::args::{Selection, is_stdin};
 use crate::escape::{escape, one_line};
 use crate::failure::{Failure, note};
 use crate::held::{Held, failed};
@@ -23,6 +23,10 @@ const CHUNK_BYTES: usize = 1 << 20;
 
 /// How many faults are listed on a terminal; elsewhere all that the report holds are.
 const LISTED: usize = 20;
+
+/// What is wrong when standard input is asked for two things.
+pub(crate) const STDIN_TWICE: &str =
+    "standard input cannot be both the cases and the filter: give one of them as a file";
 
 /// Where cases come from.
 #[derive(clap::Args)]
@@ -52,6 +56,15 @@ impl Cases {
             return Err(Failure::Usage("`-` for standard input can be given only once".to_owned()));
         }
         self.paths.iter().try_for_each(|path| Packing::of(path).map(drop))
+    }
+
+    /// As [`check`](Self::check), and refuses to read both cases and filter from standard input.
+    pub(crate) fn check_beside(&self, selection: &Selection) -> Result<(), Failure> {
+        self.check()?;
+        if self.uses_stdin() && selection.uses_stdin() {
+            return Err(Failure::Usage(STDIN_TWICE.to_owned()));
+        }
+        Ok(())
     }
 
     /// Opens the database, if one is all there is; otherwise imports every file: all of them, or none.

@@ -1,5 +1,8 @@
 //! Cases wherever they are held: in memory, or in a database.
 
+use std::time::Duration;
+
+use casefilter::explain::Explanation;
 use casefilter::{
     Answer, Catalog, Engine, Filter, Limits, Memory, Request, Store, StoreError, StoreErrorKind, StoredAnswer,
 };
@@ -71,6 +74,22 @@ impl Held {
         match self {
             Self::Memory(engine) => nearest(id, engine.search(&request).ids()),
             Self::Database(store) => nearest(id, store.ids(&request).iter().map(String::as_str)),
+        }
+    }
+
+    /// How a request is answered.
+    pub(crate) fn explain(&self, request: &Request) -> Explanation {
+        match self {
+            Self::Memory(engine) => engine.explain(request),
+            Self::Database(store) => store.explain(request),
+        }
+    }
+
+    /// How a request is answered, and what that cost.
+    pub(crate) fn analyze(&self, request: &Request, clock: &dyn Fn() -> Duration) -> Explanation {
+        match self {
+            Self::Memory(engine) => engine.analyze(request, clock),
+            Self::Database(store) => store.analyze(request, clock),
         }
     }
 

@@ -17,6 +17,7 @@ mod cases;
 mod check;
 mod demo;
 mod escape;
+mod explain;
 mod export;
 mod failure;
 mod fields;
@@ -59,6 +60,8 @@ First steps:
   casefilter check --where 'status = opne'               what a filter means, or where it is wrong
   casefilter why cases.ndjson --id c-17 --where 'priority = high'
                                                          why a case is selected, or is not
+  casefilter explain cases.ndjson --where 'priority = high' --analyze
+                                                         how the answer is found, and what that costs
 
 On a terminal the output is a table, in a pipe it is JSON; --format decides otherwise.
 Exit status: 0 fine; 1 could not be done; 2 wrong usage or a filter that does not compile;
@@ -68,6 +71,7 @@ Exit status: 0 fine; 1 could not be done; 2 wrong usage or a filter that does no
 enum Command {
     Search(search::Args),
     Check(check::Args),
+    Explain(explain::Args),
     Why(why::Args),
     Fields(fields::Args),
     Generate(generate::Args),
@@ -104,6 +108,7 @@ fn main() -> ExitCode {
     let (name, result) = match Cli::parse().command {
         Command::Search(args) => ("search", search::run(&args)),
         Command::Check(args) => ("check", check::run(&args)),
+        Command::Explain(args) => ("explain", explain::run(&args)),
         Command::Why(args) => ("why", why::run(&args)),
         Command::Fields(args) => ("fields", fields::run(&args)),
         Command::Generate(args) => ("generate", generate::run(&args)),

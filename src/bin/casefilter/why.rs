@@ -43,11 +43,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
-    args.cases.check()?;
-    if args.cases.uses_stdin() && args.selection.uses_stdin() {
-        let message = "standard input cannot be both the cases and the filter: give one of them as a file";
-        return Err(Failure::Usage(message.to_owned()));
-    }
+    args.cases.check_beside(&args.selection)?;
     let catalog = Catalog::cases();
     let request = args.selection.request(&catalog)?;
     let mode = if args.lenient { Mode::Lenient } else { Mode::Strict };
