@@ -113,11 +113,15 @@ pub(crate) fn explain(
                 Step::Same(only) => std::slice::from_ref(only),
                 _ => &[],
             };
+            // Those that need no evaluation stand behind.
+            let behind = open.len() as u64;
             for child in children {
-                // Those that need no evaluation stand behind.
-                let place = open.iter().position(|other| other == child).unwrap_or(open.len());
                 let sum = explained.places.entry(*child).or_default();
-                *sum = sum.saturating_add(place as u64);
+                *sum = sum.saturating_add(behind);
+            }
+            for (place, child) in (0_u64..).zip(open) {
+                let sum = explained.places.entry(*child).or_default();
+                *sum = sum.saturating_sub(behind.saturating_sub(place));
             }
         }
     }

@@ -16,11 +16,12 @@ use crate::output::{Format, Output};
 ///
 /// Of every criterion: how many cases it is expected to select (~ when that is a guess), and what answers it,
 /// in how many batches of up to 65,536 cases. With --analyze the request is answered once, and each criterion by
-/// itself on all cases: kept is how many it selects, alone how long it takes.
+/// itself on all cases: kept is how many it selects, alone how long it takes. In a pipe: the members of
+/// casefilter::explain::Explanation.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  casefilter explain cases.ndjson --where 'status = open and priority = high' --order -createdAt --analyze
+  casefilter explain cases.ndjson --where 'status = open and priority = high' --analyze
   casefilter explain cases.db --body filter.json --count --format json")]
 pub(crate) struct Args {
     #[command(flatten)]

@@ -45,15 +45,22 @@ impl fmt::Display for Explanation {
 impl Explanation {
     fn total(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Total { by, known_batches } = self.total;
-        let asked = counted(self.batches.all.saturating_sub(self.batches.ruled_out), "batch", "batches");
-        let known = format!("indexes know how many {} of {asked} have", grouped(known_batches));
+        let asked = self.batches.all.saturating_sub(self.batches.ruled_out);
+        let known = match known_batches {
+            0 => "from the rows".to_owned(),
+            _ if known_batches == asked => "from what indexes know".to_owned(),
+            _ => {
+                let batches = counted(asked, "batch", "batches");
+                format!("in {} of {batches} from what indexes know", grouped(known_batches))
+            }
+        };
         match by {
             TotalStrategy::NotAsked => writeln!(f, "Total: not asked for."),
             TotalStrategy::Directory { cases } => {
                 writeln!(f, "Total: {}, which an index over all batches knows.", grouped(cases))
             }
-            TotalStrategy::Counting => writeln!(f, "Total: counted apart from the page; {known}."),
-            TotalStrategy::WithPage => writeln!(f, "Total: counted along with the page; {known}."),
+            TotalStrategy::Counting => writeln!(f, "Total: counted apart from the page, {known}."),
+            TotalStrategy::WithPage => writeln!(f, "Total: counted along with the page, {known}."),
         }
     }
 }
@@ -123,8 +130,8 @@ impl fmt::Display for Work {
         let parts = [
             (self.batches, "batch planned", "batches planned"),
             (self.counts_known, "count known", "counts known"),
-            (self.evaluations, "batch evaluated", "batches evaluated"),
-            (self.rows_evaluated, "row in them", "rows in them"),
+            (self.evaluations, "evaluation", "evaluations"),
+            (self.rows_evaluated, "row in it", "rows in them"),
             (self.passed_over, "batch passed over", "batches passed over"),
             (self.walked_sorted, "walked in the order of sorted rows", "walked in the order of sorted rows"),
             (self.walked_strings, "walked string by string", "walked string by string"),
