@@ -12,7 +12,7 @@
 )]
 
 #[cfg(feature = "arrow")]
-mod arrow;
+pub mod arrow;
 mod batch;
 mod cache;
 mod catalog;

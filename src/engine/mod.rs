@@ -29,6 +29,8 @@
 mod answer;
 mod change;
 pub mod explain;
+#[cfg(feature = "parallel")]
+mod gathered;
 mod import;
 mod memory;
 mod merge;

@@ -16,13 +16,8 @@ const MOST_BODY_BYTES: u64 = 64 << 20;
 /// Which cases: by a JSON body, by a text, or all of them; in which order, and which page.
 #[derive(clap::Args)]
 pub(crate) struct Selection {
-    /// The filter as a JSON body, from a file or from standard input
-    #[arg(long, value_name = "FILE|-", conflicts_with = "text")]
-    body: Option<PathBuf>,
-
-    /// The filter in the text syntax, such as 'status = open and tags in (vip, crypto)'
-    #[arg(long = "where", value_name = "TEXT")]
-    text: Option<String>,
+    #[command(flatten)]
+    criteria: Criteria,
 
     /// Sort by this field, with - in front the greatest first
     #[arg(long, value_name = "FIELD", allow_hyphen_values = true)]
@@ -41,15 +36,45 @@ pub(crate) struct Selection {
     count: bool,
 }
 
-impl Selection {
+/// What is wrong when cases and filter are both to come from standard input.
+pub(crate) const ONE_STDIN: &str =
+    "standard input cannot be both the cases and the filter: give one of them as a file";
+
+/// Which cases are meant, without order and page; every case when neither is given.
+#[derive(Clone, clap::Args)]
+pub(crate) struct Criteria {
+    /// The filter as a JSON body, from a file or from standard input
+    #[arg(long, value_name = "FILE|-", conflicts_with = "text")]
+    body: Option<PathBuf>,
+
+    /// The filter in the text syntax, such as 'status = open and tags in (vip, crypto)'
+    #[arg(long = "where", value_name = "TEXT")]
+    text: Option<String>,
+}
+
+impl Criteria {
     /// Whether the body is read from standard input.
     pub(crate) fn uses_stdin(&self) -> bool {
         self.body.as_deref().is_some_and(is_stdin)
     }
 
+    /// The request for all these cases in an order, if one is given.
+    pub(crate) fn request(&self, catalog: &Catalog, order: Option<&str>) -> Result<Request, Failure> {
+        let (offset, limit, order) = (None, None, order.map(str::to_owned));
+        let all = Selection { criteria: self.clone(), order, offset, limit, count: false };
+        Ok(all.request(catalog)?.limit(u64::MAX))
+    }
+}
+
+impl Selection {
+    /// Whether the body is read from standard input.
+    pub(crate) fn uses_stdin(&self) -> bool {
+        self.criteria.uses_stdin()
+    }
+
     /// Whether nothing was asked for.
     pub(crate) fn is_empty(&self) -> bool {
-        let Self { body, text, order, offset, limit, count } = self;
+        let Self { criteria: Criteria { body, text }, order, offset, limit, count } = self;
         body.is_none() && text.is_none() && order.is_none() && offset.is_none() && limit.is_none() && !count
     }
 
@@ -73,15 +98,15 @@ impl Selection {
 
     fn timed_compile(&self, catalog: &Catalog) -> Result<(Compiled, Duration), Failure> {
         let limits = Limits::default();
-        let body = self.body.as_deref().map(read_body).transpose()?;
+        let body = self.criteria.body.as_deref().map(read_body).transpose()?;
         let start = Instant::now();
-        let filter = match (&body, &self.text) {
+        let filter = match (&body, &self.criteria.text) {
             (Some(body), _) => Filter::compile_with(catalog, &limits, body),
             (None, Some(text)) => Filter::compile_text_with(catalog, &limits, text),
             (None, None) => Ok(Filter::all(catalog)),
         };
         let took = start.elapsed();
-        let source = match (body, &self.body, &self.text) {
+        let source = match (body, &self.criteria.body, &self.criteria.text) {
             (Some(body), Some(path), _) if is_stdin(path) => Source::file("standard input", body),
             (Some(body), Some(path), _) => Source::file(&path.display().to_string(), body),
             (_, _, Some(text)) => Source::argument("--where", text),

@@ -6,11 +6,13 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use casefilter::domain::RecordImport;
-use casefilter::{Catalog, Engine, ErrorKind, Import, Mode, Refusal, Report, Store, StoreOptions, is_store};
+use casefilter::{
+    Catalog, Engine, ErrorKind, Filter, Import, Mode, Refusal, Report, Request, Store, StoreOptions, is_store,
+};
 use flate2::read::MultiGzDecoder;
 
 use crate::Status;
-use crate::args::{Selection, is_stdin};
+use crate::args::{ONE_STDIN, Selection, is_stdin};
 use crate::escape::{escape, one_line};
 use crate::failure::{Failure, note};
 use crate::held::{Held, failed};
@@ -23,10 +25,6 @@ const CHUNK_BYTES: usize = 1 << 20;
 
 /// How many faults are listed on a terminal; elsewhere all that the report holds are.
 const LISTED: usize = 20;
-
-/// What is wrong when standard input is asked for two things.
-pub(crate) const STDIN_TWICE: &str =
-    "standard input cannot be both the cases and the filter: give one of them as a file";
 
 /// Where cases come from.
 #[derive(clap::Args)]
@@ -62,7 +60,7 @@ impl Cases {
     pub(crate) fn check_beside(&self, selection: &Selection) -> Result<(), Failure> {
         self.check()?;
         if self.uses_stdin() && selection.uses_stdin() {
-            return Err(Failure::Usage(STDIN_TWICE.to_owned()));
+            return Err(Failure::Usage(ONE_STDIN.to_owned()));
         }
         Ok(())
     }
@@ -184,7 +182,8 @@ fn read(path: &Path, import: &mut Import<'_>, mode: Mode, progress: &Progress) -
     if Packing::of(path)? == Packing::Database {
         let store = Store::open(path, Catalog::cases(), StoreOptions::default());
         let held = Held::Database(Box::new(store.map_err(|error| failed(&error))?));
-        return held.each_document(|document| {
+        let all = Request::new(Filter::all(held.catalog())).limit(u64::MAX);
+        return held.each_document(&all, |document| {
             let mut line = document.as_bytes().to_vec();
             one_line(&mut line);
             line.push(b'\n');

@@ -93,16 +93,16 @@ impl Held {
         }
     }
 
-    /// Hands over every document in stored order.
+    /// Hands over every document that a request asks for.
     pub(crate) fn each_document(
         &self,
+        request: &Request,
         mut take: impl FnMut(&str) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let request = Request::new(Filter::all(self.catalog())).limit(u64::MAX);
         match self {
-            Self::Memory(engine) => engine.search(&request).documents().try_for_each(take),
+            Self::Memory(engine) => engine.search(request).documents().try_for_each(take),
             Self::Database(store) => store
-                .documents(&request)
+                .documents(request)
                 .try_for_each(|document| take(&document.map_err(|error| failed(&error))?)),
         }
     }

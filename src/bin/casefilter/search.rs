@@ -10,8 +10,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::Status;
-use crate::args::{Selection, is_stdin};
-use crate::cases::{Cases, Loaded, STDIN_TWICE, tell_left_out, write_report};
+use crate::args::{ONE_STDIN, Selection, is_stdin};
+use crate::cases::{Cases, Loaded, tell_left_out, write_report};
 use crate::escape::{escape, one_line};
 use crate::failure::{Failure, note};
 use crate::held::Held;
@@ -111,7 +111,7 @@ fn check_usage(args: &Args) -> Result<(), Failure> {
         return Err(Failure::Usage(message.to_owned()));
     }
     if args.cases.uses_stdin() && args.requests.as_deref().is_some_and(is_stdin) {
-        return Err(Failure::Usage(STDIN_TWICE.to_owned()));
+        return Err(Failure::Usage(ONE_STDIN.to_owned()));
     }
     args.cases.check_beside(&args.selection)
 }
