@@ -675,7 +675,7 @@ expected  criterion                   answered by, in how many batches
        2    caseReview.status = open  postings 1
 
 Batches: 1, of 3 cases.
-Page: 100 cases from 0 by -createdAt; batches by the first value they can have, 1 walked in the order of sorted rows; until it is full.
+Page: 100 cases from 0 by -createdAt; batches by their first value, 1 walked in the order of sorted rows; until it is full.
 Total: not asked for.
 ";
     assert_eq!(table, expected);

@@ -11,7 +11,12 @@ const WIDEST: usize = 72;
 impl fmt::Display for Explanation {
     /// A table of the criteria, indented as they nest, and a line on each of what else is done.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let headings = ["kept", "alone", "expected", "criterion", "answered by, in how many batches"];
+        let Batches { all, ruled_out } = self.batches;
+        let expected = match ruled_out {
+            0 => "expected".to_owned(),
+            _ => format!("expected in {} of {}", grouped(all.saturating_sub(ruled_out)), grouped(all)),
+        };
+        let headings = ["kept", "alone", &expected, "criterion", "answered by, in how many batches"];
         let mut lines = vec![headings.map(str::to_owned)];
         lines.extend(self.nodes.iter().map(cells));
         let width = |column: usize| {
@@ -26,7 +31,6 @@ impl fmt::Display for Explanation {
             }
             writeln!(f, "{}", text.trim_end())?;
         }
-        let Batches { all, ruled_out } = self.batches;
         let cases = counted(self.cases, "case", "cases");
         write!(f, "\nBatches: {}, of {cases}", grouped(all))?;
         match ruled_out {
@@ -98,7 +102,7 @@ impl fmt::Display for Page {
             PageStrategy::Stored => write!(f, "{page} as they are stored, batch by batch")?,
             PageStrategy::Sorted => {
                 let order = self.order.as_deref().unwrap_or("the order in which they were first stored");
-                write!(f, "{page} by {order}; batches by the first value they can have")?;
+                write!(f, "{page} by {order}; batches by their first value")?;
                 let ways = [
                     (self.by_sorted_rows, "walked in the order of sorted rows"),
                     (self.by_strings, "walked string by string"),
