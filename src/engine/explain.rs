@@ -159,7 +159,7 @@ impl Engine {
     /// ```
     /// use casefilter::{Catalog, Engine, Filter, Request};
     /// let engine = Engine::new(Catalog::cases());
-    /// engine.upsert_many(br#"[{"id":"a","tags":["vip"]},{"id":"b"}]"#)?;
+    /// engine.upsert_many(br#"[{"id":"a","tags":["vip"]},{"id":"b","tags":["cash"]}]"#)?;
     /// let filter = Filter::compile_text(engine.catalog(), "tags in (vip) and priority = medium")?;
     /// let explanation = engine.explain(&Request::new(filter));
     /// let tests: Vec<_> = explanation.nodes.iter().map(|node| (node.test.as_str(), node.expected)).collect();
@@ -184,7 +184,7 @@ impl Engine {
     /// ```
     /// use casefilter::{Catalog, Engine, Filter, Request};
     /// let engine = Engine::new(Catalog::cases());
-    /// engine.upsert_many(br#"[{"id":"a","tags":["vip"]},{"id":"b"}]"#)?;
+    /// engine.upsert_many(br#"[{"id":"a","tags":["vip"]},{"id":"b","tags":["cash"]}]"#)?;
     /// let filter = Filter::compile_text(engine.catalog(), "tags in (vip) and priority = medium")?;
     /// let start = std::time::Instant::now();
     /// let explanation = engine.analyze(&Request::new(filter), &|| start.elapsed());
