@@ -43,6 +43,7 @@ mod value;
 pub use batch::codec::check_stored_batch;
 pub use cache::{CacheStats, FilterCache};
 pub use catalog::{Catalog, CatalogError, Field, FieldId, FieldType};
+pub use engine::explain;
 pub use engine::{
     Answer, Engine, EngineBuilder, FieldMemory, Import, Memory, Mode, Refusal, Report, Upserted,
 };

@@ -10,10 +10,10 @@ mod print;
 mod set;
 mod tree;
 
-pub(crate) use lint::lint;
+pub(crate) use lint::{Places, lint};
 pub use lint::{Warning, WarningKind};
 pub(crate) use lower::{compile, lower};
 pub(crate) use optimize::normalize;
-pub(crate) use print::{body_json, plan, text};
+pub(crate) use print::{Line, body_json, lines, plan, text};
 pub(crate) use set::Set;
 pub(crate) use tree::{Comparison, Leaf, Node, Test, Tree};

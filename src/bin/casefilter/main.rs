@@ -19,6 +19,7 @@ mod check;
 mod compact;
 mod demo;
 mod escape;
+mod explain;
 mod export;
 mod failure;
 mod fields;
@@ -34,6 +35,7 @@ mod search;
 mod table;
 mod token;
 mod verify;
+mod why;
 
 use std::process::ExitCode;
 
@@ -58,6 +60,10 @@ First steps:
   casefilter import --db cases.db cases.ndjson           into a database, which opens at once and can be
                                                          searched like a file
   casefilter check --where 'status = opne'               what a filter means, or where it is wrong
+  casefilter why cases.ndjson --id c-17 --where 'priority = high'
+                                                         why a case is selected, or is not
+  casefilter explain cases.ndjson --where 'priority = high' --analyze
+                                                         how the answer is found, and what that costs
 
 On a terminal the output is a table, in a pipe it is JSON; --format decides otherwise.
 Exit status: 0 fine; 1 could not be done; 2 wrong usage or a filter that does not compile;
@@ -67,6 +73,8 @@ Exit status: 0 fine; 1 could not be done; 2 wrong usage or a filter that does no
 enum Command {
     Search(search::Args),
     Check(check::Args),
+    Explain(explain::Args),
+    Why(why::Args),
     Fields(fields::Args),
     Generate(generate::Args),
     Import(import::Args),
@@ -104,6 +112,8 @@ fn main() -> ExitCode {
     let (name, result) = match Cli::parse().command {
         Command::Search(args) => ("search", search::run(&args)),
         Command::Check(args) => ("check", check::run(&args)),
+        Command::Explain(args) => ("explain", explain::run(&args)),
+        Command::Why(args) => ("why", why::run(&args)),
         Command::Fields(args) => ("fields", fields::run(&args)),
         Command::Generate(args) => ("generate", generate::run(&args)),
         Command::Import(args) => ("import", import::run(&args)),
