@@ -34,6 +34,8 @@ mod predicate;
 mod request;
 #[cfg(feature = "sample")]
 pub mod sample;
+#[cfg(feature = "sql")]
+pub mod sql;
 #[cfg(feature = "store")]
 pub mod store;
 mod value;

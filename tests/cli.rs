@@ -1023,3 +1023,67 @@ fn what_is_no_whole_database_is_named() {
     let cut = files.write("cut.db", &bytes[..bytes.len() / 3]);
     run(&["search", &cut]).code(1).err_has("cut.db: ");
 }
+
+#[test]
+fn statements_are_printed_for_programs_and_to_run() {
+    let printed =
+        run(&["sql", "--dialect", "postgres", "--where", "name = \"it's\" and tags in (a, b)", "--count"])
+            .code(0)
+            .json();
+    assert_eq!(printed["params"], serde_json::json!(["it's", ["a", "b"]]));
+    assert_eq!(printed["count"]["params"], printed["params"]);
+    assert!(printed["sql"].as_str().unwrap().ends_with("ORDER BY \"place\" LIMIT 100"));
+
+    let literal =
+        run(&["sql", "--dialect", "clickhouse", "--where", "name = \"it's\"", "--literal", "--table", "a.b"])
+            .code(0);
+    assert_eq!(
+        literal.out,
+        "SELECT `id`, `document` FROM `a`.`b` WHERE `name` = 'it\\'s' ORDER BY `place` LIMIT 100;\n"
+    );
+
+    let requests = b"{\"body\":{\"ids\":[]}}\n{\"body\":{}}\n";
+    let lines = run_with(&["sql", "--dialect", "spark", "--requests", "-"], requests).code(0).lines();
+    assert_eq!(
+        lines[0]["sql"],
+        "SELECT `id`, `document` FROM `cases` WHERE FALSE ORDER BY `place` LIMIT 100"
+    );
+    assert_eq!(lines[1]["code"], 400);
+
+    assert!(run(&["sql", "--dialect", "oracle"]).code(2).err.contains("duckdb"));
+    assert!(run(&["sql", "--dialect", "duckdb", "--where", "nam = a"]).code(2).err.contains("did you mean"));
+    assert!(
+        run(&["ddl", "--dialect", "duckdb", "--table", "x; drop table y"])
+            .code(2)
+            .err
+            .contains("expected one to three words")
+    );
+    assert!(
+        run(&["ddl", "--dialect", "postgres", "--file", "it's.tsv"]).code(0).out.contains("FROM 'it''s.tsv'")
+    );
+}
+
+#[test]
+fn rows_are_exported_for_other_engines() {
+    let folder = TempDir::new().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    fs::write(at("cases.ndjson"), "{\"id\":\"b\",\"tags\":[\"x\"]}\n{\"id\":\"a\"}\n").unwrap();
+    run(&["export", &at("cases.ndjson"), "-o", &at("cases.tsv")]).code(0);
+    let rows = fs::read_to_string(at("cases.tsv")).unwrap();
+    let rows: Vec<Vec<&str>> = rows.lines().map(|row| row.split('\t').collect()).collect();
+    assert_eq!(rows.len(), 2);
+    assert_eq!((rows[0][0], rows[0][1], rows[1][0], rows[1][1]), ("0", "b", "1", "a"));
+    assert_eq!(rows[0].last().unwrap(), &r#"{"id":"b","tags":["x"]}"#);
+
+    run(&["export", &at("cases.ndjson"), "--flat", "-o", &at("cases.parquet")]).code(0);
+    assert!(fs::read(at("cases.parquet")).unwrap().starts_with(b"PAR1"));
+    assert!(
+        run(&["export", &at("cases.ndjson"), "--flat", "-o", &at("x.ndjson")]).code(2).err.contains("--flat")
+    );
+
+    fs::write(at("zero.ndjson"), "{\"id\":\"b\",\"name\":\"a\\u0000\"}\n").unwrap();
+    let refused = run(&["export", &at("zero.ndjson"), "-o", &at("zero.tsv")]).code(3);
+    assert!(refused.err.contains("name: found a zero character"), "{}", refused.err);
+    assert!(!folder.path().join("zero.tsv").exists());
+    run(&["export", &at("zero.ndjson"), "--flat", "-o", &at("zero.parquet")]).code(0);
+}

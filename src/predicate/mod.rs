@@ -15,5 +15,7 @@ pub use lint::{Warning, WarningKind};
 pub(crate) use lower::{compile, lower};
 pub(crate) use optimize::normalize;
 pub(crate) use print::{Line, body_json, lines, plan, text};
+#[cfg(feature = "sql")]
+pub(crate) use print::{number_bound, timestamp_bound};
 pub(crate) use set::Set;
 pub(crate) use tree::{Comparison, Leaf, Node, Test, Tree};

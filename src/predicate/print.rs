@@ -210,7 +210,7 @@ impl Writer {
 }
 
 /// The operator and number that say this inclusive bound in the fewest characters.
-fn number_bound(bound: Number, low: bool) -> (Operator, Number) {
+pub(crate) fn number_bound(bound: Number, low: bool) -> (Operator, Number) {
     let (inclusive, exclusive, beyond) = if low {
         (Operator::GreaterOrEqual, Operator::Greater, bound.next_down())
     } else {
@@ -223,7 +223,7 @@ fn number_bound(bound: Number, low: bool) -> (Operator, Number) {
 }
 
 /// The operator and whole second that say this inclusive bound.
-fn timestamp_bound(bound: Timestamp, low: bool) -> (Operator, Timestamp) {
+pub(crate) fn timestamp_bound(bound: Timestamp, low: bool) -> (Operator, Timestamp) {
     let (inclusive, exclusive, beyond) = if low {
         (Operator::GreaterOrEqual, Operator::Greater, bound.next_down())
     } else {

@@ -17,6 +17,7 @@ mod bench;
 mod cases;
 mod check;
 mod compact;
+mod ddl;
 mod demo;
 mod escape;
 mod explain;
@@ -31,7 +32,9 @@ mod parquet;
 mod progress;
 mod report;
 mod requests;
+mod rows;
 mod search;
+mod sql;
 mod table;
 mod token;
 mod verify;
@@ -83,6 +86,8 @@ enum Command {
     Backup(backup::Args),
     Compact(compact::Args),
     Token(token::Args),
+    Sql(sql::Args),
+    Ddl(ddl::Args),
     Bench(bench::Args),
     Demo(demo::Args),
 }
@@ -122,6 +127,8 @@ fn main() -> ExitCode {
         Command::Backup(args) => ("backup", backup::run(&args)),
         Command::Compact(args) => ("compact", compact::run(&args)),
         Command::Token(args) => ("token", token::run(&args)),
+        Command::Sql(args) => ("sql", sql::run(&args)),
+        Command::Ddl(args) => ("ddl", ddl::run(&args)),
         Command::Bench(args) => ("bench", bench::run(&args)),
         Command::Demo(args) => ("demo", demo::run(&args)),
     };
