@@ -10,10 +10,10 @@ mod print;
 mod set;
 mod tree;
 
-pub(crate) use lint::lint;
+pub(crate) use lint::{MOST_WARNINGS, lint};
 pub use lint::{Warning, WarningKind};
 pub(crate) use lower::{compile, lower};
-pub(crate) use optimize::normalize;
+pub(crate) use optimize::{both, normalize};
 pub(crate) use print::{body_json, plan, text};
 pub(crate) use set::Set;
 pub(crate) use tree::{Comparison, Leaf, Node, Test, Tree};
