@@ -1,10 +1,11 @@
 //! Answering requests on a view.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use super::view::View;
 use super::{Answer, Engine};
-use crate::exec::{self, Query};
+use crate::exec::{self, Query, Selected};
 use crate::filter::Filter;
 use crate::page::{SortBy, Visit, first_page, sorted_page};
 use crate::request::Request;
@@ -37,10 +38,11 @@ impl Engine {
         numbers.extend(view.apart_numbers());
         let limit = usize::try_from(request.limit).unwrap_or(usize::MAX);
         let mut total: u64 = 0;
+        let examined = Cell::new(0);
         // A count that reads few rows or none leaves the page free to stop early.
         let counts_apart = request.count && (limit == 0 || query.is_listed());
         if counts_apart {
-            total = self.count_rows(&query, &view, &numbers);
+            total = self.count_rows(&query, &view, &numbers, &examined);
         }
         let rows = if limit == 0 {
             Vec::new()
@@ -52,18 +54,15 @@ impl Engine {
             });
             let page = (usize::try_from(request.offset).unwrap_or(usize::MAX), limit);
             if request.order.is_none() && view.is_ordered() {
-                first_page(visits, page, total, |visit| {
-                    exec::select(&query, visit.number, visit.batch, visit.live)
-                })
+                first_page(visits, page, total, |visit| ask(&query, visit, &examined))
             } else {
                 let by = SortBy::new(request.order, self.catalog.fields());
-                sorted_page(visits.collect(), by, page, total, |visit| {
-                    exec::select(&query, visit.number, visit.batch, visit.live)
-                })
+                sorted_page(visits.collect(), by, page, total, |visit| ask(&query, visit, &examined))
             }
         };
         drop(query);
-        let answer = Answer::new(view, rows, request.count.then_some(total), request.offset, request.limit);
+        let answer = Answer::new(view, rows, request.count.then_some(total), request.offset, request.limit)
+            .with_examined(examined.get());
         #[cfg(feature = "store")]
         let answer = answer.with_attachment(&snapshot);
         answer
@@ -85,7 +84,7 @@ impl Engine {
     }
 
     /// How many live rows are selected in these batches, which are all that may have one.
-    fn count_rows(&self, query: &Query<'_>, view: &View, numbers: &[usize]) -> u64 {
+    fn count_rows(&self, query: &Query<'_>, view: &View, numbers: &[usize], examined: &Cell<u64>) -> u64 {
         let is_single = |field| !self.catalog.field(field).is_many();
         if view.is_counted()
             && let Some(known) = query.known_count(is_single)
@@ -94,7 +93,8 @@ impl Engine {
         }
         let rows = numbers.iter().filter_map(|number| {
             let slot = view.slot(*number)?;
-            Some(exec::select(query, *number, &slot.batch, &slot.live).count() as u64)
+            let visit = Visit { number: *number, batch: &slot.batch, live: &slot.live };
+            Some(ask(query, &visit, examined).count() as u64)
         });
         rows.fold(0, u64::saturating_add)
     }
@@ -105,4 +105,10 @@ impl Engine {
             "the filter was compiled for a catalogue that is not within the engine's"
         );
     }
+}
+
+/// The selected rows of a batch; all of its rows count as examined.
+fn ask<'b>(query: &'b Query<'b>, visit: &Visit<'b>, examined: &Cell<u64>) -> Selected<'b> {
+    examined.set(examined.get().saturating_add(visit.batch.rows() as u64));
+    exec::select(query, visit.number, visit.batch, visit.live)
 }
