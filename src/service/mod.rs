@@ -49,7 +49,7 @@
 //!
 //! [`ServiceOptions`] has them all. A request has [`read_timeout`](ServiceOptions::read_timeout) for its head, once more for its
 //! body, and the client as long as [`write_timeout`](ServiceOptions::write_timeout) to take the whole answer. Heads
-//! over 64 KiB or 100 headers get 431, bodies over the limit 413. Bodies on their way in take
+//! well over 64 KiB, or of more than 100 headers, get 431, bodies over the limit 413. Bodies on their way in take
 //! [`buffered_bytes`](ServiceOptions::buffered_bytes) together; a connection beyond
 //! [`connections`](ServiceOptions::connections) is told 503, a request beyond
 //! [`concurrency`](ServiceOptions::concurrency) too, each with `Retry-After`.

@@ -74,7 +74,7 @@ const TURNED_AWAY: usize = 64;
 /// How long they have.
 const TURNED_AWAY_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The largest head of a request, in bytes.
+/// A head of a request is refused when it is longer and still not whole, in bytes.
 const HEAD_BYTES: usize = 64 << 10;
 
 const CORRELATION_ID: HeaderName = HeaderName::from_static("x-correlation-id");

@@ -29,6 +29,7 @@ mod progress;
 mod report;
 mod requests;
 mod search;
+mod serve;
 mod table;
 mod token;
 mod verify;
@@ -55,6 +56,7 @@ First steps:
   casefilter search cases.ndjson --where 'status = open and priority = high' --order -createdAt
   casefilter import --db cases.db cases.ndjson           into a database, which opens at once and can be
                                                          searched like a file
+  casefilter serve --db cases.db --tokens tokens.json    answers over HTTP; make tokens by `casefilter token app`
   casefilter check --where 'status = opne'               what a filter means, or where it is wrong
 
 On a terminal the output is a table, in a pipe it is JSON; --format decides otherwise.
@@ -71,6 +73,7 @@ enum Command {
     Export(export::Args),
     Verify(verify::Args),
     Token(token::Args),
+    Serve(serve::Args),
     Bench(bench::Args),
     Demo(demo::Args),
 }
@@ -106,6 +109,7 @@ fn main() -> ExitCode {
         Command::Export(args) => ("export", export::run(&args)),
         Command::Verify(args) => ("verify", verify::run(&args)),
         Command::Token(args) => ("token", token::run(&args)),
+        Command::Serve(args) => ("serve", serve::run(&args)),
         Command::Bench(args) => ("bench", bench::run(&args)),
         Command::Demo(args) => ("demo", demo::run(&args)),
     };
