@@ -62,6 +62,9 @@
 //! A panic is a 500, with its cause in the log. On shutdown no connection is taken any more, requests in flight are
 //! answered, for [`grace`](ServiceOptions::grace) at most, and the store is checkpointed.
 //!
+//! With [`Service::with_tls`] connections are TLS, by rustls; a handshake has
+//! [`read_timeout`](ServiceOptions::read_timeout) too. Only HTTP/1.1 is spoken.
+//!
 //! # Logs and metrics
 //!
 //! Each answer has an `X-Correlation-Id`, in the envelope too; [`tracing`] events at level `info` for
@@ -82,10 +85,12 @@ mod projection;
 mod search;
 mod server;
 mod shared;
+mod tls;
 mod tokens;
 mod transport;
 
 pub use envelope::Envelope;
 pub use options::ServiceOptions;
 pub use server::Service;
+pub use tls::Tls;
 pub use tokens::{Permission, TokenEntry, TokenFile, Tokens};

@@ -20,6 +20,7 @@ use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 
@@ -28,6 +29,7 @@ use super::operation::Operation;
 use super::operator;
 use super::options::ServiceOptions;
 use super::shared::{Handled, Shared};
+use super::tls::Tls;
 use super::tokens::Tokens;
 use super::transport::Transport;
 use crate::store::{Store, StoreError};
@@ -52,6 +54,7 @@ use crate::store::{Store, StoreError};
 pub struct Service {
     shared: Arc<Shared>,
     names: Names,
+    tls: Option<Tls>,
 }
 
 /// Names for requests: a random word of this service, and a number.
@@ -83,6 +86,7 @@ const CORRELATION_ID: HeaderName = HeaderName::from_static("x-correlation-id");
 struct Server {
     shared: Arc<Shared>,
     names: Names,
+    tls: Option<Tls>,
     router: TowerToHyperService<Router>,
 }
 
@@ -94,7 +98,13 @@ impl Service {
         // A name that is not random is still a name.
         let _ = getrandom::fill(&mut word);
         let names = Names { service: u64::from_ne_bytes(word), next: AtomicU64::new(0) };
-        Self { shared: Arc::new(Shared::new(store, tokens, options)), names }
+        Self { shared: Arc::new(Shared::new(store, tokens, options)), names, tls: None }
+    }
+
+    /// The same service on connections that nobody else can read.
+    #[must_use]
+    pub fn with_tls(self, tls: Tls) -> Self {
+        Self { tls: Some(tls), ..self }
     }
 
     /// Serves connections until `shutdown` is ready, then answers what is in flight and puts everything on disk.
@@ -114,7 +124,8 @@ impl Service {
     ) -> Result<(), StoreError> {
         let shared = self.shared;
         let router = TowerToHyperService::new(router(Arc::clone(&shared)));
-        let server = Arc::new(Server { shared: Arc::clone(&shared), names: self.names, router });
+        let server =
+            Arc::new(Server { shared: Arc::clone(&shared), names: self.names, tls: self.tls, router });
         let graceful = GracefulShutdown::new();
         tokio::select! {
             () = accept(&server, &listener, &graceful) => {}
@@ -214,15 +225,30 @@ impl Server {
     async fn serve(&self, stream: TcpStream, watcher: Watcher, has_seat: bool) {
         // Answers go out whole; small ones are not to wait for more.
         let _ = stream.set_nodelay(true);
-        let options: &ServiceOptions = &self.shared.options;
-        let transport = Transport::new(stream, options.write_timeout);
-        let timeout = if has_seat { options.read_timeout } else { TURNED_AWAY_TIMEOUT };
+        let transport = Transport::new(stream, self.shared.options.write_timeout);
+        let timeout = if has_seat { self.shared.options.read_timeout } else { TURNED_AWAY_TIMEOUT };
+        let Some(tls) = &self.tls else { return self.speak(transport, watcher, timeout, has_seat).await };
+        match tokio::time::timeout(timeout, tls.acceptor.accept(transport)).await {
+            Ok(Ok(stream)) => self.speak(stream, watcher, timeout, has_seat).await,
+            Ok(Err(error)) => tracing::debug!(%error, "a handshake failed"),
+            Err(_) => tracing::debug!("a handshake took too long"),
+        }
+    }
+
+    /// Answers the requests of a connection.
+    async fn speak(
+        &self,
+        stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
+        watcher: Watcher,
+        timeout: Duration,
+        has_seat: bool,
+    ) {
         let service = service_fn(|request: hyper::Request<Incoming>| self.respond(request, has_seat));
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(timeout)
             .max_buf_size(HEAD_BYTES)
-            .serve_connection(TokioIo::new(transport), service);
+            .serve_connection(TokioIo::new(stream), service);
         if let Err(error) = watcher.watch(connection).await {
             tracing::debug!(%error, "a connection ended early");
         }

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use casefilter::service::{Service, ServiceOptions, TokenFile, Tokens};
+use casefilter::service::{Service, ServiceOptions, Tls, TokenFile, Tokens};
 use casefilter::{Catalog, Limits, Store, StoreOptions};
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
@@ -83,6 +83,14 @@ pub(crate) struct Args {
     #[arg(long, value_name = "MIB", env = "CASEFILTER_CACHE", default_value_t = 64)]
     cache: usize,
 
+    /// Speak TLS with the certificates in this PEM file, the service's own first
+    #[arg(long, value_name = "FILE", env = "CASEFILTER_TLS_CERT", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+
+    /// The private key of the first certificate, as PEM
+    #[arg(long, value_name = "FILE", env = "CASEFILTER_TLS_KEY", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+
     /// What is logged: at `info` what is refused, at `debug` every request
     #[arg(long, value_name = "LEVEL", env = "CASEFILTER_LOG", default_value = "info")]
     log: Level,
@@ -113,6 +121,17 @@ impl Args {
         options.buffered_bytes = options.buffered_bytes.max(self.max_body);
         options
     }
+
+    fn tls(&self) -> Result<Option<Tls>, Failure> {
+        let (Some(certificates), Some(key)) = (&self.tls_cert, &self.tls_key) else { return Ok(None) };
+        let read = |path: &Path| {
+            let text = std::fs::read(path);
+            text.map_err(|error| Failure::io("cannot read", &path.display().to_string(), &error))
+        };
+        let tls = Tls::from_pem(&read(certificates)?, &read(key)?);
+        warn_of_readers(key);
+        tls.map(Some).map_err(|error| Failure::Failed(format!("{}: {error}", shown(certificates))))
+    }
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
@@ -127,6 +146,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     if tokens.is_empty() {
         tracing::warn!("the file of tokens has none: every request will be refused");
     }
+    let tls = args.tls()?;
     let cache_bytes = args.cache.saturating_mul(1 << 20);
     let store = Store::open(&args.db, catalog, StoreOptions::default().cache_bytes(cache_bytes));
     let store = store.map_err(|error| failed(&error))?;
@@ -140,6 +160,10 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         let shutdown = shutdown()?;
         tracing::info!(%address, cases = store.len(), tokens = tokens.len(), "listening");
         let service = Service::new(store, tokens, options);
+        let service = match tls {
+            Some(tls) => service.with_tls(tls),
+            None => service,
+        };
         service.serve(listener, shutdown).await.map_err(|error| failed(&error))
     })?;
     tracing::info!("everything is on disk");
