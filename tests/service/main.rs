@@ -10,3 +10,4 @@ mod hostile;
 mod process;
 mod scope;
 mod server;
+mod tls;

@@ -6,7 +6,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime};
 
 use casefilter::domain::{RecordKind, import_records, mint_share_token, use_share_token};
-use casefilter::service::{Service, ServiceOptions, TokenFile, Tokens};
+use casefilter::service::{Service, ServiceOptions, Tls, TokenFile, Tokens};
 use casefilter::{Catalog, Mode, Store, StoreError, StoreOptions};
 use chrono::TimeDelta;
 use serde_json::{Value, json};
@@ -140,10 +140,17 @@ impl Server {
     }
 
     pub(crate) fn on(database: Database, options: ServiceOptions) -> Self {
+        Self::with_tls(database, options, None)
+    }
+
+    pub(crate) fn with_tls(database: Database, options: ServiceOptions, tls: Option<Tls>) -> Self {
         let store = database.open();
         let file: TokenFile = serde_json::from_value(tokens()).unwrap();
         let tokens = Tokens::new(file, store.catalog(), &options.limits).unwrap();
-        let service = Service::new(store, tokens, options);
+        let mut service = Service::new(store, tokens, options);
+        if let Some(tls) = tls {
+            service = service.with_tls(tls);
+        }
         let (stop, stopped) = oneshot::channel();
         let (tell, told) = std::sync::mpsc::channel();
         let thread = thread::spawn(move || {
