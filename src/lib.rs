@@ -34,6 +34,8 @@ mod predicate;
 mod request;
 #[cfg(feature = "sample")]
 pub mod sample;
+#[cfg(feature = "service")]
+pub mod service;
 #[cfg(feature = "sql")]
 pub mod sql;
 #[cfg(feature = "store")]

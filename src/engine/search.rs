@@ -1,5 +1,6 @@
 //! Answering requests on a view.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -35,8 +36,10 @@ impl Engine {
         let query = query(request, &view);
         let search = Search::new(&self.catalog, request, &view, &query);
         let (rows, total) = search.run(&search.strategy());
+        let examined = search.examined.get();
         drop(query);
-        let answer = Answer::new(view, rows, request.count.then_some(total), request.offset, request.limit);
+        let answer = Answer::new(view, rows, request.count.then_some(total), request.offset, request.limit)
+            .with_examined(examined);
         #[cfg(feature = "store")]
         let answer = answer.with_attachment(&snapshot);
         answer
@@ -111,6 +114,8 @@ pub(super) struct Search<'s> {
     query: &'s Query<'s>,
     /// The batches that may have a selected row.
     numbers: Vec<usize>,
+    /// How many rows the batches have that were asked so far.
+    pub(super) examined: Cell<u64>,
 }
 
 /// The filter of a request, looked up in a view.
@@ -130,7 +135,7 @@ impl<'s> Search<'s> {
         let mut numbers = query.batches();
         numbers.retain(|number| view.directory().covers(*number));
         numbers.extend(view.apart_numbers());
-        Self { catalog, request, view, query, numbers }
+        Self { catalog, request, view, query, numbers, examined: Cell::new(0) }
     }
 
     pub(super) fn strategy(&self) -> Strategy {
@@ -192,6 +197,7 @@ impl<'s> Search<'s> {
     }
 
     fn select(&self, visit: &Visit<'s>) -> Selected<'s> {
+        self.examined.set(self.examined.get().saturating_add(visit.batch.rows() as u64));
         exec::select(self.query, visit.number, visit.batch, visit.live)
     }
 }

@@ -47,7 +47,7 @@ impl fmt::Display for Warning {
 }
 
 /// How many warnings one filter carries at most.
-const MOST: usize = 100;
+pub(crate) const MOST_WARNINGS: usize = 100;
 /// Beyond this many criteria on one field in one branch, they are not compared pairwise.
 const PAIRWISE: usize = 64;
 
@@ -56,7 +56,7 @@ pub(crate) fn lint(written: &Tree<Comparison<'_>>, normal: &Tree<Leaf>, catalog:
     let places = Places::new(written);
     let mut found: Vec<(NodeId, Warning)> = Vec::new();
     for (id, node) in written.nodes().iter().enumerate() {
-        if found.len() >= MOST {
+        if found.len() >= MOST_WARNINGS {
             break;
         }
         match node {
@@ -96,7 +96,7 @@ pub(crate) fn lint(written: &Tree<Comparison<'_>>, normal: &Tree<Leaf>, catalog:
         _ => {}
     }
     found.sort_by_key(|(id, warning)| (warning.path.is_empty(), places.ranks.get(*id).copied()));
-    found.into_iter().map(|(_, warning)| warning).take(MOST).collect()
+    found.into_iter().map(|(_, warning)| warning).take(MOST_WARNINGS).collect()
 }
 
 fn unknown_values(comparison: &Comparison<'_>, catalog: &Catalog, warn: &mut impl FnMut(usize, String)) {
@@ -104,7 +104,7 @@ fn unknown_values(comparison: &Comparison<'_>, catalog: &Catalog, warn: &mut imp
     if field.known_values().len() == 0 {
         return;
     }
-    for (at, value) in comparison.values.iter().enumerate().take(MOST) {
+    for (at, value) in comparison.values.iter().enumerate().take(MOST_WARNINGS) {
         let Value::String(text) = value else { continue };
         if field.known_rank(text).is_none() {
             let known = field.known_values().map(quote).collect::<Vec<_>>().join(", ");

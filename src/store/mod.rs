@@ -279,6 +279,7 @@ impl Store {
             total: answer.total(),
             offset: request.offset,
             limit: request.limit,
+            examined: answer.examined(),
         })
     }
 

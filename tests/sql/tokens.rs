@@ -199,8 +199,7 @@ pub(crate) fn check(statement: &Statement) {
     let literal = statement.to_literal();
     let found = tokens(dialect, &literal).unwrap_or_else(|fault| panic!("{dialect}: {fault}: {literal}"));
     let mut literals = joined(found).into_iter().filter(|token| match (dialect, token) {
-        (_, Token::Text(_)) => true,
-        (Dialect::ClickHouse, Token::Number(_)) => true,
+        (_, Token::Text(_)) | (Dialect::ClickHouse, Token::Number(_)) => true,
         // Others count, or are the rank of a known value.
         (Dialect::Spark, Token::Number(spelled)) => spelled.ends_with(['D', 'L']),
         _ => false,

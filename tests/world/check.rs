@@ -133,6 +133,53 @@ pub(crate) fn check(world: &World, choices: &mut Choices<'_>) {
     for asked in &world.requests {
         ask(asked, &engines, &texts, &values, sound);
     }
+    for (place, asked) in world.requests.iter().enumerate().take(if texts.len() > 1000 { 2 } else { 8 }) {
+        let bound = &world.requests[(place + 1) % world.requests.len()];
+        hold_to(asked, bound, &engines, &texts, &values, sound);
+    }
+}
+
+/// A filter that is held to another selects what both select, however it is run.
+fn hold_to(
+    asked: &Asked,
+    bound: &Asked,
+    engines: &[Engine],
+    texts: &[&str],
+    values: &[Value],
+    is_sound: bool,
+) {
+    let compile = |asked: &Asked| {
+        let filter = Filter::compile(&asked.catalog, asked.body.to_string().as_bytes()).ok()?;
+        // Only what selects counts, not the page.
+        let expected = plain::request(&asked.fields, &asked.body, &plain::Params::default()).ok()?;
+        Some((filter, expected))
+    };
+    let (Some((filter, expected)), Some((own, allowed))) = (compile(asked), compile(bound)) else { return };
+    if !filter.catalog().is_within(own.catalog()) && !own.catalog().is_within(filter.catalog()) {
+        return;
+    }
+    let both = filter.and(&own);
+    let note = || format!("{filter}\nheld to {own}\nmeans {both}");
+    let wanted: Vec<usize> = (0..values.len())
+        .filter(|at| plain::selects(&expected, &values[*at]) && plain::selects(&allowed, &values[*at]))
+        .collect();
+    let again = Filter::compile(both.catalog(), both.to_json().as_bytes()).unwrap();
+    assert_eq!(again, both, "printed and compiled again: {}", note());
+    if is_sound {
+        for (at, text) in texts.iter().enumerate().take(200) {
+            let selected = wanted.binary_search(&at).is_ok();
+            assert_eq!(both.matches(text.as_bytes()), Ok(selected), "{text}: {}", note());
+            assert_eq!(reference::matches(&both, text), Ok(selected), "{text}: {}", note());
+        }
+    }
+    for engine in engines {
+        for filter in [&both, &both.unoptimized(), &own.and(&filter)] {
+            let answer = engine.search(&Request::new(filter.clone()).limit(u64::MAX).count(true));
+            let documents: Vec<&str> = answer.documents().collect();
+            assert_eq!(documents, wanted.iter().map(|at| texts[*at]).collect::<Vec<_>>(), "{}", note());
+            assert_eq!(answer.total(), Some(wanted.len() as u64), "{}", note());
+        }
+    }
 }
 
 /// Asks one request of everyone.

@@ -34,6 +34,7 @@ mod report;
 mod requests;
 mod rows;
 mod search;
+mod serve;
 mod sql;
 mod table;
 mod token;
@@ -62,6 +63,7 @@ First steps:
   casefilter search cases.ndjson --where 'status = open and priority = high' --order -createdAt
   casefilter import --db cases.db cases.ndjson           into a database, which opens at once and can be
                                                          searched like a file
+  casefilter serve --db cases.db --tokens tokens.json    answers over HTTP; make tokens by `casefilter token app`
   casefilter check --where 'status = opne'               what a filter means, or where it is wrong
   casefilter why cases.ndjson --id c-17 --where 'priority = high'
                                                          why a case is selected, or is not
@@ -88,6 +90,7 @@ enum Command {
     Token(token::Args),
     Sql(sql::Args),
     Ddl(ddl::Args),
+    Serve(serve::Args),
     Bench(bench::Args),
     Demo(demo::Args),
 }
@@ -129,6 +132,7 @@ fn main() -> ExitCode {
         Command::Token(args) => ("token", token::run(&args)),
         Command::Sql(args) => ("sql", sql::run(&args)),
         Command::Ddl(args) => ("ddl", ddl::run(&args)),
+        Command::Serve(args) => ("serve", serve::run(&args)),
         Command::Bench(args) => ("bench", bench::run(&args)),
         Command::Demo(args) => ("demo", demo::run(&args)),
     };
