@@ -34,7 +34,8 @@ pub struct Why {
 /// One criterion and its truth for a case.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Criterion {
-    /// The place as a path into the body, such as `criteria[0].children[2]`; empty for `ids` and `criteria` together.
+    /// The place as a path into the body, such as `criteria[0].children[2]`; empty for `ids` and `criteria`
+    /// together, and where no body stands behind the filter.
     pub path: String,
     /// How many criteria it lies in.
     pub depth: usize,
@@ -138,9 +139,13 @@ pub fn why(filter: &Filter, document: &str) -> Result<Why, Error> {
             None => continue,
         };
         let holds = truths.get(node).copied().unwrap_or(false);
-        // Only ids and criteria together are joined at the root by `$or`.
-        let is_both = depth == 0 && test == Test::Branch { op: Connective::Or.name() };
-        let path = if is_both { String::new() } else { places.path(node) };
+        // Only ids and criteria together are joined at the root by `$or`, and no body selects every case in a word.
+        let is_nowhere = match test {
+            Test::Branch { op } => depth == 0 && op == Connective::Or.name(),
+            Test::Constant { constant } => constant,
+            Test::Field { .. } => false,
+        };
+        let path = if is_nowhere { String::new() } else { places.path(node) };
         criteria.push(Criterion { path, depth, holds, test });
     }
     let fields = sets.iter().map(|(field, set)| {
