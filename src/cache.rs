@@ -31,6 +31,8 @@ use crate::limits::Limits;
 pub struct FilterCache {
     catalog: Catalog,
     limits: Limits,
+    /// What every filter is held to.
+    bound: Option<Filter>,
     /// Its keys are random, so that nobody can send bodies that collide.
     hasher: ahash::RandomState,
     shards: Box<[Shard]>,
@@ -71,7 +73,31 @@ impl FilterCache {
             misses: AtomicU64::new(0),
             entries: RwLock::new(Entries { capacity_bytes, ..Entries::default() }),
         });
-        Self { catalog, limits, hasher: ahash::RandomState::new(), shards: shards.collect() }
+        Self { catalog, limits, bound: None, hasher: ahash::RandomState::new(), shards: shards.collect() }
+    }
+
+    /// This cache, empty, every filter of which selects [what `bound` selects too](Filter::and).
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Filter, FilterCache, Limits};
+    /// let own = Filter::compile_text(&Catalog::cases(), "clientId = acme")?;
+    /// let cache = FilterCache::new(Catalog::cases(), Limits::default(), 16 << 20).within(&own);
+    /// let filter = cache.compile(br#"{"ids":["a","b"]}"#)?;
+    /// assert!(filter.matches(br#"{"id":"a","clientId":"acme"}"#)?);
+    /// assert!(!filter.matches(br#"{"id":"b","clientId":"other"}"#)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Panics
+    /// When neither catalogue is [within](Catalog::is_within) the other.
+    #[must_use]
+    pub fn within(self, bound: &Filter) -> Self {
+        let bound = self.bound.as_ref().map_or_else(|| bound.clone(), |own| own.and(bound));
+        // Panics here rather than at the first body.
+        let _ = Filter::all(&self.catalog).and(&bound);
+        let capacity_bytes = self.shards.first().map_or(0, |shard| shard.read().capacity_bytes);
+        let empty = Self::new(self.catalog, self.limits, capacity_bytes.saturating_mul(SHARDS));
+        Self { bound: Some(bound), ..empty }
     }
 
     /// The filter of a JSON body, compiled unless these very bytes were compiled before.
@@ -84,22 +110,27 @@ impl FilterCache {
     /// Linear in the length of the body. A new filter makes others leave, each of which came in once.
     pub fn compile(&self, body: &[u8]) -> Result<Filter, Errors> {
         if body.len() > self.limits.body_bytes {
-            return Filter::compile_with(&self.catalog, &self.limits, body);
+            return self.compile_anew(body);
         }
         let hash = self.hasher.hash_one(body);
         // The table takes other bits of the hash.
         let Some(shard) = usize::try_from(hash >> 32).ok().and_then(|bits| self.shards.get(bits % SHARDS))
         else {
-            return Filter::compile_with(&self.catalog, &self.limits, body);
+            return self.compile_anew(body);
         };
         if let Some(filter) = shard.read().find(hash, body) {
             shard.hits.fetch_add(1, Ordering::Relaxed);
             return Ok(filter);
         }
         shard.misses.fetch_add(1, Ordering::Relaxed);
-        let filter = Filter::compile_with(&self.catalog, &self.limits, body)?;
+        let filter = self.compile_anew(body)?;
         shard.write().insert(hash, &filter);
         Ok(filter)
+    }
+
+    fn compile_anew(&self, body: &[u8]) -> Result<Filter, Errors> {
+        let filter = Filter::compile_with(&self.catalog, &self.limits, body)?;
+        Ok(self.bound.as_ref().map_or_else(|| filter.clone(), |bound| filter.and(bound)))
     }
 
     /// The catalogue that the filters are compiled for.
@@ -284,6 +315,27 @@ mod tests {
         let (plain, spaced) = (body(1), format!("{} ", body(1)));
         assert_eq!(cache.compile(plain.as_bytes()), cache.compile(spaced.as_bytes()));
         assert_eq!(cache.stats().misses, 2);
+    }
+
+    #[test]
+    fn a_bound_holds_for_what_is_found_and_for_what_is_compiled() {
+        let all = Catalog::cases();
+        let bound = |text| Filter::compile_text(&all, text).unwrap();
+        let narrow = FilterCache::new(all.allow(["id", "name"]).unwrap(), Limits::default(), 1 << 20);
+        let narrow = narrow.within(&bound("clientId = acme")).within(&bound("priority = high"));
+        for _ in 0..2 {
+            let filter = narrow.compile(br#"{"ids":["a"]}"#).unwrap();
+            let matches = |document: &str| filter.matches(document.as_bytes()).unwrap();
+            assert!(matches(r#"{"id":"a","clientId":"acme","priority":"high"}"#));
+            assert!(!matches(r#"{"id":"a","clientId":"acme"}"#));
+            assert!(!matches(r#"{"id":"a","clientId":"x","priority":"high"}"#));
+            assert!(!matches(r#"{"id":"b","clientId":"acme","priority":"high"}"#));
+            assert!(
+                narrow.compile(br#"{"criteria":[{"field":"clientId","op":"=","values":["x"]}]}"#).is_err()
+            );
+        }
+        let stats = narrow.stats();
+        assert_eq!((stats.hits, stats.entries), (1, 1));
     }
 
     #[test]

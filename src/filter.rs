@@ -49,6 +49,8 @@ enum Source {
     /// The text syntax, without errors.
     Text(Box<str>),
     Constant(bool),
+    /// What both of these select.
+    Both(Filter, Filter),
 }
 
 impl Filter {
@@ -162,6 +164,35 @@ impl Filter {
         Self::new(catalog, Tree::constant(value), Source::Constant(value))
     }
 
+    /// The filter that selects what both select.
+    ///
+    /// Neither can widen the other, whatever its criteria are: made for hosts that hold a client to its own cases.
+    /// The catalogue is the wider one of the two.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Filter};
+    /// let all = Catalog::cases();
+    /// let own = Filter::compile_text(&all, "clientId = acme")?;
+    /// let asked = Filter::compile_text(&all.allow(["id", "name"])?, "id = a or name <> x")?;
+    /// assert!(!asked.and(&own).matches(br#"{"id":"a","clientId":"other"}"#)?);
+    /// assert!(asked.and(&own).matches(br#"{"id":"a","clientId":"acme"}"#)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Panics
+    /// When neither catalogue is [within](Catalog::is_within) the other.
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
+        let is_narrower = self.catalog().is_within(other.catalog());
+        assert!(
+            is_narrower || other.catalog().is_within(self.catalog()),
+            "the filters were compiled for catalogues that have nothing to do with each other"
+        );
+        let catalog = if is_narrower { other.catalog() } else { self.catalog() };
+        let predicate = predicate::both(self.predicate(), other.predicate(), catalog);
+        Self::new(catalog, predicate, Source::Both(self.clone(), other.clone()))
+    }
+
     /// This filter with its criteria run as written, no rule of the optimiser applied.
     ///
     /// It selects the same cases, more slowly: made for tests that hold the two equal.
@@ -221,6 +252,12 @@ impl Filter {
     /// ```
     #[must_use]
     pub fn warnings(&self) -> Vec<Warning> {
+        if let Source::Both(first, second) = &self.inner.source {
+            let mut warnings = first.warnings();
+            warnings.extend(second.warnings());
+            warnings.truncate(predicate::MOST_WARNINGS);
+            return warnings;
+        }
         predicate::lint(&self.written(), self.predicate(), self.catalog())
     }
 
@@ -254,6 +291,11 @@ impl Filter {
         predicate::plan(&self.inner.predicate, &self.inner.catalog)
     }
 
+    /// The lines of [`plan`](Self::plan), the children of a node in the order that `arrange` gives them.
+    pub(crate) fn lines(&self, arrange: impl Fn(usize, &mut [usize])) -> Vec<predicate::Line> {
+        predicate::lines(&self.inner.predicate, &self.inner.catalog, arrange)
+    }
+
     /// True when the filter selects every case.
     #[must_use]
     pub fn is_all(&self) -> bool {
@@ -269,11 +311,15 @@ impl Filter {
         self.inner.source.read(self.catalog())
     }
 
-    /// The body that the filter was compiled from, if it was one.
+    /// The body that the filter was compiled from, if it was one; of [two](Self::and), that of the first.
     pub(crate) fn body(&self) -> Option<&[u8]> {
-        match &self.inner.source {
-            Source::Json(text) => Some(text.as_bytes()),
-            Source::Text(_) | Source::Constant(_) => None,
+        let mut filter = self;
+        loop {
+            match &filter.inner.source {
+                Source::Json(text) => return Some(text.as_bytes()),
+                Source::Text(_) | Source::Constant(_) => return None,
+                Source::Both(first, _) => filter = first,
+            }
         }
     }
 
@@ -282,6 +328,7 @@ impl Filter {
         let source = match &self.inner.source {
             Source::Json(text) | Source::Text(text) => text.len(),
             Source::Constant(_) => 0,
+            Source::Both(first, second) => first.size_bytes().saturating_add(second.size_bytes()),
         };
         size_of::<Inner>().saturating_add(source).saturating_add(self.inner.predicate.size_bytes())
     }
@@ -339,6 +386,7 @@ impl Source {
         };
         let body = match self {
             Self::Constant(value) => return Tree::constant(*value),
+            Self::Both(first, second) => return first.written().and(second.written()),
             Self::Json(text) => criteria::parse(text, &limits).0,
             Self::Text(text) => match criteria::text::parse(text, &limits) {
                 (criteria::text::Parsed::Body(body), _) => body,

@@ -34,6 +34,8 @@ mod predicate;
 mod request;
 #[cfg(feature = "sample")]
 pub mod sample;
+#[cfg(feature = "service")]
+pub mod service;
 #[cfg(feature = "sql")]
 pub mod sql;
 #[cfg(feature = "store")]
@@ -45,6 +47,7 @@ mod value;
 pub use batch::codec::check_stored_batch;
 pub use cache::{CacheStats, FilterCache};
 pub use catalog::{Catalog, CatalogError, Field, FieldId, FieldType};
+pub use engine::explain;
 pub use engine::{
     Answer, Engine, EngineBuilder, FieldMemory, Import, Memory, Mode, Refusal, Report, Upserted,
 };

@@ -31,6 +31,7 @@ pub struct Answer {
     total: Option<u64>,
     offset: u64,
     limit: u64,
+    examined: u64,
     #[cfg(feature = "store")]
     pub(super) attachment: Option<super::stored::Attachment>,
 }
@@ -43,9 +44,15 @@ impl Answer {
             total,
             offset,
             limit,
+            examined: 0,
             #[cfg(feature = "store")]
             attachment: None,
         }
+    }
+
+    /// With how many rows were in the batches that were asked.
+    pub(super) fn with_examined(self, examined: u64) -> Self {
+        Self { examined, ..self }
     }
 
     /// With what is attached to the snapshot that was searched.
@@ -71,6 +78,12 @@ impl Answer {
     #[must_use]
     pub fn total(&self) -> Option<u64> {
         self.total
+    }
+
+    /// How many rows lie in the batches that had to be asked: a measure of the work, for hosts that watch it.
+    #[must_use]
+    pub fn examined(&self) -> u64 {
+        self.examined
     }
 
     /// The ids of the cases on the page, in order.

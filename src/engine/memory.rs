@@ -11,6 +11,8 @@ use crate::column::Column;
 pub struct Memory {
     /// How many cases there are.
     pub cases: u64,
+    /// How many batches they lie in.
+    pub batches: u64,
     /// All columns together, identifiers included.
     pub columns_bytes: u64,
     /// All indexes together, the places of cases and the live rows, and what leads writers to cases written
@@ -50,6 +52,7 @@ impl Memory {
             .collect();
         Self {
             cases: view.cases() as u64,
+            batches: view.slots().count() as u64,
             columns_bytes: sum(&|slot| {
                 let columns = slot.batch.columns().map(Column::data_bytes);
                 columns.fold(slot.batch.waiting_bytes(), usize::saturating_add)

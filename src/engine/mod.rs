@@ -28,6 +28,7 @@
 
 mod answer;
 mod change;
+pub mod explain;
 #[cfg(feature = "parallel")]
 mod gathered;
 mod import;

@@ -80,6 +80,7 @@ pub(crate) fn complete(
         row.remove(refused);
     }
     check_id(row, id_offset)?;
+    row.begin_defaults();
     for (field, default) in catalog.defaults() {
         if row.values(*field).next().is_none() {
             row.push(*field, Value::String(Cow::Owned(default.to_string())));

@@ -47,7 +47,7 @@ impl fmt::Display for Warning {
 }
 
 /// How many warnings one filter carries at most.
-const MOST: usize = 100;
+pub(crate) const MOST_WARNINGS: usize = 100;
 /// Beyond this many criteria on one field in one branch, they are not compared pairwise.
 const PAIRWISE: usize = 64;
 
@@ -56,7 +56,7 @@ pub(crate) fn lint(written: &Tree<Comparison<'_>>, normal: &Tree<Leaf>, catalog:
     let places = Places::new(written);
     let mut found: Vec<(NodeId, Warning)> = Vec::new();
     for (id, node) in written.nodes().iter().enumerate() {
-        if found.len() >= MOST {
+        if found.len() >= MOST_WARNINGS {
             break;
         }
         match node {
@@ -96,7 +96,7 @@ pub(crate) fn lint(written: &Tree<Comparison<'_>>, normal: &Tree<Leaf>, catalog:
         _ => {}
     }
     found.sort_by_key(|(id, warning)| (warning.path.is_empty(), places.ranks.get(*id).copied()));
-    found.into_iter().map(|(_, warning)| warning).take(MOST).collect()
+    found.into_iter().map(|(_, warning)| warning).take(MOST_WARNINGS).collect()
 }
 
 fn unknown_values(comparison: &Comparison<'_>, catalog: &Catalog, warn: &mut impl FnMut(usize, String)) {
@@ -104,7 +104,7 @@ fn unknown_values(comparison: &Comparison<'_>, catalog: &Catalog, warn: &mut imp
     if field.known_values().len() == 0 {
         return;
     }
-    for (at, value) in comparison.values.iter().enumerate().take(MOST) {
+    for (at, value) in comparison.values.iter().enumerate().take(MOST_WARNINGS) {
         let Value::String(text) = value else { continue };
         if field.known_rank(text).is_none() {
             let known = field.known_values().map(quote).collect::<Vec<_>>().join(", ");
@@ -189,7 +189,7 @@ fn decided(connective: Connective, many: bool, group: &[(NodeId, Leaf)]) -> Opti
 }
 
 /// Where the nodes of a tree as written stand in the body.
-struct Places {
+pub(crate) struct Places {
     /// Parent and place among its children, for all but the root.
     parents: Vec<Option<(NodeId, usize)>>,
     /// How many nodes start before each in the body.
@@ -200,7 +200,7 @@ struct Places {
 }
 
 impl Places {
-    fn new(tree: &Tree<Comparison<'_>>) -> Self {
+    pub(crate) fn new(tree: &Tree<Comparison<'_>>) -> Self {
         let mut parents = vec![None; tree.nodes().len()];
         for (id, node) in tree.nodes().iter().enumerate() {
             if let Node::Branch(_, children) = node {
@@ -251,7 +251,7 @@ impl Places {
         self.criteria.is_some_and(|criteria| id <= criteria)
     }
 
-    fn path(&self, id: NodeId) -> String {
+    pub(crate) fn path(&self, id: NodeId) -> String {
         if Some(id) == self.ids {
             return "ids".to_owned();
         }

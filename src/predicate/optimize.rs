@@ -66,6 +66,14 @@ impl<'c> Optimizer<'c> {
     }
 }
 
+/// The normal form of what both trees select, each in normal form already.
+pub(crate) fn both(first: &Tree<Leaf>, second: &Tree<Leaf>, catalog: &Catalog) -> Tree<Leaf> {
+    let mut builder = Builder::new(catalog, first.nodes().len().saturating_add(second.nodes().len()));
+    let roots = [builder.tree(first), builder.tree(second)];
+    let root = builder.make(Connective::And, &roots);
+    builder.finish(root)
+}
+
 /// The tests of a tree as written, one for one, without any rule applied.
 pub(crate) fn normalize(tree: &Tree<Comparison<'_>>, catalog: &Catalog) -> Tree<Leaf> {
     let nodes = tree.nodes().iter().map(|node| match node {
@@ -176,6 +184,23 @@ impl<'c> Builder<'c> {
         let nodes = &self.nodes;
         numbers.insert_unique(hash, id, |id| hash_of(nodes, hasher, id));
         id
+    }
+
+    /// The root of a tree, made anew from its nodes.
+    fn tree(&mut self, tree: &Tree<Leaf>) -> NodeId {
+        let mut made: Vec<NodeId> = Vec::with_capacity(tree.nodes().len());
+        for node in tree.nodes() {
+            let id = match node {
+                Node::Branch(connective, children) => {
+                    let children: Nodes =
+                        children.iter().filter_map(|child| made.get(*child).copied()).collect();
+                    self.make(*connective, &children)
+                }
+                _ => self.intern(node.clone()),
+            };
+            made.push(id);
+        }
+        made.last().copied().unwrap_or_else(|| self.constant(false))
     }
 
     fn constant(&mut self, value: bool) -> NodeId {

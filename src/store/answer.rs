@@ -10,6 +10,7 @@ pub struct StoredAnswer {
     pub(super) total: Option<u64>,
     pub(super) offset: u64,
     pub(super) limit: u64,
+    pub(super) examined: u64,
 }
 
 impl StoredAnswer {
@@ -31,6 +32,12 @@ impl StoredAnswer {
         self.total
     }
 
+    /// As [`Answer::examined`](crate::Answer::examined).
+    #[must_use]
+    pub fn examined(&self) -> u64 {
+        self.examined
+    }
+
     /// The ids of the cases on the page, in order.
     pub fn ids(&self) -> impl ExactSizeIterator<Item = &str> {
         self.ids.iter().map(String::as_str)
@@ -39,6 +46,12 @@ impl StoredAnswer {
     /// The documents of the cases on the page as stored, in order.
     pub fn documents(&self) -> impl ExactSizeIterator<Item = &str> {
         self.documents.iter().map(String::as_str)
+    }
+
+    /// The same page with other documents in the place of those stored.
+    #[cfg(feature = "service")]
+    pub(crate) fn with_documents(self, documents: Vec<String>) -> Self {
+        Self { documents, ..self }
     }
 
     /// The answer as the interface has it, the same bytes as those of [`Answer`](crate::Answer::to_json).

@@ -12,7 +12,7 @@ use casefilter::{
 use flate2::read::MultiGzDecoder;
 
 use crate::Status;
-use crate::args::is_stdin;
+use crate::args::{ONE_STDIN, Selection, is_stdin};
 use crate::escape::{escape, one_line};
 use crate::failure::{Failure, note};
 use crate::held::{Held, failed};
@@ -54,6 +54,15 @@ impl Cases {
             return Err(Failure::Usage("`-` for standard input can be given only once".to_owned()));
         }
         self.paths.iter().try_for_each(|path| Packing::of(path).map(drop))
+    }
+
+    /// As [`check`](Self::check), and refuses to read both cases and filter from standard input.
+    pub(crate) fn check_beside(&self, selection: &Selection) -> Result<(), Failure> {
+        self.check()?;
+        if self.uses_stdin() && selection.uses_stdin() {
+            return Err(Failure::Usage(ONE_STDIN.to_owned()));
+        }
+        Ok(())
     }
 
     /// Opens the database, if one is all there is; otherwise imports every file: all of them, or none.

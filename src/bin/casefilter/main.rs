@@ -20,6 +20,7 @@ mod compact;
 mod ddl;
 mod demo;
 mod escape;
+mod explain;
 mod export;
 mod failure;
 mod fields;
@@ -33,10 +34,12 @@ mod report;
 mod requests;
 mod rows;
 mod search;
+mod serve;
 mod sql;
 mod table;
 mod token;
 mod verify;
+mod why;
 
 use std::process::ExitCode;
 
@@ -60,7 +63,12 @@ First steps:
   casefilter search cases.ndjson --where 'status = open and priority = high' --order -createdAt
   casefilter import --db cases.db cases.ndjson           into a database, which opens at once and can be
                                                          searched like a file
+  casefilter serve --db cases.db --tokens tokens.json    answers over HTTP; make tokens by `casefilter token app`
   casefilter check --where 'status = opne'               what a filter means, or where it is wrong
+  casefilter why cases.ndjson --id c-17 --where 'priority = high'
+                                                         why a case is selected, or is not
+  casefilter explain cases.ndjson --where 'priority = high' --analyze
+                                                         how the answer is found, and what that costs
 
 On a terminal the output is a table, in a pipe it is JSON; --format decides otherwise.
 Exit status: 0 fine; 1 could not be done; 2 wrong usage or a filter that does not compile;
@@ -70,6 +78,8 @@ Exit status: 0 fine; 1 could not be done; 2 wrong usage or a filter that does no
 enum Command {
     Search(search::Args),
     Check(check::Args),
+    Explain(explain::Args),
+    Why(why::Args),
     Fields(fields::Args),
     Generate(generate::Args),
     Import(import::Args),
@@ -80,6 +90,7 @@ enum Command {
     Token(token::Args),
     Sql(sql::Args),
     Ddl(ddl::Args),
+    Serve(serve::Args),
     Bench(bench::Args),
     Demo(demo::Args),
 }
@@ -109,6 +120,8 @@ fn main() -> ExitCode {
     let (name, result) = match Cli::parse().command {
         Command::Search(args) => ("search", search::run(&args)),
         Command::Check(args) => ("check", check::run(&args)),
+        Command::Explain(args) => ("explain", explain::run(&args)),
+        Command::Why(args) => ("why", why::run(&args)),
         Command::Fields(args) => ("fields", fields::run(&args)),
         Command::Generate(args) => ("generate", generate::run(&args)),
         Command::Import(args) => ("import", import::run(&args)),
@@ -119,6 +132,7 @@ fn main() -> ExitCode {
         Command::Token(args) => ("token", token::run(&args)),
         Command::Sql(args) => ("sql", sql::run(&args)),
         Command::Ddl(args) => ("ddl", ddl::run(&args)),
+        Command::Serve(args) => ("serve", serve::run(&args)),
         Command::Bench(args) => ("bench", bench::run(&args)),
         Command::Demo(args) => ("demo", demo::run(&args)),
     };

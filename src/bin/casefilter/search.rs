@@ -106,16 +106,14 @@ fn load(args: &Args, catalog: &Catalog, mode: Mode) -> Result<Loaded, Failure> {
 }
 
 fn check_usage(args: &Args) -> Result<(), Failure> {
-    args.cases.check()?;
     if args.requests.is_some() && !args.selection.is_empty() {
         let message = "--requests holds the filters: it cannot be used with --body, --where, --order, --offset, --limit or --count";
         return Err(Failure::Usage(message.to_owned()));
     }
-    let requests_from_stdin = args.requests.as_deref().is_some_and(is_stdin);
-    if args.cases.uses_stdin() && (args.selection.uses_stdin() || requests_from_stdin) {
+    if args.cases.uses_stdin() && args.requests.as_deref().is_some_and(is_stdin) {
         return Err(Failure::Usage(ONE_STDIN.to_owned()));
     }
-    Ok(())
+    args.cases.check_beside(&args.selection)
 }
 
 /// Says on a terminal what the author of the filter may not have meant.

@@ -1,11 +1,15 @@
-//! `token`: share tokens of profiles.
+//! `token`: share tokens of profiles, and those who may call the service.
 
-use std::path::PathBuf;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use casefilter::domain::{DomainErrorKind, mint_share_token};
-use casefilter::{Catalog, Store, StoreOptions};
+use casefilter::service::{Permission, TokenEntry, TokenFile, Tokens};
+use casefilter::{Catalog, Limits, Store, StoreOptions};
 use chrono::{DateTime, TimeDelta, Utc};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use crate::Status;
 use crate::escape::escape;
@@ -23,6 +27,7 @@ pub(crate) struct Args {
 #[derive(clap::Subcommand)]
 enum Token {
     Share(Share),
+    App(App),
 }
 
 /// Make a share token, which opens the preview of a profile and is good for one copy of it
@@ -46,8 +51,97 @@ struct Share {
     expires: TimeDelta,
 }
 
+/// Make an app token, for a client of the service
+///
+/// The secret is random, 256 bits. With --file the token is added to that file, which is made when it is not there, readable
+/// by its owner alone; without, a file of one token is printed. A service that runs has to be started again to know it.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Example:
+  casefilter token app --file tokens.json --name dashboard --allow viewCases,viewApplicants
+  casefilter token app --file tokens.json --allow viewCases --filter 'clientId = acme' --fields name,status,createdAt")]
+struct App {
+    /// The file of tokens
+    #[arg(long, value_name = "FILE")]
+    file: Option<PathBuf>,
+
+    /// What logs call it
+    #[arg(long)]
+    name: Option<String>,
+
+    /// What it may be used for
+    #[arg(long, value_name = "PERMISSION,…", required = true, value_delimiter = ',', value_parser = permission())]
+    allow: Vec<Permission>,
+
+    /// The fields that it sees of cases, beside their id [default: all]
+    #[arg(long, value_name = "FIELD,…", value_delimiter = ',')]
+    fields: Option<Vec<String>>,
+
+    /// The only cases that it sees, in the text syntax [default: all]
+    #[arg(long, value_name = "TEXT")]
+    filter: Option<String>,
+}
+
+fn permission() -> impl TypedValueParser<Value = Permission> {
+    let names = PossibleValuesParser::new(Permission::ALL.map(Permission::name));
+    names.try_map(|name| {
+        Permission::ALL.into_iter().find(|own| own.name() == name).ok_or("no such permission")
+    })
+}
+
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
-    let Token::Share(args) = &args.token;
+    match &args.token {
+        Token::Share(args) => share(args),
+        Token::App(args) => app(args),
+    }
+}
+
+fn app(args: &App) -> Result<Status, Failure> {
+    let App { file, name, allow, fields, filter } = args;
+    let minted = TokenEntry::mint(allow.clone(), name.clone(), fields.clone(), filter.clone());
+    let entry = minted.map_err(|error| Failure::io("cannot make", "a secret", &error))?;
+    let (token, secret) = (entry.token().to_owned(), entry.secret().to_owned());
+    let mut tokens = TokenFile::default();
+    if let Some(path) = file {
+        match TokenFile::read(path) {
+            Ok(own) => tokens = own,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(Failure::io("cannot read", &path.display().to_string(), &error)),
+        }
+    }
+    tokens.push(entry);
+    Tokens::new(tokens.clone(), &Catalog::cases(), &Limits::default())
+        .map_err(|error| Failure::Failed(escape(&error).into_owned()))?;
+    let text = format!("{}\n", tokens.to_json());
+    let mut out = Output::new();
+    match file {
+        None => out.write(text.as_bytes())?,
+        Some(path) => {
+            replace(path, &text)
+                .map_err(|error| Failure::io("cannot write", &path.display().to_string(), &error))?;
+            out.json(&serde_json::json!({ "token": token, "secret": secret }))?;
+        }
+    }
+    out.finish()?;
+    Ok(Status::Fine)
+}
+
+/// Puts a text in the place of a file, whole, readable by its owner alone.
+fn replace(path: &Path, text: &str) -> io::Result<()> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".new");
+    let new = PathBuf::from(name);
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(&new)?;
+    let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
+    let moved = written.and_then(|()| fs::rename(&new, path));
+    moved.inspect_err(|_| drop(fs::remove_file(&new)))
+}
+
+fn share(args: &Share) -> Result<Status, Failure> {
     let store = Store::open(&args.db, Catalog::cases(), StoreOptions::default());
     let store = store.map_err(|error| failed(&error))?;
     let now = DateTime::<Utc>::from(SystemTime::now());

@@ -1,0 +1,228 @@
+//! `serve`: the service.
+
+use std::io::{self, IsTerminal};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use casefilter::service::{Service, ServiceOptions, Tls, TokenFile, Tokens};
+use casefilter::{Catalog, Limits, Store, StoreOptions};
+use tokio::net::TcpListener;
+use tokio::runtime::{Builder, Runtime};
+use tracing_subscriber::filter::LevelFilter;
+
+use crate::Status;
+use crate::escape::escape;
+use crate::failure::Failure;
+use crate::held::failed;
+
+/// Serve the five operations over HTTP
+///
+/// Searches of cases, required documents status, profile preview, AML case, and update of extracted info, from a
+/// database made by `import`. It stops on SIGTERM or Ctrl-C, once requests in flight are answered.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Example:
+  casefilter token app --file tokens.json --allow viewCases
+  casefilter serve --db cases.db --listen 127.0.0.1:8080 --tokens tokens.json
+
+Logs go to standard error, as JSON in a pipe. Prometheus finds /metrics; /healthz, /readyz and /openapi.json are there
+too, unsigned. Every flag can be set by the environment variable that is named with it.")]
+pub(crate) struct Args {
+    /// The database
+    #[arg(long, value_name = "FILE", env = "CASEFILTER_DB")]
+    db: PathBuf,
+
+    /// Where to listen; port 0 takes any that is free, and says which
+    #[arg(long, value_name = "ADDR", env = "CASEFILTER_LISTEN", default_value = "127.0.0.1:8080")]
+    listen: SocketAddr,
+
+    /// The file of those who may call, as `token app` writes it
+    #[arg(long, value_name = "FILE", env = "CASEFILTER_TOKENS")]
+    tokens: PathBuf,
+
+    /// How many seconds the timestamp of a request may be off
+    #[arg(long, value_name = "S", env = "CASEFILTER_CLOCK_WINDOW", default_value_t = 60)]
+    clock_window: u64,
+
+    /// Take no signature twice
+    #[arg(long, env = "CASEFILTER_REFUSE_REPLAYS")]
+    refuse_replays: bool,
+
+    /// The largest page, in cases
+    #[arg(long, value_name = "N", env = "CASEFILTER_MAX_LIMIT", default_value_t = Limits::default().page)]
+    max_limit: u64,
+
+    /// The largest body, in bytes
+    #[arg(long, value_name = "N", env = "CASEFILTER_MAX_BODY", default_value_t = Limits::default().body_bytes)]
+    max_body: usize,
+
+    /// How many connections are served at a time
+    #[arg(long, value_name = "N", env = "CASEFILTER_CONNECTIONS",
+          default_value_t = ServiceOptions::default().connections)]
+    connections: usize,
+
+    /// How many requests may wait for the file, or for long searches, at a time
+    #[arg(long, value_name = "N", env = "CASEFILTER_CONCURRENCY",
+          default_value_t = ServiceOptions::default().concurrency)]
+    concurrency: usize,
+
+    /// How many seconds a client may take to send a request, or to send none
+    #[arg(long, value_name = "S", env = "CASEFILTER_READ_TIMEOUT", default_value_t = 20)]
+    read_timeout: u64,
+
+    /// How many seconds a client may take to receive an answer
+    #[arg(long, value_name = "S", env = "CASEFILTER_WRITE_TIMEOUT", default_value_t = 30)]
+    write_timeout: u64,
+
+    /// How many seconds requests in flight have when the service is to stop
+    #[arg(long, value_name = "S", env = "CASEFILTER_GRACE", default_value_t = 30)]
+    grace: u64,
+
+    /// How much of the database is kept in memory, in MiB, beside the columns
+    #[arg(long, value_name = "MIB", env = "CASEFILTER_CACHE", default_value_t = 64)]
+    cache: usize,
+
+    /// Speak TLS with the certificates in this PEM file, the service's own first
+    #[arg(long, value_name = "FILE", env = "CASEFILTER_TLS_CERT", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+
+    /// The private key of the first certificate, as PEM
+    #[arg(long, value_name = "FILE", env = "CASEFILTER_TLS_KEY", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+
+    /// What is logged: at `info` what is refused, at `debug` every request
+    #[arg(long, value_name = "LEVEL", env = "CASEFILTER_LOG", default_value = "info")]
+    log: Level,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Level {
+    Error,
+    Warn,
+    Info,
+    Debug,
+}
+
+impl Args {
+    fn options(&self) -> ServiceOptions {
+        let mut options = ServiceOptions {
+            clock_window: Duration::from_secs(self.clock_window),
+            refuses_replays: self.refuse_replays,
+            connections: self.connections,
+            concurrency: self.concurrency.max(1),
+            read_timeout: Duration::from_secs(self.read_timeout.max(1)),
+            write_timeout: Duration::from_secs(self.write_timeout.max(1)),
+            grace: Duration::from_secs(self.grace),
+            ..ServiceOptions::default()
+        };
+        options.limits.page = self.max_limit;
+        options.limits.body_bytes = self.max_body;
+        options.buffered_bytes = options.buffered_bytes.max(self.max_body);
+        options
+    }
+
+    fn tls(&self) -> Result<Option<Tls>, Failure> {
+        let (Some(certificates), Some(key)) = (&self.tls_cert, &self.tls_key) else { return Ok(None) };
+        let read = |path: &Path| {
+            let text = std::fs::read(path);
+            text.map_err(|error| Failure::io("cannot read", &path.display().to_string(), &error))
+        };
+        let tls = Tls::from_pem(&read(certificates)?, &read(key)?);
+        warn_of_readers(key);
+        tls.map(Some).map_err(|error| Failure::Failed(format!("{}: {error}", shown(certificates))))
+    }
+}
+
+pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
+    begin_logging(args.log);
+    let options = args.options();
+    let file = TokenFile::read(&args.tokens)
+        .map_err(|error| Failure::io("cannot read", &args.tokens.display().to_string(), &error))?;
+    warn_of_readers(&args.tokens);
+    let catalog = Catalog::cases();
+    let tokens = Tokens::new(file, &catalog, &options.limits);
+    let tokens = tokens.map_err(|error| Failure::Failed(format!("{}: {error}", shown(&args.tokens))))?;
+    if tokens.is_empty() {
+        tracing::warn!("the file of tokens has none: every request will be refused");
+    }
+    let tls = args.tls()?;
+    let cache_bytes = args.cache.saturating_mul(1 << 20);
+    let store = Store::open(&args.db, catalog, StoreOptions::default().cache_bytes(cache_bytes));
+    let store = store.map_err(|error| failed(&error))?;
+
+    let runtime = runtime(&options).map_err(|error| Failure::io("cannot start", "the service", &error))?;
+    runtime.block_on(async {
+        let listener = TcpListener::bind(args.listen)
+            .await
+            .map_err(|error| Failure::io("cannot listen on", &args.listen.to_string(), &error))?;
+        let address = listener.local_addr().unwrap_or(args.listen);
+        let shutdown = shutdown()?;
+        tracing::info!(%address, cases = store.len(), tokens = tokens.len(), "listening");
+        let service = Service::new(store, tokens, options);
+        let service = match tls {
+            Some(tls) => service.with_tls(tls),
+            None => service,
+        };
+        service.serve(listener, shutdown).await.map_err(|error| failed(&error))
+    })?;
+    tracing::info!("everything is on disk");
+    Ok(Status::Fine)
+}
+
+fn runtime(options: &ServiceOptions) -> io::Result<Runtime> {
+    Builder::new_multi_thread()
+        .enable_all()
+        .max_blocking_threads(options.concurrency.saturating_add(1))
+        .thread_name("casefilter")
+        .build()
+}
+
+/// Is ready when the process is asked to end.
+fn shutdown() -> Result<impl Future<Output = ()>, Failure> {
+    let (tell, told) = tokio::sync::watch::channel(false);
+    ctrlc::set_handler(move || {
+        let _ = tell.send(true);
+    })
+    .map_err(|error| Failure::Failed(format!("cannot watch for signals: {error}")))?;
+    Ok(async move {
+        let mut told = told;
+        if told.wait_for(|is_asked| *is_asked).await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    })
+}
+
+fn begin_logging(level: Level) {
+    let level = match level {
+        Level::Error => LevelFilter::ERROR,
+        Level::Warn => LevelFilter::WARN,
+        Level::Info => LevelFilter::INFO,
+        Level::Debug => LevelFilter::DEBUG,
+    };
+    let log = tracing_subscriber::fmt().with_max_level(level).with_target(false).with_writer(io::stderr);
+    // Another subscriber would have to be there already, which nothing in this process sets.
+    let _ = if io::stderr().is_terminal() {
+        log.with_ansi(true).try_init()
+    } else {
+        log.json().flatten_event(true).with_current_span(false).with_span_list(false).try_init()
+    };
+}
+
+/// Says when others on this machine can read the secrets.
+#[cfg(unix)]
+fn warn_of_readers(path: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = std::fs::metadata(path).map(|metadata| metadata.permissions().mode() & 0o077);
+    if mode.is_ok_and(|others| others != 0) {
+        let file = shown(path);
+        tracing::warn!(file, "other users of this machine may read the secrets in it: chmod 600 is enough");
+    }
+}
+
+#[cfg(not(unix))]
+fn warn_of_readers(_path: &Path) {}
+
+fn shown(path: &Path) -> String {
+    escape(&path.display().to_string()).into_owned()
+}

@@ -1,0 +1,153 @@
+//! Whether a request was signed, a moment ago, by a token that the service knows.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use axum::http::HeaderMap;
+use axum::http::request::Parts;
+use hmac::Mac;
+
+use super::envelope::Failure;
+use super::tokens::{AppToken, Tokens};
+
+const TOKEN: &str = "x-app-token";
+const SIGNATURE: &str = "x-app-access-sig";
+const TIMESTAMP: &str = "x-app-access-ts";
+
+/// The bytes of a signature.
+pub(super) type Signature = [u8; 32];
+
+/// The token that signed the bytes of a request, as they came over the wire.
+///
+/// The signature is checked in constant time, and whatever is wrong, the answer is the same.
+pub(super) fn verify<'t>(
+    tokens: &'t Tokens,
+    head: &Parts,
+    body: &[u8],
+    now_s: i64,
+    window: Duration,
+) -> Result<(&'t Arc<AppToken>, Signature), Failure> {
+    let name = only(&head.headers, TOKEN).unwrap_or_default();
+    let timestamp = only(&head.headers, TIMESTAMP).unwrap_or_default();
+    let signature = only(&head.headers, SIGNATURE).and_then(from_hex);
+    let (token, mac) = tokens.find(name);
+    let target = head.uri.path_and_query().map_or("/", |target| target.as_str());
+    let mut mac = mac.clone();
+    for part in [timestamp.as_bytes(), head.method.as_str().as_bytes(), target.as_bytes(), body] {
+        mac.update(part);
+    }
+    let is_right = mac.verify_slice(&signature.unwrap_or_default()).is_ok();
+    let is_now = seconds(timestamp).is_some_and(|then| now_s.abs_diff(then) <= window.as_secs());
+    match (token, signature) {
+        (Some(token), Some(signature)) if is_right && is_now => Ok((token, signature)),
+        _ => Err(Failure::unauthorized()),
+    }
+}
+
+/// The header's value, if there is one header of that name and it is text.
+fn only<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+    let mut values = headers.get_all(name).iter();
+    let value = values.next()?.to_str().ok()?;
+    values.next().is_none().then_some(value)
+}
+
+/// Seconds since the Unix epoch, decimal digits alone.
+fn seconds(text: &str) -> Option<i64> {
+    let is_digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    is_digits.then(|| text.parse().ok()).flatten()
+}
+
+/// Reads lower-case hex.
+fn from_hex(text: &str) -> Option<Signature> {
+    let digit = |byte: u8| match byte {
+        b'0'..=b'9' => Some(byte.wrapping_sub(b'0')),
+        b'a'..=b'f' => Some(byte.wrapping_sub(b'a').wrapping_add(10)),
+        _ => None,
+    };
+    let mut bytes = Signature::default();
+    let (pairs, rest) = text.as_bytes().as_chunks::<2>();
+    if pairs.len() != bytes.len() || !rest.is_empty() {
+        return None;
+    }
+    for (byte, [high, low]) in bytes.iter_mut().zip(pairs) {
+        *byte = digit(*high)? << 4 | digit(*low)?;
+    }
+    Some(bytes)
+}
+
+/// The signatures of late, so that none is taken twice.
+///
+/// A signature is good for at most two windows, from the earliest moment at which its timestamp is accepted to the
+/// last. Two sets, each of the signatures of two windows, hold all that may still be good.
+pub(super) struct Seen {
+    lifetime: Duration,
+    capacity: usize,
+    sets: Mutex<Sets>,
+}
+
+struct Sets {
+    since: Instant,
+    newer: HashSet<Signature>,
+    older: HashSet<Signature>,
+}
+
+impl Seen {
+    pub(super) fn new(window: Duration, capacity: usize) -> Self {
+        let sets = Sets { since: Instant::now(), newer: HashSet::new(), older: HashSet::new() };
+        // A second more, because timestamps have no fractions.
+        let lifetime = window.saturating_mul(2).saturating_add(Duration::from_secs(1));
+        Self { lifetime, capacity, sets: Mutex::new(sets) }
+    }
+
+    /// Notes a signature that is right.
+    ///
+    /// # Errors
+    /// 401 when it was noted before; 503 when there is no room for more.
+    pub(super) fn note(&self, signature: Signature, now: Instant) -> Result<(), Failure> {
+        let mut sets = self.sets.lock().unwrap_or_else(PoisonError::into_inner);
+        let age = now.saturating_duration_since(sets.since);
+        if age >= self.lifetime {
+            let newer = std::mem::take(&mut sets.newer);
+            sets.older = if age >= self.lifetime.saturating_mul(2) { HashSet::new() } else { newer };
+            sets.since = now;
+        }
+        if sets.older.contains(&signature) || sets.newer.contains(&signature) {
+            return Err(Failure::unauthorized());
+        }
+        if sets.newer.len().saturating_add(sets.older.len()) >= self.capacity {
+            return Err(Failure::overloaded());
+        }
+        sets.newer.insert(signature);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signature_is_64_lower_case_digits() {
+        assert_eq!(from_hex(&"0f".repeat(32)), Some([15; 32]));
+        for text in ["", "0f", &"0F".repeat(32), &"0f".repeat(33), &"0g".repeat(32), &"é".repeat(32)] {
+            assert_eq!(from_hex(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_signature_is_remembered_as_long_as_it_may_be_good() {
+        let window = Duration::from_secs(60);
+        let seen = Seen::new(window, 3);
+        let start = Instant::now();
+        let at = |seconds| start + Duration::from_secs(seconds);
+        let status = |result: Result<(), Failure>| result.map_err(|failure| failure.status().as_u16());
+        assert_eq!(status(seen.note([1; 32], at(100))), Ok(()));
+        assert_eq!(status(seen.note([1; 32], at(219))), Err(401));
+        assert_eq!(status(seen.note([2; 32], at(220))), Ok(()));
+        assert_eq!(status(seen.note([3; 32], at(220))), Ok(()));
+        assert_eq!(status(seen.note([4; 32], at(220))), Err(503));
+        assert_eq!(status(seen.note([4; 32], at(900))), Ok(()));
+        assert_eq!(status(seen.note([2; 32], at(900))), Ok(()));
+    }
+}

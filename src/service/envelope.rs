@@ -1,0 +1,188 @@
+//! Why a request has no answer, and the envelope in which the client learns it.
+
+use axum::body::Body;
+use axum::http::header::{CACHE_CONTROL, CONNECTION, CONTENT_TYPE, RETRY_AFTER};
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+
+use super::tokens::Permission;
+use crate::domain::{DomainError, DomainErrorKind};
+use crate::error::Errors;
+use crate::store::StoreError;
+
+/// The error envelope, on the wire and on the command line.
+///
+/// ```
+/// use casefilter::service::Envelope;
+/// use casefilter::{Catalog, Filter};
+/// let errors = Filter::compile(&Catalog::cases(), b"[]").unwrap_err();
+/// let text = serde_json::to_string(&Envelope::invalid("request-1", &errors))?;
+/// assert!(text.starts_with(r#"{"code":400,"correlationId":"request-1","description":"Invalid parameters: "#));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Envelope {
+    /// The HTTP status.
+    pub code: u16,
+    /// What names the failed request.
+    pub correlation_id: String,
+    /// What was wrong.
+    pub description: String,
+    /// A number for what was wrong, for faults that have one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error_code: Option<u32>,
+    /// A name for what was wrong, for faults that have one.
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    pub error_type: Option<&'static str>,
+}
+
+impl Envelope {
+    /// The envelope for a request whose parameters are wrong.
+    #[must_use]
+    pub fn invalid(correlation_id: impl Into<String>, errors: &Errors) -> Self {
+        Failure::from(errors.clone()).envelope(correlation_id.into())
+    }
+}
+
+/// Why a request has no answer.
+#[derive(Clone, Debug)]
+pub(super) struct Failure {
+    status: StatusCode,
+    description: String,
+    error_code: Option<u32>,
+    error_type: Option<&'static str>,
+    /// What the operator learns, and the client does not.
+    cause: Option<String>,
+    closes: bool,
+}
+
+/// After how many seconds a client that was turned away may come again.
+const RETRY_AFTER_S: &str = "1";
+
+impl Failure {
+    pub(super) fn new(status: StatusCode, description: impl Into<String>) -> Self {
+        Self {
+            status,
+            description: description.into(),
+            error_code: None,
+            error_type: None,
+            cause: None,
+            closes: false,
+        }
+    }
+
+    /// One description, whatever is wrong with token, signature or timestamp.
+    pub(super) fn unauthorized() -> Self {
+        Self::new(
+            StatusCode::UNAUTHORIZED,
+            "the request is not signed by a known token, or not of this minute",
+        )
+    }
+
+    pub(super) fn forbidden(permission: Permission) -> Self {
+        let description = format!("the token does not have the permission `{}`", permission.name());
+        Self::new(StatusCode::FORBIDDEN, description)
+    }
+
+    pub(super) fn overloaded() -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "too many requests at once, try again in a moment")
+    }
+
+    pub(super) fn internal(cause: impl Into<String>) -> Self {
+        let description = "the request could not be answered; the log says why";
+        Self { cause: Some(cause.into()), ..Self::new(StatusCode::INTERNAL_SERVER_ERROR, description) }
+    }
+
+    /// The same failure, after which the connection is of no use.
+    pub(super) fn closing(self) -> Self {
+        Self { closes: true, ..self }
+    }
+
+    #[cfg(test)]
+    pub(super) fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    pub(super) fn cause(&self) -> Option<&str> {
+        self.cause.as_deref()
+    }
+
+    pub(super) fn envelope(self, correlation_id: String) -> Envelope {
+        Envelope {
+            code: self.status.as_u16(),
+            correlation_id,
+            description: self.description,
+            error_code: self.error_code,
+            error_type: self.error_type,
+        }
+    }
+
+    /// The response for the request of this name.
+    pub(super) fn respond(self, correlation_id: String) -> Response {
+        let (status, closes) = (self.status, self.closes);
+        // A struct of strings and numbers has a JSON form.
+        let body = serde_json::to_vec(&self.envelope(correlation_id)).unwrap_or_default();
+        let mut response = json(body);
+        *response.status_mut() = status;
+        if status == StatusCode::SERVICE_UNAVAILABLE {
+            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER_S));
+        }
+        if closes {
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        response
+    }
+}
+
+/// A response that awaits the name of its request: [`respond`](Failure::respond) makes the real one.
+impl IntoResponse for Failure {
+    fn into_response(self) -> Response {
+        let mut response = self.status.into_response();
+        response.extensions_mut().insert(self);
+        response
+    }
+}
+
+/// A good answer of JSON text, which no cache on the way may keep.
+pub(super) fn json(body: Vec<u8>) -> Response {
+    let mut response = Response::new(Body::from(body));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+impl From<Errors> for Failure {
+    fn from(errors: Errors) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, errors.description())
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::internal(error.to_string())
+    }
+}
+
+impl From<DomainError> for Failure {
+    fn from(error: DomainError) -> Self {
+        let status = match error.kind() {
+            DomainErrorKind::NotFound => StatusCode::NOT_FOUND,
+            DomainErrorKind::Unauthorized => StatusCode::UNAUTHORIZED,
+            DomainErrorKind::Invalid => StatusCode::BAD_REQUEST,
+            DomainErrorKind::Store => StatusCode::INTERNAL_SERVER_ERROR,
+        };
+        let cause = std::error::Error::source(&error).map(ToString::to_string);
+        let cause =
+            cause.or_else(|| (status == StatusCode::INTERNAL_SERVER_ERROR).then(|| error.to_string()));
+        Self {
+            error_code: error.error_code(),
+            error_type: error.error_type(),
+            cause,
+            ..Self::new(status, error.to_string())
+        }
+    }
+}

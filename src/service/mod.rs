@@ -1,0 +1,96 @@
+//! The service: the five operations over HTTP, from one database file.
+//!
+//! [`Service`] answers as the interface document has it; `casefilter serve` is one in a process of its own. Searches run
+//! on the columns in memory, documents and [records](crate::domain) are read from the file, updates are on disk before they
+//! are answered. Nothing but updates of extracted info is written; cases come by `casefilter import`
+//! while the service is down, because one process at a time has the file.
+//!
+//! | operation | route | permission |
+//! |---|---|---|
+//! | 1, cases by filters | `POST /resources/api/caseManagement/v2/cases/byFilter` | `viewCases` |
+//! | 1, the fields to filter by | `GET /resources/api/caseManagement/v2/cases/filters` | `viewCases` |
+//! | 2, required documents status | `GET /resources/applicants/{applicantId}/requiredIdDocsStatus` | `viewApplicants` |
+//! | 3, preview by share token | `GET /resources/applicants/-/import/preview?shareToken=…` | `createApplicants` |
+//! | 4, AML case | `GET /resources/api/applicants/{applicantId}/amlCase` | `viewAmlScreening` |
+//! | 5, update of extracted info | `PATCH /resources/applicants/{applicantId}/info` | `changePersonalData` |
+//! | | `GET /healthz` `/readyz` `/metrics` `/openapi.json` | none, not signed |
+//!
+//! # Tokens
+//!
+//! A file names those who may call, `{"tokens":[…]}`, each with
+//!
+//! | member | what |
+//! |---|---|
+//! | `token` | what clients send as `X-App-Token`: visible ASCII characters, no secret |
+//! | `secret` | what they sign with, at least 16 bytes; the key is the text itself, as UTF-8 |
+//! | `permissions` | a list of those in the table, and `viewPersonalData`, without which AML cases lack `reviewerName`, `attributes` and `clusteredLinks` |
+//! | `name` | what logs call the token; its number in the file when absent |
+//! | `fields` | the fields that the token sees of cases, and `id`; all when absent |
+//! | `filter` | a filter in the text syntax, such as `clientId = acme`: no other case is there for the token |
+//!
+//! Other members are refused. `casefilter token app` makes an entry with random 256 bits for a secret.
+//!
+//! To a token with `fields` any other is no field at all, in criteria and in `order`, and is cut out of the
+//! documents, together with all members that no field names. `filter` may name any field; it is
+//! [and-ed](crate::Filter::and) to each search after that is compiled, so that no criteria reach around it, and the page and the count
+//! are made of what is left. **Both hold for searches of cases alone**: whoever may use operations 2 to 5 may
+//! use them for every applicant whose id, or share token, they have.
+//!
+//! # Signatures
+//!
+//! `X-App-Access-Sig` is the lower-case hex HMAC-SHA256 of timestamp, method, path with query, and body, one
+//! after the other as they are on the wire; `X-App-Access-Ts` is that timestamp, in seconds since the Unix epoch, at most
+//! [`clock_window`](ServiceOptions::clock_window) away from the clock here. It is checked before anything of the body
+//! is read as JSON, in constant time, and the answer does not tell what was wrong. With
+//! [`refuses_replays`](ServiceOptions::refuses_replays) no signature is good twice: off by default, because two equal
+//! requests in one second carry equal signatures and every operation can be repeated.
+//!
+//! # Bounds
+//!
+//! [`ServiceOptions`] has them all. A request has [`read_timeout`](ServiceOptions::read_timeout) for its head, once more for its
+//! body, and the client as long as [`write_timeout`](ServiceOptions::write_timeout) to take the whole answer. Heads
+//! well over 64 KiB, or of more than 100 headers, get 431, bodies over the limit 413. Bodies on their way in take
+//! [`buffered_bytes`](ServiceOptions::buffered_bytes) together; a connection beyond
+//! [`connections`](ServiceOptions::connections) is told 503, a request beyond
+//! [`concurrency`](ServiceOptions::concurrency) too, each with `Retry-After`.
+//!
+//! Whatever waits for the file or may take long runs on threads of its own, away from those that talk to clients: updates, one
+//! after the other, reads of records, and searches. Except for searches that were quick the last time: handing one
+//! over costs more than most take (some 10 µs against 2 to 5), so one whose body, query and token took
+//! less than 200 µs when it was last answered is answered where it was read.
+//!
+//! A panic is a 500, with its cause in the log. On shutdown no connection is taken any more, requests in flight are
+//! answered, for [`grace`](ServiceOptions::grace) at most, and the store is checkpointed.
+//!
+//! With [`Service::with_tls`] connections are TLS, by rustls; a handshake has
+//! [`read_timeout`](ServiceOptions::read_timeout) too. Only HTTP/1.1 is spoken.
+//!
+//! # Logs and metrics
+//!
+//! Each answer has an `X-Correlation-Id`, in the envelope too; [`tracing`] events at level `info` for
+//! what was refused, `error` for what failed here, `debug` for all else, carry it as `correlation_id`, with
+//! operation, status, time and the token's name. Bodies, queries, signatures and secrets are in none.
+//! `/metrics` is Prometheus text. It, and the other three, are for everyone who reaches the port.
+
+mod applicants;
+mod auth;
+mod body;
+mod envelope;
+mod metrics;
+mod operation;
+mod operator;
+mod options;
+mod pace;
+mod projection;
+mod search;
+mod server;
+mod shared;
+mod tls;
+mod tokens;
+mod transport;
+
+pub use envelope::Envelope;
+pub use options::ServiceOptions;
+pub use server::Service;
+pub use tls::Tls;
+pub use tokens::{Permission, TokenEntry, TokenFile, Tokens};

@@ -1,0 +1,82 @@
+//! The operations: where each is reached, and what it takes to call it.
+
+use axum::routing::MethodFilter;
+
+use super::tokens::Permission;
+
+/// An operation of the interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Operation {
+    /// 1: cases by filters.
+    Search,
+    /// 1: the fields that filters may name.
+    Filters,
+    /// 2: required documents status.
+    StepStatus,
+    /// 3: preview of a profile by its share token.
+    Preview,
+    /// 4: AML case.
+    AmlCase,
+    /// 5: update of extracted info.
+    UpdateInfo,
+}
+
+impl Operation {
+    /// All of them, in the order of their numbers as `usize`.
+    pub(super) const ALL: [Self; 6] =
+        [Self::Search, Self::Filters, Self::StepStatus, Self::Preview, Self::AmlCase, Self::UpdateInfo];
+
+    /// What logs and metrics call it; in the OpenAPI document it is the `operationId`.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Search => "casesByFilter",
+            Self::Filters => "caseFilters",
+            Self::StepStatus => "requiredIdDocsStatus",
+            Self::Preview => "previewProfile",
+            Self::AmlCase => "amlCase",
+            Self::UpdateInfo => "updateInfo",
+        }
+    }
+
+    pub(super) fn path(self) -> &'static str {
+        match self {
+            Self::Search => "/resources/api/caseManagement/v2/cases/byFilter",
+            Self::Filters => "/resources/api/caseManagement/v2/cases/filters",
+            Self::StepStatus => "/resources/applicants/{applicantId}/requiredIdDocsStatus",
+            Self::Preview => "/resources/applicants/-/import/preview",
+            Self::AmlCase => "/resources/api/applicants/{applicantId}/amlCase",
+            Self::UpdateInfo => "/resources/applicants/{applicantId}/info",
+        }
+    }
+
+    pub(super) fn method(self) -> MethodFilter {
+        match self {
+            Self::Search => MethodFilter::POST,
+            Self::UpdateInfo => MethodFilter::PATCH,
+            Self::Filters | Self::StepStatus | Self::Preview | Self::AmlCase => MethodFilter::GET,
+        }
+    }
+
+    /// What a token needs for it.
+    pub(super) fn permission(self) -> Permission {
+        match self {
+            Self::Search | Self::Filters => Permission::ViewCases,
+            Self::StepStatus => Permission::ViewApplicants,
+            Self::Preview => Permission::CreateApplicants,
+            Self::AmlCase => Permission::ViewAmlScreening,
+            Self::UpdateInfo => Permission::ChangePersonalData,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_of_an_operation_is_its_place() {
+        for (place, operation) in Operation::ALL.into_iter().enumerate() {
+            assert_eq!(operation as usize, place);
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! What operators ask of the service, unsigned: whether it lives, what it counts, what it offers.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+
+use super::envelope::{Failure, json};
+use super::metrics;
+use super::shared::Shared;
+
+/// The OpenAPI document of the operations.
+const OPENAPI: &str = include_str!("openapi.json");
+
+pub(super) fn routes(router: Router<Arc<Shared>>) -> Router<Arc<Shared>> {
+    router
+        .route("/healthz", get(async || json(br#"{"status":"ok"}"#.to_vec())))
+        .route("/readyz", get(readiness))
+        .route("/metrics", get(async |State(shared): State<Arc<Shared>>| text(metrics::text(&shared))))
+        .route("/openapi.json", get(async || json(OPENAPI.as_bytes().to_vec())))
+}
+
+/// Whether requests should be sent here.
+async fn readiness(State(shared): State<Arc<Shared>>) -> Response {
+    if shared.is_draining() {
+        Failure::new(StatusCode::SERVICE_UNAVAILABLE, "the service is shutting down").into_response()
+    } else {
+        json(br#"{"status":"ready"}"#.to_vec())
+    }
+}
+
+fn text(metrics: String) -> Response {
+    let mut response = Response::new(Body::from(metrics));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}

@@ -1,0 +1,53 @@
+//! Every bound of the service, in one place.
+
+use std::time::Duration;
+
+use crate::limits::Limits;
+
+/// How a [`Service`](super::Service) is to behave under load and towards clients that it cannot trust.
+///
+/// ```
+/// use casefilter::service::ServiceOptions;
+/// let options = ServiceOptions { connections: 10_000, refuses_replays: true, ..ServiceOptions::default() };
+/// assert_eq!(options.clock_window.as_secs(), 60);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServiceOptions {
+    /// Bounds on bodies of requests, and on pages.
+    pub limits: Limits,
+    /// How far the timestamp of a request may be from the clock here.
+    pub clock_window: Duration,
+    /// Whether a signature is good only once.
+    pub refuses_replays: bool,
+    /// How many signatures are remembered for that; a request beyond gets 503.
+    pub remembered_signatures: usize,
+    /// Connections at a time; more are told to come again.
+    pub connections: usize,
+    /// Requests at a time that wait for the file, or for a search that may take long; more get 503.
+    pub concurrency: usize,
+    /// Memory for the bodies of requests that are on their way in, in bytes; a request beyond gets 503.
+    pub buffered_bytes: usize,
+    /// How long a client may take to send a head, to send a body, and to send nothing between two requests.
+    pub read_timeout: Duration,
+    /// How long a client may take to receive an answer.
+    pub write_timeout: Duration,
+    /// How long requests in flight are waited for on shutdown.
+    pub grace: Duration,
+}
+
+impl Default for ServiceOptions {
+    fn default() -> Self {
+        Self {
+            limits: Limits::default(),
+            clock_window: Duration::from_secs(60),
+            refuses_replays: false,
+            remembered_signatures: 1 << 20,
+            connections: 1024,
+            concurrency: 128,
+            buffered_bytes: 64 << 20,
+            read_timeout: Duration::from_secs(20),
+            write_timeout: Duration::from_secs(30),
+            grace: Duration::from_secs(30),
+        }
+    }
+}

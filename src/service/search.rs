@@ -1,0 +1,114 @@
+//! Operation 1: cases by filters, and the fields that filters may name.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::envelope::Failure;
+use super::shared::{Call, Shared};
+use crate::error::{Error, ErrorKind, Errors, quote};
+use crate::request::{Params, Request};
+
+/// Answers a search, here when it was quick the last time, otherwise on a thread of its own.
+pub(super) async fn search(shared: &Arc<Shared>, call: Call) -> Result<Vec<u8>, Failure> {
+    let slot = shared.pace.slot(Arc::as_ptr(&call.token).addr(), call.query.as_deref(), &call.body);
+    let is_quick = shared.pace.is_quick(slot);
+    let run = move |shared: &Shared| {
+        let start = Instant::now();
+        let result = search_now(shared, &call);
+        shared.pace.note(slot, start.elapsed());
+        result
+    };
+    if is_quick { shared.run(run) } else { shared.work(run).await }
+}
+
+fn search_now(shared: &Shared, call: &Call) -> Result<Vec<u8>, Failure> {
+    let query = Query::read(call.query.as_deref());
+    let request = Request::parse_cached(&call.token.cache, &call.body, &query.params());
+    let request = match (request, query.repeated()) {
+        (Ok(request), None) => Ok(request),
+        (Err(errors), None) | (Ok(_), Some(errors)) => Err(errors),
+        (Err(first), Some(second)) => Err(first.followed_by(second)),
+    };
+    let request = request.inspect_err(|errors| shared.metrics.count_errors(errors))?;
+    let answer = shared.store.search(&request)?;
+    shared.metrics.count_rows(answer.examined());
+    let mut out = Vec::new();
+    match &call.token.projection {
+        None => answer.write_json(&mut out),
+        Some(projection) => {
+            let mut seen = Vec::with_capacity(answer.len());
+            for document in answer.documents() {
+                let mut text = Vec::new();
+                let cut = projection.write(document, &mut text);
+                cut.map_err(|error| Failure::internal(format!("a stored case is not JSON: {error}")))?;
+                let text = String::from_utf8(text);
+                seen.push(text.map_err(|_| Failure::internal("a stored case was cut apart"))?);
+            }
+            answer.with_documents(seen).write_json(&mut out);
+        }
+    }
+    Ok(out)
+}
+
+/// The fields that the token's filters may name.
+pub(super) fn filters(call: &Call) -> Vec<u8> {
+    let names: Vec<&str> = call.token.cache.catalog().names().collect();
+    // Every list of strings has a JSON form.
+    serde_json::to_vec(&names).unwrap_or_default()
+}
+
+/// The query of a search, its values in the order of [`NAMES`]; all others are passed over.
+struct Query<'q> {
+    values: [Option<Cow<'q, str>>; NAMES.len()],
+    repeated: Vec<(usize, Cow<'q, str>)>,
+}
+
+const NAMES: [&str; 4] = ["offset", "limit", "order", "countTotalItems"];
+
+impl<'q> Query<'q> {
+    fn read(query: Option<&'q str>) -> Self {
+        let mut own = Self { values: [const { None }; NAMES.len()], repeated: Vec::new() };
+        for (name, value) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
+            let Some(place) = NAMES.iter().position(|known| *known == name) else { continue };
+            match own.values.get_mut(place) {
+                Some(slot @ None) => *slot = Some(value),
+                _ => own.repeated.push((place, value)),
+            }
+        }
+        own
+    }
+
+    fn params(&self) -> Params<'_> {
+        let [offset, limit, order, count] = self.values.each_ref().map(Option::as_deref);
+        Params { offset, limit, order, count }
+    }
+
+    /// The errors for parameters that stand there twice.
+    fn repeated(&self) -> Option<Errors> {
+        let errors = self.repeated.iter().map(|(place, value)| {
+            let name = NAMES.get(*place).copied().unwrap_or_default();
+            let found = format!("{} again", quote(value));
+            Error::new(ErrorKind::DuplicateKey, 0, found, "the parameter once").at(name)
+        });
+        Errors::in_order(errors.collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_query_is_read_once_each() {
+        let query = Query::read(Some("limit=5&x=1&order=%2Dcreated+At&limit=6&limit=7"));
+        assert_eq!(
+            query.params(),
+            Params { limit: Some("5"), order: Some("-created At"), ..Params::default() }
+        );
+        let errors = query.repeated().unwrap();
+        assert_eq!(errors.as_slice().len(), 2);
+        assert_eq!(errors.as_slice()[0].path, "limit");
+        assert!(Query::read(None).repeated().is_none());
+    }
+}

@@ -1,0 +1,308 @@
+//! From connections to requests, and from answers back to the wire.
+
+use std::convert::Infallible;
+use std::fmt::Write as _;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, Request, State};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::MethodRouter;
+use hyper::body::{Body as _, Incoming};
+use hyper::server::conn::http1;
+use hyper::service::{Service as _, service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
+use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+
+use super::envelope::Failure;
+use super::operation::Operation;
+use super::operator;
+use super::options::ServiceOptions;
+use super::shared::{Handled, Shared};
+use super::tls::Tls;
+use super::tokens::Tokens;
+use super::transport::Transport;
+use crate::store::{Store, StoreError};
+
+/// The five operations over HTTP, ready to [`serve`](Self::serve).
+///
+/// ```no_run
+/// use casefilter::service::{Service, ServiceOptions, TokenFile, Tokens};
+/// use casefilter::{Catalog, Limits, Store, StoreOptions};
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let store = Store::open("cases.db", Catalog::cases(), StoreOptions::default())?;
+/// let file = TokenFile::read("tokens.json".as_ref())?;
+/// let tokens = Tokens::new(file, store.catalog(), &Limits::default())?;
+/// let service = Service::new(store, tokens, ServiceOptions::default());
+/// tokio::runtime::Runtime::new()?.block_on(async {
+///     let listener = tokio::net::TcpListener::bind("127.0.0.1:8080").await?;
+///     service.serve(listener, std::future::pending()).await?;
+///     Ok(())
+/// })
+/// # }
+/// ```
+pub struct Service {
+    shared: Arc<Shared>,
+    names: Names,
+    tls: Option<Tls>,
+}
+
+/// Names for requests: a random word of this service, and a number.
+struct Names {
+    service: u64,
+    next: AtomicU64,
+}
+
+impl Names {
+    fn next(&self) -> String {
+        let mut name = String::with_capacity(32);
+        // A string takes whatever is written.
+        let _ = write!(name, "{:016x}{:016x}", self.service, self.next.fetch_add(1, Ordering::Relaxed));
+        name
+    }
+}
+
+/// How many connections beyond the bound are told so at a time; more wait until they are accepted.
+const TURNED_AWAY: usize = 64;
+/// How long they have.
+const TURNED_AWAY_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// A head of a request is refused when it is longer and still not whole, in bytes.
+const HEAD_BYTES: usize = 64 << 10;
+
+const CORRELATION_ID: HeaderName = HeaderName::from_static("x-correlation-id");
+
+/// What serves connections.
+struct Server {
+    shared: Arc<Shared>,
+    names: Names,
+    tls: Option<Tls>,
+    router: TowerToHyperService<Router>,
+}
+
+impl Service {
+    /// A service of the cases and records in a store, for these tokens.
+    #[must_use]
+    pub fn new(store: Store, tokens: Tokens, options: ServiceOptions) -> Self {
+        let mut word = [0; 8];
+        // A name that is not random is still a name.
+        let _ = getrandom::fill(&mut word);
+        let names = Names { service: u64::from_ne_bytes(word), next: AtomicU64::new(0) };
+        Self { shared: Arc::new(Shared::new(store, tokens, options)), names, tls: None }
+    }
+
+    /// The same service on connections that nobody else can read.
+    #[must_use]
+    pub fn with_tls(self, tls: Tls) -> Self {
+        Self { tls: Some(tls), ..self }
+    }
+
+    /// Serves connections until `shutdown` is ready, then answers what is in flight and puts everything on disk.
+    ///
+    /// Threads that wait for the file are those of the runtime, which has 512 unless told otherwise: more than
+    /// [`concurrency`](ServiceOptions::concurrency) are of no use.
+    ///
+    /// # Errors
+    /// Faults of the file on the way out. What goes wrong with single connections and requests is logged.
+    ///
+    /// # Panics
+    /// Outside a Tokio runtime that has I/O and time.
+    pub async fn serve(
+        self,
+        listener: TcpListener,
+        shutdown: impl Future<Output = ()>,
+    ) -> Result<(), StoreError> {
+        let shared = self.shared;
+        let router = TowerToHyperService::new(router(Arc::clone(&shared)));
+        let server =
+            Arc::new(Server { shared: Arc::clone(&shared), names: self.names, tls: self.tls, router });
+        let graceful = GracefulShutdown::new();
+        tokio::select! {
+            () = accept(&server, &listener, &graceful) => {}
+            () = shutdown => {}
+        }
+        shared.begin_draining();
+        drop(listener);
+        tracing::info!("shutting down");
+        let finish = async {
+            graceful.shutdown().await;
+            // A client that left may have left work behind.
+            shared.finished().await;
+        };
+        if tokio::time::timeout(shared.options.grace, finish).await.is_err() {
+            tracing::warn!("requests were still in flight at the end of the grace period");
+        }
+        let end = tokio::task::spawn_blocking(move || {
+            shared.store.checkpoint()?;
+            shared.store.sync()
+        });
+        match end.await {
+            Ok(outcome) => outcome,
+            Err(panic) => std::panic::resume_unwind(panic.into_panic()),
+        }
+    }
+}
+
+impl std::fmt::Debug for Service {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Service")
+            .field("store", &self.shared.store)
+            .field("tokens", &self.shared.tokens)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The way from paths and methods to operations.
+fn router(shared: Arc<Shared>) -> Router {
+    let mut router = Router::new();
+    for operation in Operation::ALL {
+        let handler = async move |State(shared): State<Arc<Shared>>,
+                                  applicant: Result<Path<String>, PathRejection>,
+                                  request: Request| {
+            // No id has a control character.
+            let applicant = applicant.map_or_else(|_| "\0".to_owned(), |Path(id)| id);
+            shared.answer(operation, applicant, request).await
+        };
+        router = router.route(operation.path(), MethodRouter::new().on(operation.method(), handler));
+    }
+    operator::routes(router)
+        .fallback(async || Failure::new(StatusCode::NOT_FOUND, "there is no such path"))
+        .method_not_allowed_fallback(async || {
+            Failure::new(StatusCode::METHOD_NOT_ALLOWED, "the path does not have this method")
+        })
+        .with_state(shared)
+}
+
+/// Takes connections, for as long as it is polled.
+async fn accept(server: &Arc<Server>, listener: &TcpListener, graceful: &GracefulShutdown) {
+    let options = &server.shared.options;
+    let seats = Arc::new(Semaphore::new(options.connections.min(Semaphore::MAX_PERMITS)));
+    let outside = Arc::new(Semaphore::new(TURNED_AWAY));
+    loop {
+        let stream = match listener.accept().await {
+            Ok((stream, _)) => stream,
+            Err(error) => {
+                tracing::warn!(%error, "a connection could not be accepted");
+                if !is_of_one_connection(&error) {
+                    // No file handles, most likely: some are given back in a moment.
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                }
+                continue;
+            }
+        };
+        let (seat, has_seat) = match Arc::clone(&seats).try_acquire_owned() {
+            Ok(seat) => (Ok(seat), true),
+            Err(_) => (Arc::clone(&outside).acquire_owned().await, false),
+        };
+        let (server, watcher) = (Arc::clone(server), graceful.watcher());
+        tokio::spawn(async move {
+            let _seat = seat;
+            server.shared.metrics.connections.fetch_add(1, Ordering::Relaxed);
+            server.serve(stream, watcher, has_seat).await;
+            server.shared.metrics.connections.fetch_sub(1, Ordering::Relaxed);
+        });
+    }
+}
+
+/// Whether an error of `accept` says nothing about the next connection.
+fn is_of_one_connection(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
+    matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted)
+}
+
+impl Server {
+    /// Serves a connection to its end.
+    async fn serve(&self, stream: TcpStream, watcher: Watcher, has_seat: bool) {
+        // Answers go out whole; small ones are not to wait for more.
+        let _ = stream.set_nodelay(true);
+        let transport = Transport::new(stream, self.shared.options.write_timeout);
+        let timeout = if has_seat { self.shared.options.read_timeout } else { TURNED_AWAY_TIMEOUT };
+        let Some(tls) = &self.tls else { return self.speak(transport, watcher, timeout, has_seat).await };
+        match tokio::time::timeout(timeout, tls.acceptor.accept(transport)).await {
+            Ok(Ok(stream)) => self.speak(stream, watcher, timeout, has_seat).await,
+            Ok(Err(error)) => tracing::debug!(%error, "a handshake failed"),
+            Err(_) => tracing::debug!("a handshake took too long"),
+        }
+    }
+
+    /// Answers the requests of a connection.
+    async fn speak(
+        &self,
+        stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
+        watcher: Watcher,
+        timeout: Duration,
+        has_seat: bool,
+    ) {
+        let service = service_fn(|request: hyper::Request<Incoming>| self.respond(request, has_seat));
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(timeout)
+            .max_buf_size(HEAD_BYTES)
+            .serve_connection(TokioIo::new(stream), service);
+        if let Err(error) = watcher.watch(connection).await {
+            tracing::debug!(%error, "a connection ended early");
+        }
+    }
+
+    async fn respond(
+        &self,
+        request: hyper::Request<Incoming>,
+        has_seat: bool,
+    ) -> Result<Response, Infallible> {
+        let start = Instant::now();
+        let name = self.names.next();
+        let mut response = if has_seat {
+            self.router.call(request.map(Body::new)).await?
+        } else {
+            Failure::overloaded().closing().into_response()
+        };
+        let handled = response.extensions_mut().remove::<Handled>();
+        let failure = response.extensions_mut().remove::<Failure>();
+        let cause = failure.as_ref().and_then(Failure::cause).map(str::to_owned);
+        if let Some(failure) = failure {
+            let allowed = response.headers_mut().remove(header::ALLOW);
+            response = failure.respond(name.clone());
+            if let Some(allowed) = allowed {
+                response.headers_mut().insert(header::ALLOW, allowed);
+            }
+        }
+        if let Ok(name) = HeaderValue::from_str(&name) {
+            response.headers_mut().insert(CORRELATION_ID, name);
+        }
+        let (status, took) = (response.status(), start.elapsed());
+        let operation = handled.as_ref().map(|handled| handled.operation);
+        let bytes = response.body().size_hint().lower();
+        self.shared.metrics.count_answer(operation, status.as_u16(), took, bytes);
+        log(&name, handled.as_ref(), status, took, cause.as_deref());
+        Ok(response)
+    }
+}
+
+/// Writes a line about an answer, unless nobody wants it.
+fn log(name: &str, handled: Option<&Handled>, status: StatusCode, took: Duration, cause: Option<&str>) {
+    let operation = handled.map_or("other", |handled| handled.operation.name());
+    let token = handled.and_then(|handled| handled.token.as_ref()).map(|token| token.name.as_str());
+    let took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+    let status = status.as_u16();
+    macro_rules! event {
+        ($level:ident) => {
+            tracing::$level!(correlation_id = name, operation, token, status, took_us, cause, "answered")
+        };
+    }
+    match status {
+        503 => event!(warn),
+        500.. => event!(error),
+        400.. => event!(info),
+        _ => event!(debug),
+    }
+}

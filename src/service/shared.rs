@@ -1,0 +1,198 @@
+//! What all requests share, and the way of each from its bytes to an answer.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Instant, SystemTime};
+
+use axum::extract::Request;
+use axum::response::{IntoResponse, Response};
+use chrono::{DateTime, Utc};
+use tokio::sync::Semaphore;
+
+use super::auth::{self, Seen};
+use super::body;
+use super::envelope::{Failure, json};
+use super::metrics::Metrics;
+use super::operation::Operation;
+use super::options::ServiceOptions;
+use super::pace::Pace;
+use super::tokens::{AppToken, Tokens};
+use super::{applicants, search};
+use crate::store::Store;
+
+/// What all requests share.
+pub(super) struct Shared {
+    pub(super) store: Store,
+    pub(super) tokens: Tokens,
+    pub(super) options: ServiceOptions,
+    pub(super) metrics: Metrics,
+    pub(super) pace: Pace,
+    seen: Option<Seen>,
+    /// Requests that wait for the file, or are searches that may take long.
+    working: Arc<Semaphore>,
+    /// Updates come one after the other, so that those that wait for their turn keep no thread.
+    writing: Arc<Semaphore>,
+    /// Bytes of bodies on their way in.
+    room: Semaphore,
+    is_draining: AtomicBool,
+}
+
+/// What is known of a request when its answer is ready, for logs and metrics.
+#[derive(Clone)]
+pub(super) struct Handled {
+    pub(super) operation: Operation,
+    pub(super) token: Option<Arc<AppToken>>,
+}
+
+/// A request that was signed by a token which may make it.
+pub(super) struct Call {
+    pub(super) token: Arc<AppToken>,
+    /// The applicant in the path, or a text that is no id.
+    pub(super) applicant_id: String,
+    pub(super) query: Option<String>,
+    pub(super) body: axum::body::Bytes,
+}
+
+impl Shared {
+    pub(super) fn new(store: Store, tokens: Tokens, options: ServiceOptions) -> Self {
+        let permits = |count: usize| count.min(Semaphore::MAX_PERMITS);
+        let seen = options.refuses_replays;
+        Self {
+            store,
+            tokens,
+            metrics: Metrics::default(),
+            pace: Pace::new(),
+            seen: seen.then(|| Seen::new(options.clock_window, options.remembered_signatures)),
+            working: Arc::new(Semaphore::new(permits(options.concurrency))),
+            writing: Arc::new(Semaphore::new(1)),
+            room: Semaphore::new(permits(options.buffered_bytes)),
+            is_draining: AtomicBool::new(false),
+            options,
+        }
+    }
+
+    /// Answers a request for an operation.
+    pub(super) async fn answer(
+        self: &Arc<Self>,
+        operation: Operation,
+        applicant_id: String,
+        request: Request,
+    ) -> Response {
+        let mut token = None;
+        let result = self.call(operation, applicant_id, request, &mut token).await;
+        let mut response = match result {
+            Ok(body) => json(body),
+            Err(failure) => failure.into_response(),
+        };
+        response.extensions_mut().insert(Handled { operation, token });
+        response
+    }
+
+    async fn call(
+        self: &Arc<Self>,
+        operation: Operation,
+        applicant_id: String,
+        request: Request,
+        client: &mut Option<Arc<AppToken>>,
+    ) -> Result<Vec<u8>, Failure> {
+        let (head, body) = request.into_parts();
+        let body = body::read(body, &head.headers, &self.options, &self.room).await?;
+        let now_s = now().timestamp();
+        let window = self.options.clock_window;
+        let (token, signature) = auth::verify(&self.tokens, &head, &body.bytes, now_s, window)?;
+        *client = Some(Arc::clone(token));
+        if let Some(seen) = &self.seen {
+            seen.note(signature, Instant::now())?;
+        }
+        if !token.may(operation.permission()) {
+            return Err(Failure::forbidden(operation.permission()));
+        }
+        let call = Call {
+            token: Arc::clone(token),
+            applicant_id,
+            query: head.uri.query().map(str::to_owned),
+            body: body.bytes.clone(),
+        };
+        match operation {
+            Operation::Search => search::search(self, call).await,
+            Operation::Filters => Ok(search::filters(&call)),
+            Operation::UpdateInfo => self.write(move |shared| applicants::update_info(shared, &call)).await,
+            Operation::StepStatus => self.work(move |shared| applicants::step_status(shared, &call)).await,
+            Operation::Preview => self.work(move |shared| applicants::preview(shared, &call)).await,
+            Operation::AmlCase => self.work(move |shared| applicants::aml_case(shared, &call)).await,
+        }
+    }
+
+    /// Runs what may block on a thread of its own.
+    ///
+    /// # Errors
+    /// Those of `work`; 503 when too much is under way; 500 when it panics.
+    pub(super) async fn work(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Self) -> Result<Vec<u8>, Failure> + Send + 'static,
+    ) -> Result<Vec<u8>, Failure> {
+        let permit = Arc::clone(&self.working).try_acquire_owned().map_err(|_| Failure::overloaded())?;
+        let shared = Arc::clone(self);
+        let run = move || {
+            // Kept to the end even if the client goes away.
+            let _permit = permit;
+            shared.run(work)
+        };
+        tokio::task::spawn_blocking(run)
+            .await
+            .unwrap_or_else(|error| Err(Failure::internal(error.to_string())))
+    }
+
+    /// As [`work`](Self::work), one after the other.
+    async fn write(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Self) -> Result<Vec<u8>, Failure> + Send + 'static,
+    ) -> Result<Vec<u8>, Failure> {
+        let permit = Arc::clone(&self.working).try_acquire_owned().map_err(|_| Failure::overloaded())?;
+        let turn = Arc::clone(&self.writing).acquire_owned().await;
+        let shared = Arc::clone(self);
+        let run = move || {
+            let _kept = (permit, turn);
+            shared.run(work)
+        };
+        tokio::task::spawn_blocking(run)
+            .await
+            .unwrap_or_else(|error| Err(Failure::internal(error.to_string())))
+    }
+
+    /// Runs something here and now; a panic of it is a failure like others.
+    pub(super) fn run(
+        &self,
+        work: impl FnOnce(&Self) -> Result<Vec<u8>, Failure>,
+    ) -> Result<Vec<u8>, Failure> {
+        catch_unwind(AssertUnwindSafe(|| work(self))).unwrap_or_else(|panic| {
+            let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+            let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+            Err(Failure::internal(format!("panic: {}", text.unwrap_or_default())))
+        })
+    }
+
+    pub(super) fn is_draining(&self) -> bool {
+        self.is_draining.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn begin_draining(&self) {
+        self.is_draining.store(true, Ordering::Relaxed);
+    }
+
+    /// How many requests are worked on away from the threads of connections.
+    pub(super) fn at_work(&self) -> usize {
+        self.options.concurrency.saturating_sub(self.working.available_permits())
+    }
+
+    /// Waits until nothing is worked on any more.
+    pub(super) async fn finished(&self) {
+        let all = u32::try_from(self.options.concurrency).unwrap_or(u32::MAX);
+        let _ = self.working.acquire_many(all).await;
+    }
+}
+
+pub(super) fn now() -> DateTime<Utc> {
+    SystemTime::now().into()
+}

@@ -1,0 +1,293 @@
+//! App tokens: who may call, what for, and which cases they see.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use hmac::{Hmac, KeyInit};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
+use sha2::Sha256;
+
+use super::projection::Projection;
+use crate::cache::FilterCache;
+use crate::catalog::{Catalog, FieldId};
+use crate::error::quote;
+use crate::filter::Filter;
+use crate::limits::Limits;
+
+/// What a token may be used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub enum Permission {
+    /// Searching cases.
+    ViewCases,
+    /// Reading the status of an applicant's steps.
+    ViewApplicants,
+    /// Previewing a profile by its share token.
+    CreateApplicants,
+    /// Reading AML cases.
+    ViewAmlScreening,
+    /// Changing extracted info.
+    ChangePersonalData,
+    /// Seeing who reviewed, and what vendors know, in AML cases.
+    ViewPersonalData,
+}
+
+impl Permission {
+    /// All permissions.
+    pub const ALL: [Self; 6] = [
+        Self::ViewCases,
+        Self::ViewApplicants,
+        Self::CreateApplicants,
+        Self::ViewAmlScreening,
+        Self::ChangePersonalData,
+        Self::ViewPersonalData,
+    ];
+
+    /// The name that token files have for it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ViewCases => "viewCases",
+            Self::ViewApplicants => "viewApplicants",
+            Self::CreateApplicants => "createApplicants",
+            Self::ViewAmlScreening => "viewAmlScreening",
+            Self::ChangePersonalData => "changePersonalData",
+            Self::ViewPersonalData => "viewPersonalData",
+        }
+    }
+}
+
+/// A token as it stands in a file.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct TokenEntry {
+    token: String,
+    secret: Secret,
+    permissions: Vec<Permission>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    fields: Option<Vec<String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    filter: Option<String>,
+}
+
+/// A file of tokens: `{"tokens":[…]}`; the [module](super) says of what.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct TokenFile {
+    tokens: Vec<TokenEntry>,
+}
+
+/// A shared secret, which neither `Debug` nor errors show.
+#[derive(Clone)]
+struct Secret(String);
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}
+
+impl Serialize for Secret {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Secret {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        // Errors of serde would show what stands there.
+        let text = Box::<RawValue>::deserialize(deserializer)?;
+        serde_json::from_str(text.get()).map(Self).map_err(|_| D::Error::custom("a secret is a string"))
+    }
+}
+
+/// Shorter secrets could be found by trying.
+const LEAST_SECRET_BYTES: usize = 16;
+
+impl TokenEntry {
+    /// A new token: 128 random bits with a secret of 256, both in hex.
+    ///
+    /// # Errors
+    /// When the system gives no random numbers.
+    pub fn mint(
+        permissions: Vec<Permission>,
+        name: Option<String>,
+        fields: Option<Vec<String>>,
+        filter: Option<String>,
+    ) -> io::Result<Self> {
+        let mut random = [0; 48];
+        getrandom::fill(&mut random).map_err(|error| io::Error::other(error.to_string()))?;
+        let hex = random.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let (token, secret) = hex.split_at_checked(32).unwrap_or_default();
+        Ok(Self {
+            token: token.to_owned(),
+            secret: Secret(secret.to_owned()),
+            permissions,
+            name,
+            fields,
+            filter,
+        })
+    }
+
+    /// What clients send as `X-App-Token`.
+    #[must_use]
+    pub fn token(&self) -> &str {
+        &self.token
+    }
+
+    /// What clients sign with. It is to be shown once, to whoever asked for the token.
+    #[must_use]
+    pub fn secret(&self) -> &str {
+        &self.secret.0
+    }
+}
+
+impl TokenFile {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is no such file, with a message that shows no secret.
+    pub fn read(path: &Path) -> io::Result<Self> {
+        let text = std::fs::read(path)?;
+        serde_json::from_slice(&text).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+    }
+
+    /// Adds a token.
+    pub fn push(&mut self, entry: TokenEntry) {
+        self.tokens.push(entry);
+    }
+
+    /// The file's text.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        // Strings and lists have a JSON form.
+        serde_json::to_string_pretty(self).unwrap_or_default()
+    }
+}
+
+/// The tokens that a service knows.
+pub struct Tokens {
+    by_token: HashMap<String, Arc<AppToken>>,
+    /// What signatures under unknown tokens are checked with, so that they take as long as others.
+    unknown: Hmac<Sha256>,
+}
+
+/// A token that the service knows.
+pub(super) struct AppToken {
+    /// What logs call it.
+    pub(super) name: String,
+    pub(super) mac: Hmac<Sha256>,
+    permissions: Vec<Permission>,
+    /// What its searches are compiled against and with, and held to.
+    pub(super) cache: Arc<FilterCache>,
+    /// What is left of every case.
+    pub(super) projection: Option<Projection>,
+}
+
+impl AppToken {
+    pub(super) fn may(&self, permission: Permission) -> bool {
+        self.permissions.contains(&permission)
+    }
+}
+
+/// Memory for compiled filters of all tokens that see every case whole, and of each that does not.
+const CACHE_BYTES: usize = 32 << 20;
+const OWN_CACHE_BYTES: usize = 4 << 20;
+
+impl Tokens {
+    /// The tokens of a file, for cases of a catalogue.
+    ///
+    /// # Errors
+    /// A sentence about the first token that is wrong, by its number in the file, without its secret.
+    pub fn new(file: TokenFile, catalog: &Catalog, limits: &Limits) -> Result<Self, String> {
+        let shared = Arc::new(FilterCache::new(catalog.clone(), limits.clone(), CACHE_BYTES));
+        let mut by_token = HashMap::new();
+        for (number, entry) in (1..).zip(file.tokens) {
+            let wrong = |what: String| format!("token {number}: {what}");
+            let is_text = |byte: u8| byte.is_ascii_graphic();
+            if entry.token.is_empty() || !entry.token.bytes().all(is_text) {
+                return Err(wrong("`token` has to be visible ASCII characters without spaces".to_owned()));
+            }
+            if entry.secret.0.len() < LEAST_SECRET_BYTES {
+                return Err(wrong(format!("`secret` needs at least {LEAST_SECRET_BYTES} bytes")));
+            }
+            let mac = Hmac::new_from_slice(entry.secret.0.as_bytes());
+            let mac = mac.map_err(|_| wrong("`secret` is of no use".to_owned()))?;
+            let bound = match &entry.filter {
+                None => None,
+                Some(text) => {
+                    let filter = Filter::compile_text_with(catalog, limits, text);
+                    Some(filter.map_err(|errors| wrong(format!("`filter`: {errors}")))?)
+                }
+            };
+            let narrow = match &entry.fields {
+                None => None,
+                Some(fields) => {
+                    // Every search can select by id and every case is told apart by it.
+                    let id = catalog.field(FieldId::ID).name();
+                    let names = fields.iter().map(String::as_str).chain([id]);
+                    Some(catalog.allow(names).map_err(|error| wrong(format!("`fields`: {error}")))?)
+                }
+            };
+            let projection = narrow.as_ref().map(Projection::new);
+            let cache = if narrow.is_none() && bound.is_none() {
+                Arc::clone(&shared)
+            } else {
+                let catalog = narrow.unwrap_or_else(|| catalog.clone());
+                let cache = FilterCache::new(catalog, limits.clone(), OWN_CACHE_BYTES);
+                Arc::new(match &bound {
+                    Some(bound) => cache.within(bound),
+                    None => cache,
+                })
+            };
+            let name = entry.name.unwrap_or_else(|| number.to_string());
+            let token = AppToken { name, mac, permissions: entry.permissions, cache, projection };
+            let name = quote(&entry.token);
+            if by_token.insert(entry.token, Arc::new(token)).is_some() {
+                return Err(wrong(format!("{name} stands there before")));
+            }
+        }
+        let unknown = Hmac::new_from_slice(&[0; 32]).map_err(|_| "no signatures can be made".to_owned())?;
+        Ok(Self { by_token, unknown })
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.by_token.len()
+    }
+
+    /// True when there is none, so that no request can be signed.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.by_token.is_empty()
+    }
+
+    /// The token of that name, and what its signatures are checked with, whether it is known or not.
+    pub(super) fn find(&self, name: &str) -> (Option<&Arc<AppToken>>, &Hmac<Sha256>) {
+        let token = self.by_token.get(name);
+        (token, token.map_or(&self.unknown, |token| &token.mac))
+    }
+
+    /// The caches of all tokens, each once.
+    pub(super) fn caches(&self) -> Vec<&FilterCache> {
+        let mut caches: Vec<&Arc<FilterCache>> = self.by_token.values().map(|token| &token.cache).collect();
+        caches.sort_by_key(|cache| Arc::as_ptr(cache).addr());
+        caches.dedup_by(|a, b| Arc::ptr_eq(a, b));
+        caches.into_iter().map(|cache| &**cache).collect()
+    }
+}
+
+impl fmt::Debug for Tokens {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tokens").field("len", &self.len()).finish_non_exhaustive()
+    }
+}

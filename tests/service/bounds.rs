@@ -1,0 +1,258 @@
+//! What is too large, too slow or too much is cut off, and all else goes on.
+
+use std::io::Write;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use casefilter::service::ServiceOptions;
+use serde_json::Value;
+
+use super::client::{Client, head};
+use super::server::{Database, SEARCH, Server, info_of, key, status_of};
+
+const BODY: &[u8] = br#"{"ids":["x"]}"#;
+
+fn options() -> ServiceOptions {
+    ServiceOptions::default()
+}
+
+fn with(options: ServiceOptions) -> Server {
+    Server::with("plain.cases.ndjson", options)
+}
+
+#[test]
+fn what_is_too_large_is_refused() {
+    let mut options = options();
+    options.limits.body_bytes = 10_000;
+    let server = with(options);
+    let all = key("all");
+    for size in [10_000, 10_001, 200_000] {
+        let body = vec![b' '; size];
+        let answer = server.client().call(&all, "POST", SEARCH, &body);
+        if size <= 10_000 {
+            assert!(answer.failure(400).starts_with("Invalid parameters: "));
+        } else {
+            assert!(
+                answer
+                    .failure(413)
+                    .contains(&format!("found a body of {size} bytes, expected at most 10000"))
+            );
+            assert_eq!(answer.header("connection"), Some("close"));
+        }
+    }
+    // A body that does not say how large it will be.
+    let mut client = server.client();
+    let head = head(&all, "POST", SEARCH, b"").replace("Content-Length: 0", "Transfer-Encoding: chunked");
+    client.send(format!("{head}\r\n").as_bytes()).unwrap();
+    for _ in 0..12 {
+        client.send(format!("3e8\r\n{}\r\n", " ".repeat(1000)).as_bytes()).unwrap();
+    }
+    client.send(b"0\r\n\r\n").unwrap();
+    client.receive().unwrap().failure(413);
+    // Heads.
+    let long = format!("GET /healthz HTTP/1.1\r\nHost: t\r\nX: {}\r\n\r\n", "x".repeat(200_000));
+    let many = format!("GET /healthz HTTP/1.1\r\nHost: t\r\n{}\r\n", "X: y\r\n".repeat(200));
+    for head in [long, many] {
+        let mut client = server.client();
+        client.send(head.as_bytes()).unwrap();
+        assert_eq!(client.receive().unwrap().status, 431, "{head:.60}");
+    }
+    server.client().call(&all, "POST", SEARCH, BODY).good();
+    server.stop();
+}
+
+#[test]
+fn a_client_that_asks_first_is_told_before_it_sends() {
+    let mut options = options();
+    options.limits.body_bytes = 100;
+    let server = with(options);
+    let mut client = server.client();
+    let head = head(&key("all"), "POST", SEARCH, &[b' '; 101]);
+    client.send(format!("{head}Expect: 100-continue\r\n\r\n").as_bytes()).unwrap();
+    client.receive().unwrap().failure(413);
+    server.stop();
+}
+
+#[test]
+fn slow_clients_are_cut_off() {
+    let timeout = Duration::from_millis(400);
+    let server = with(ServiceOptions { read_timeout: timeout, write_timeout: timeout, ..options() });
+    let all = key("all");
+    let start = Instant::now();
+    // Says nothing; a head that comes drop by drop; a body that does.
+    let mut silent = server.client();
+    let mut half_head = server.client();
+    half_head.send(b"POST / HTT").unwrap();
+    let mut half_body = server.client();
+    let head = head(&all, "POST", SEARCH, BODY);
+    half_body.send(format!("{head}\r\n{{\"ids").as_bytes()).unwrap();
+    for _ in 0..3 {
+        thread::sleep(Duration::from_millis(100));
+        half_head.send(b"x").unwrap();
+    }
+    assert!(half_body.receive().unwrap().failure(408).contains("in time"));
+    for client in [&mut silent, &mut half_head, &mut half_body] {
+        let _ = client.drain();
+    }
+    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+
+    // Asks for a lot, again and again, and reads nothing: the system takes some megabytes.
+    let deaf = server.client();
+    let body = br#"{"criteria":[{"field":"id","op":"<>","values":[""]}]}"#;
+    let target = format!("{SEARCH}?limit=700");
+    let mut request = super::client::head(&all, "POST", &target, body).into_bytes();
+    request.extend_from_slice(b"\r\n");
+    request.extend_from_slice(body);
+    let start = Instant::now();
+    deaf.stream().set_write_timeout(Some(Duration::from_millis(100))).unwrap();
+    let mut stream = deaf.stream();
+    while stream.write_all(&request).is_ok() && start.elapsed() < Duration::from_secs(10) {
+        thread::sleep(Duration::from_millis(2));
+    }
+    let mut watcher = server.client();
+    loop {
+        let metrics = watcher.get("/metrics");
+        // The one that asks is left.
+        if metrics.text().lines().any(|line| line == "casefilter_connections 1") {
+            break;
+        }
+        assert!(start.elapsed() < Duration::from_secs(15), "the deaf client is still served");
+        thread::sleep(Duration::from_millis(50));
+    }
+    server.stop();
+}
+
+#[test]
+fn without_room_for_more_work_clients_are_told_to_come_again() {
+    // Nothing may wait: what would have to leave the thread of its connection is refused.
+    let server = with(ServiceOptions { concurrency: 0, ..options() });
+    let (mut client, all) = (server.client(), key("all"));
+    for (method, target, body) in [
+        ("POST", SEARCH, BODY),
+        ("GET", &status_of("anna"), b""),
+        ("PATCH", &info_of("anna"), b"{\"dob\":null}"),
+    ] {
+        let answer = client.call(&all, method, target, body);
+        answer.failure(503);
+        assert_eq!(answer.header("retry-after"), Some("1"));
+    }
+    // The connection goes on, and so does what needs no work.
+    client.call(&all, "GET", super::server::FILTERS, b"").good();
+    server.stop();
+
+    let server = with(ServiceOptions { buffered_bytes: 8, ..options() });
+    let answer = server.client().call(&all, "POST", SEARCH, BODY);
+    answer.failure(503);
+    server.client().call(&all, "GET", &status_of("anna"), b"").good();
+    server.stop();
+}
+
+#[test]
+fn overload_is_refused_and_what_is_acknowledged_is_kept() {
+    let server = with(ServiceOptions { concurrency: 3, ..options() });
+    let all = key("all");
+    let (done, refused) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let fields = ["firstName", "lastName", "placeOfBirth", "stateOfBirth"];
+    let last: Vec<Option<u32>> = thread::scope(|scope| {
+        let update = |number: usize| {
+            let mut client = server.client();
+            let mut last = None;
+            // Four threads write, each a field of its own; the others read.
+            for round in 0..25_u32 {
+                let answer = match fields.get(number) {
+                    Some(field) => {
+                        let body = format!("{{\"{field}\":\"{round}\"}}");
+                        client.call(&all, "PATCH", &info_of("dana"), body.as_bytes())
+                    }
+                    None => client.call(&all, "GET", &status_of("anna"), b""),
+                };
+                match answer.status {
+                    200 => {
+                        done.fetch_add(1, Ordering::Relaxed);
+                        last = Some(round);
+                    }
+                    _ => {
+                        answer.failure(503);
+                        refused.fetch_add(1, Ordering::Relaxed);
+                    }
+                }
+            }
+            last
+        };
+        let threads: Vec<_> = (0..12).map(|number| scope.spawn(move || update(number))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    let (done, refused) = (done.into_inner(), refused.into_inner());
+    assert!(done > 0 && refused > 0 && done + refused == 300, "{done} done, {refused} refused");
+    let store = server.stop().open();
+    let text = store.records().unwrap().get("applicant", "dana").unwrap().unwrap();
+    let info = &serde_json::from_str::<Value>(&text).unwrap()["info"];
+    for (field, last) in fields.iter().zip(last) {
+        assert_eq!(info[field].as_str().map(str::to_owned), last.map(|round| round.to_string()), "{field}");
+    }
+}
+
+#[test]
+fn connections_beyond_the_bound_are_told_so() {
+    let server = with(ServiceOptions { connections: 2, ..options() });
+    let all = key("all");
+    let mut kept = [server.client(), server.client()];
+    for client in &mut kept {
+        client.call(&all, "POST", SEARCH, BODY).good();
+    }
+    let mut third = server.client();
+    let answer = third.call(&all, "POST", SEARCH, BODY);
+    answer.failure(503);
+    assert_eq!((answer.header("retry-after"), answer.header("connection")), (Some("1"), Some("close")));
+    assert_eq!(third.drain().unwrap(), 0);
+    for client in &mut kept {
+        client.call(&all, "POST", SEARCH, BODY).good();
+    }
+    drop(kept);
+    let start = Instant::now();
+    while server.client().call(&all, "POST", SEARCH, BODY).status != 200 {
+        assert!(start.elapsed() < Duration::from_secs(10));
+        thread::sleep(Duration::from_millis(10));
+    }
+    server.stop();
+}
+
+#[test]
+fn a_shutdown_waits_for_what_is_in_flight() {
+    let server = with(options());
+    let (address, all) = (server.address, key("all"));
+    let mut idle = server.client();
+    idle.call(&all, "POST", SEARCH, BODY).good();
+    let body = br#"{"stateOfBirth":"last words"}"#;
+    let mut half = server.client();
+    half.send(format!("{}\r\n", head(&all, "PATCH", &info_of("anna"), body)).as_bytes()).unwrap();
+    half.send(&body[..5]).unwrap();
+    // Until it is seen.
+    thread::sleep(Duration::from_millis(200));
+    let (database, thread) = server.ask_to_stop();
+    assert_eq!(idle.drain().unwrap(), 0, "connections without a request are closed");
+    assert!(std::net::TcpStream::connect(address).is_err(), "nobody else is let in");
+    assert!(!thread.is_finished());
+    half.send(&body[5..]).unwrap();
+    let answer = half.receive().unwrap();
+    assert_eq!(answer.good()["stateOfBirth"], "last words");
+    thread.join().unwrap().unwrap();
+    let text = database.open().records().unwrap().get("applicant", "anna").unwrap().unwrap();
+    assert!(text.contains("last words"));
+}
+
+#[test]
+fn a_shutdown_does_not_wait_forever() {
+    let server = Server::on(
+        Database::new("plain.cases.ndjson"),
+        ServiceOptions { grace: Duration::from_millis(300), ..options() },
+    );
+    let mut half = Client::new(server.address);
+    half.send(format!("{}\r\n{{", head(&key("all"), "POST", SEARCH, BODY)).as_bytes()).unwrap();
+    thread::sleep(Duration::from_millis(100));
+    let start = Instant::now();
+    let (_database, thread) = server.ask_to_stop();
+    thread.join().unwrap().unwrap();
+    assert!(start.elapsed() < Duration::from_secs(10));
+}

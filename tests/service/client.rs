@@ -1,0 +1,146 @@
+//! An HTTP client of a hundred lines, which sends exactly the bytes that a test wants sent.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use hmac::{Hmac, KeyInit, Mac};
+use serde_json::Value;
+use sha2::Sha256;
+
+/// A token and its secret.
+#[derive(Clone, Debug)]
+pub(crate) struct Key {
+    pub(crate) token: String,
+    pub(crate) secret: String,
+}
+
+/// A connection that is kept.
+pub(crate) struct Client {
+    stream: BufReader<TcpStream>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
+}
+
+pub(crate) fn now_s() -> i64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() as i64
+}
+
+pub(crate) fn sign(secret: &str, timestamp: &str, method: &str, target: &str, body: &[u8]) -> String {
+    let mut mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).unwrap();
+    for part in [timestamp.as_bytes(), method.as_bytes(), target.as_bytes(), body] {
+        mac.update(part);
+    }
+    mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The head of a request, signed, without the empty line behind it.
+pub(crate) fn head(key: &Key, method: &str, target: &str, body: &[u8]) -> String {
+    let timestamp = now_s().to_string();
+    let signature = sign(&key.secret, &timestamp, method, target, body);
+    format!(
+        "{method} {target} HTTP/1.1\r\nHost: test\r\nX-App-Token: {}\r\nX-App-Access-Ts: {timestamp}\r\n\
+         X-App-Access-Sig: {signature}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n",
+        key.token,
+        body.len()
+    )
+}
+
+impl Client {
+    pub(crate) fn new(address: SocketAddr) -> Self {
+        let stream = TcpStream::connect(address).unwrap();
+        stream.set_nodelay(true).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        stream.set_write_timeout(Some(Duration::from_secs(20))).unwrap();
+        Self { stream: BufReader::new(stream) }
+    }
+
+    pub(crate) fn stream(&self) -> &TcpStream {
+        self.stream.get_ref()
+    }
+
+    pub(crate) fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.stream.get_mut().write_all(bytes)
+    }
+
+    /// Reads one answer.
+    pub(crate) fn receive(&mut self) -> io::Result<Answer> {
+        let mut line = String::new();
+        if self.stream.read_line(&mut line)? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let status = line.split(' ').nth(1).and_then(|status| status.parse().ok());
+        let status = status.unwrap_or_else(|| panic!("no status line: {line}"));
+        let mut headers = Vec::new();
+        loop {
+            line.clear();
+            self.stream.read_line(&mut line)?;
+            let Some((name, value)) = line.trim_end().split_once(": ") else { break };
+            headers.push((name.to_lowercase(), value.to_owned()));
+        }
+        let mut answer = Answer { status, headers, body: Vec::new() };
+        let length = answer.header("content-length").map_or(0, |length| length.parse().unwrap());
+        answer.body.resize(length, 0);
+        self.stream.read_exact(&mut answer.body)?;
+        Ok(answer)
+    }
+
+    /// A signed request and its answer.
+    pub(crate) fn call(&mut self, key: &Key, method: &str, target: &str, body: &[u8]) -> Answer {
+        let mut request = head(key, method, target, body).into_bytes();
+        request.extend_from_slice(b"\r\n");
+        request.extend_from_slice(body);
+        self.send(&request).unwrap();
+        self.receive().unwrap_or_else(|error| panic!("{method} {target}: {error}"))
+    }
+
+    /// An unsigned GET.
+    pub(crate) fn get(&mut self, target: &str) -> Answer {
+        self.send(format!("GET {target} HTTP/1.1\r\nHost: test\r\n\r\n").as_bytes()).unwrap();
+        self.receive().unwrap()
+    }
+
+    /// The rest of what the server sends before it closes the connection.
+    pub(crate) fn drain(&mut self) -> io::Result<usize> {
+        io::copy(&mut self.stream.by_ref(), &mut io::sink()).map(|count| count as usize)
+    }
+}
+
+impl Answer {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(own, _)| own == name).map(|(_, value)| value.as_str())
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        std::str::from_utf8(&self.body).unwrap()
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.text()))
+    }
+
+    /// The description in the envelope of a failure, all of which is checked.
+    pub(crate) fn failure(&self, status: u16) -> String {
+        assert_eq!(self.status, status, "{}", self.text());
+        assert_eq!(self.header("content-type"), Some("application/json"));
+        let envelope = self.json();
+        assert_eq!(envelope["code"], status);
+        assert_eq!(envelope["correlationId"].as_str(), self.header("x-correlation-id"));
+        assert_eq!(self.header("x-correlation-id").unwrap().len(), 32);
+        let known = ["code", "correlationId", "description", "errorCode", "type"];
+        assert!(envelope.as_object().unwrap().keys().all(|key| known.contains(&key.as_str())));
+        envelope["description"].as_str().unwrap().to_owned()
+    }
+
+    /// The body of an answer that is none of failure.
+    pub(crate) fn good(&self) -> Value {
+        assert_eq!(self.status, 200, "{}", self.text());
+        assert_eq!(self.header("content-type"), Some("application/json"));
+        self.json()
+    }
+}

@@ -1,0 +1,284 @@
+//! The binary that users run: killed, stopped, wrongly started, and what it writes to its log.
+
+use std::io::{BufRead, BufReader, Read};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+use std::{env, fs};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::client::{Client, head};
+use super::server::{Database, SEARCH, info_of, key, status_of, tokens};
+
+fn casefilter() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_casefilter"));
+    command.env_remove("CASEFILTER_DB").stdin(Stdio::null());
+    command
+}
+
+/// A `casefilter serve` that is killed when it is dropped.
+struct Process {
+    child: Child,
+    address: SocketAddr,
+    log: JoinHandle<String>,
+}
+
+impl Process {
+    fn start(database: &Database, arguments: &[&str]) -> Self {
+        let path = database.folder().join("tokens.json");
+        fs::write(&path, tokens().to_string()).unwrap();
+        let mut child = casefilter()
+            .args(["serve", "--listen", "127.0.0.1:0", "--tokens"])
+            .arg(&path)
+            .args(arguments)
+            .env("CASEFILTER_DB", database.path())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap());
+        let (mut log, mut address) = (String::new(), None);
+        while address.is_none() {
+            let mut line = String::new();
+            assert!(lines.read_line(&mut line).unwrap() > 0, "it ends with {:?}: {log}", child.wait());
+            let event: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("{line}"));
+            address = event["address"].as_str().map(|address| address.parse().unwrap());
+            log += &line;
+        }
+        let log = thread::spawn(move || {
+            lines.read_to_string(&mut log).unwrap();
+            log
+        });
+        Self { child, address: address.unwrap(), log }
+    }
+
+    fn client(&self) -> Client {
+        Client::new(self.address)
+    }
+
+    /// Asks it to end, and gives its log.
+    fn terminate(mut self) -> String {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+        assert!(self.child.wait().unwrap().success());
+        self.log.join().unwrap()
+    }
+}
+
+#[test]
+fn nothing_acknowledged_is_lost_when_it_is_killed_in_the_middle_of_updates() {
+    let database = Database::new("plain.cases.ndjson");
+    let all = key("all");
+    let fields = ["firstName", "lastName", "placeOfBirth", "stateOfBirth"];
+    let mut acknowledged = [None::<u64>; 4];
+    let mut total = 0;
+    for kill in 0..5 {
+        let mut process = Process::start(&database, &[]);
+        let address = process.address;
+        let threads: Vec<_> = fields
+            .into_iter()
+            .enumerate()
+            .map(|(number, field)| {
+                let (all, before) = (all.clone(), acknowledged[number]);
+                thread::spawn(move || {
+                    let mut client = Client::new(address);
+                    let mut last = before;
+                    for round in before.map_or(0, |last| last + 1).. {
+                        let body = format!("{{\"{field}\":\"Ян {round}\"}}");
+                        let mut request = head(&all, "PATCH", &info_of("dana"), body.as_bytes());
+                        request += "\r\n";
+                        request += &body;
+                        let answer = client.send(request.as_bytes()).and_then(|()| client.receive());
+                        match answer {
+                            Ok(answer) => {
+                                assert_eq!(answer.good()[field], format!("Ян {round}"));
+                                last = Some(round);
+                            }
+                            Err(_) => break,
+                        }
+                    }
+                    last
+                })
+            })
+            .collect();
+        thread::sleep(Duration::from_millis(150 + kill * 7919 % 250));
+        process.child.kill().unwrap();
+        process.child.wait().unwrap();
+        let last: Vec<Option<u64>> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
+
+        // It starts again on what is there.
+        let process = Process::start(&database, &[]);
+        let mut client = process.client();
+        let info = client.call(&all, "PATCH", &info_of("dana"), b"{\"dob\":null}").good();
+        for ((field, last), seen) in fields.iter().zip(last).zip(&mut acknowledged) {
+            let found: Option<u64> =
+                info[*field].as_str().map(|text| text.strip_prefix("Ян ").unwrap().parse().unwrap());
+            // The one behind the last acknowledged may be there, whole.
+            let next = last.map_or(0, |last| last + 1);
+            assert!(
+                found == last || found == Some(next),
+                "kill {kill}, {field}: {found:?}, acknowledged {last:?}"
+            );
+            if let Some(found) = found.filter(|_| *field == "firstName") {
+                assert_eq!(info["firstNameEn"], format!("Ian {found}"));
+            }
+            total += last.unwrap_or(0);
+            *seen = found;
+        }
+        let body = br#"{"criteria":[{"field":"id","op":"<>","values":[""]}]}"#;
+        let target = format!("{SEARCH}?limit=0&countTotalItems=true");
+        assert_eq!(client.call(&all, "POST", &target, body).good()["list"]["totalItems"], 700);
+        process.terminate();
+    }
+    assert!(total > 0, "no update was acknowledged");
+}
+
+#[test]
+fn the_log_tells_what_happened_and_no_secrets() {
+    let database = Database::new("plain.cases.ndjson");
+    let process = Process::start(&database, &["--log", "debug"]);
+    let mut client = process.client();
+    let all = key("all");
+    let body = br#"{"lastName":"Geheimrat"}"#;
+    let mut answers = vec![
+        client.call(&all, "PATCH", &info_of("anna"), body),
+        client.call(&all, "GET", &status_of("anna"), b""),
+        client.call(&all, "GET", &status_of("nobody"), b""),
+        client.call(&key("none"), "GET", &status_of("anna"), b""),
+        client.call(
+            &all,
+            "GET",
+            &format!("{}?shareToken={}", super::server::PREVIEW, database.share_token),
+            b"",
+        ),
+        client.get("/nowhere"),
+    ];
+    let bad = super::client::Key { secret: "a wrong secret of some length".to_owned(), ..all.clone() };
+    answers.push(client.call(&bad, "POST", SEARCH, b"{}"));
+    let mut request = head(&all, "POST", SEARCH, b"{}");
+    let signature = request.split("X-App-Access-Sig: ").nth(1).unwrap()[..64].to_owned();
+    request += "\r\n{}";
+    client.send(request.as_bytes()).unwrap();
+    answers.push(client.receive().unwrap());
+    let log = process.terminate();
+    let events: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    for answer in &answers {
+        let id = answer.header("x-correlation-id").unwrap();
+        let own: Vec<&Value> = events.iter().filter(|event| event["correlation_id"] == id).collect();
+        assert_eq!(own.len(), 1, "{id} in {log}");
+        assert_eq!(own[0]["status"], answer.status);
+        assert_eq!(own[0]["level"], if answer.status == 200 { "DEBUG" } else { "INFO" });
+    }
+    let event = |answer: usize| {
+        let id = answers[answer].header("x-correlation-id").unwrap();
+        events.iter().find(|event| event["correlation_id"] == id).unwrap()
+    };
+    assert_eq!((&event(0)["operation"], &event(0)["token"]), (&json!("updateInfo"), &json!("all")));
+    assert_eq!((&event(3)["token"], &event(5)["operation"]), (&json!("none"), &json!("other")));
+    assert!(event(6).get("token").is_none_or(Value::is_null), "an unsigned request has no token");
+    assert_eq!(events.last().unwrap()["message"], "everything is on disk");
+    // What was sent, signed with, or stored is nowhere.
+    for secret in [&all.secret, &bad.secret, &all.token, &signature, &database.share_token, "Geheimrat", "Ян"]
+    {
+        assert!(!log.contains(secret), "{secret}");
+    }
+    for answer in &answers {
+        assert!(!answer.text().contains("secret"), "{}", answer.text());
+    }
+}
+
+#[test]
+fn it_starts_with_a_good_file_of_tokens_only() {
+    let database = Database::new("plain.cases.ndjson");
+    let path = database.folder().join("tokens.json");
+    let good = json!({"token": "t", "secret": "0123456789abcdef", "permissions": ["viewCases"]});
+    let with = |name: &str, value: Value| {
+        let mut token = good.clone();
+        token[name] = value;
+        json!({ "tokens": [good, token] }).to_string()
+    };
+    let mut two = good.clone();
+    two["token"] = json!("u");
+    for (text, expected) in [
+        (String::new(), "EOF"),
+        ("[]".to_owned(), "expected struct TokenFile"),
+        (json!({"tokens": [good, good]}).to_string(), "token 2: `t` stands there before"),
+        (json!({"tokens": [], "more": 1}).to_string(), "unknown field `more`"),
+        (with("role", json!("admin")), "unknown field `role`"),
+        (with("permissions", json!(["viewAll"])), "unknown variant `viewAll`"),
+        (with("secret", json!("short")), "token 2: `secret` needs at least 16 bytes"),
+        (with("secret", json!(["SECRETSECRETSECRET"])), "a secret is a string"),
+        (with("token", json!("a b")), "token 2: `token` has to be visible ASCII"),
+        (with("filter", json!("clientId = ")), "token 2: `filter`"),
+        (with("fields", json!(["name", "clientID"])), "token 2: `fields`"),
+    ] {
+        fs::write(&path, &text).unwrap();
+        let output =
+            casefilter().args(["serve", "--db"]).arg(database.path()).arg("--tokens").arg(&path).output();
+        let output = output.unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{text}: {said}");
+        assert!(said.contains(expected), "{text}: {said}");
+        assert!(!said.contains("SECRETSECRETSECRET") && !said.contains("0123456789abcdef"), "{said}");
+    }
+    fs::remove_file(&path).unwrap();
+    let output = casefilter().args(["serve", "--db", "x", "--tokens"]).arg(&path).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("cannot read"));
+}
+
+fn make_token(folder: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
+    let output = casefilter().current_dir(folder).args(["token", "app"]).args(arguments).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn app_tokens_are_made_with_secrets_of_their_own() {
+    let folder = TempDir::new().unwrap();
+    let make = |arguments: &[&str]| make_token(folder.path(), arguments);
+    let arguments = ["--file", "tokens.json", "--allow", "viewCases,viewApplicants", "--name", "board"];
+    let (status, first, said) = make(&arguments);
+    assert_eq!((status, &*said), (Some(0), ""));
+    let (_, second, _) = make(&[
+        "--file",
+        "tokens.json",
+        "--allow",
+        "viewCases",
+        "--fields",
+        "name,status",
+        "--filter",
+        "clientId = a",
+    ]);
+    let [first, second]: [Value; 2] = [first, second].map(|text| serde_json::from_str(&text).unwrap());
+    assert_ne!(first["secret"], second["secret"]);
+    assert_eq!(first["secret"].as_str().map(str::len), Some(64));
+    let path = folder.path().join("tokens.json");
+    let file: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    assert_eq!(
+        file["tokens"][0],
+        json!({"token": first["token"], "secret": first["secret"], "name": "board", "permissions": ["viewCases", "viewApplicants"]})
+    );
+    assert_eq!(file["tokens"][1]["fields"], json!(["name", "status"]));
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+    let before = fs::read(&path).unwrap();
+    for (arguments, status) in [
+        (&["--file", "tokens.json", "--allow", "viewCases", "--filter", "x = 1"][..], Some(1)),
+        (&["--file", "tokens.json", "--allow", "viewCases", "--fields", "x"], Some(1)),
+        (&["--file", "tokens.json", "--allow", "everything"], Some(2)),
+        (&["--file", "tokens.json"], Some(2)),
+    ] {
+        assert_eq!(make(arguments).0, status, "{arguments:?}");
+    }
+    assert_eq!(fs::read(&path).unwrap(), before);
+    let (_, printed, _) = make(&["--allow", "viewCases"]);
+    assert_eq!(serde_json::from_str::<Value>(&printed).unwrap()["tokens"].as_array().map(Vec::len), Some(1));
+}

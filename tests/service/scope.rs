@@ -1,0 +1,210 @@
+//! A token that is held to some fields and some cases lives in a world that has no others.
+
+use std::fs;
+
+use casefilter::service::ServiceOptions;
+use casefilter::{Catalog, Engine, Filter, Limits, Mode, Params, Request};
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+use serde_json::{Map, Value, json};
+
+use super::client::Client;
+use super::server::{FILTERS, SEARCH, Server, data, key};
+
+pub(crate) const FIELDS: [&str; 6] =
+    ["name", "status", "createdAt", "tags", "priority", "caseReview.checklistState.checklist.checked"];
+pub(crate) const FILTER: &str = "clientId in (client01, client02) and createdByType <> byOfficer";
+
+/// What is left of a document: written apart from the service.
+fn cut(document: &Value) -> Value {
+    let mut left = Map::new();
+    for name in ["id", "name", "createdAt", "tags", "priority"] {
+        if let Some(value) = document.get(name) {
+            left.insert(name.to_owned(), value.clone());
+        }
+    }
+    if let Some(review) = document.get("caseReview") {
+        let mut own = Map::new();
+        if let Some(status) = review.get("status") {
+            own.insert("status".to_owned(), status.clone());
+        }
+        if let Some(state) = review.get("checklistState") {
+            let items = state["checklist"].as_array().map(|items| {
+                let checked =
+                    |item: &Value| item.get("checked").map_or(json!({}), |it| json!({"checked": it}));
+                items.iter().map(checked).collect::<Vec<_>>()
+            });
+            own.insert(
+                "checklistState".to_owned(),
+                items.map_or(json!({}), |items| json!({ "checklist": items })),
+            );
+        }
+        left.insert("caseReview".to_owned(), Value::Object(own));
+    }
+    Value::Object(left)
+}
+
+/// The cases that the token may know of.
+struct Small {
+    engine: Engine,
+    catalog: Catalog,
+}
+
+impl Small {
+    fn new(is_narrow: bool, filter: Option<&str>) -> Self {
+        let all = Catalog::cases();
+        let bound =
+            filter.map_or_else(|| Filter::all(&all), |text| Filter::compile_text(&all, text).unwrap());
+        let engine = Engine::new(all.clone());
+        let mut import = engine.import(Mode::Strict);
+        for line in fs::read_to_string(data("plain.cases.ndjson")).unwrap().lines() {
+            if bound.matches(line.as_bytes()).unwrap() {
+                import.push(line.as_bytes()).unwrap();
+                import.push(b"\n").unwrap();
+            }
+        }
+        import.commit().unwrap();
+        let fields = FIELDS.into_iter().chain(["id"]);
+        let catalog = if is_narrow { all.allow(fields).unwrap() } else { all };
+        Self { engine, catalog }
+    }
+
+    /// Asks the service, and the small world.
+    fn check(&self, client: &mut Client, name: &str, body: &[u8], order: &str, is_narrow: bool) {
+        let target = format!("{SEARCH}?countTotalItems=true&limit=50&order={order}");
+        let answer = client.call(&key(name), "POST", &target, body);
+        let params =
+            Params { order: Some(order), limit: Some("50"), count: Some("true"), ..Params::default() };
+        let text = String::from_utf8_lossy(body);
+        match Request::parse(&self.catalog, &Limits::default(), body, &params) {
+            Err(errors) => assert_eq!(answer.failure(400), errors.description(), "{text}"),
+            Ok(request) => {
+                let mut expected: Value =
+                    serde_json::from_str(&self.engine.search(&request).to_json()).unwrap();
+                if is_narrow {
+                    for item in expected["list"]["items"].as_array_mut().unwrap() {
+                        *item = cut(item);
+                    }
+                }
+                assert_eq!(answer.good(), expected, "{name} {order} {text}");
+            }
+        }
+    }
+}
+
+/// A criterion that tries to see more than it may.
+fn criterion() -> impl Strategy<Value = Value> {
+    let field = prop::sample::select(vec![
+        "id",
+        "name",
+        "status",
+        "priority",
+        "tags",
+        "createdAt",
+        "clientId",
+        "createdByType",
+        "updatedAt",
+        "caseReview.checklistState.checklist.checked",
+    ]);
+    let value = prop::sample::select(vec![
+        "client00",
+        "client01",
+        "byOfficer",
+        "open",
+        "high",
+        "medium",
+        "cash",
+        "vip",
+        "true",
+        "",
+        "2023-06-01 00:00:00",
+    ]);
+    let op = prop::sample::select(vec!["=", "<>", "$contains", "$all", ">", "<="]);
+    let leaf = (field, op, value).prop_map(|(field, op, value)| {
+        // Some do not compile: then both say the same of them.
+        json!({"field": field, "op": op, "values": [value]})
+    });
+    leaf.prop_recursive(3, 16, 4, |inner| {
+        let op = prop::sample::select(vec!["$or", "$and"]);
+        (op, prop::collection::vec(inner, 1..4))
+            .prop_map(|(op, children)| json!({"op": op, "children": children}))
+    })
+}
+
+#[test]
+fn criteria_cannot_reach_around_what_a_token_is_held_to() {
+    let server = Server::start();
+    let worlds = [
+        ("held", Small::new(true, Some(FILTER)), true),
+        ("narrow", Small::new(true, None), true),
+        ("own", Small::new(false, Some("clientId = client01")), false),
+    ];
+    let everything: Vec<Value> = fs::read_to_string(data("plain.cases.ndjson"))
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["id"].clone())
+        .collect();
+    let mut client = server.client();
+    for (name, world, is_narrow) in &worlds {
+        // By id, by what is true of every case, by its negation, and by nothing.
+        for body in [
+            json!({ "ids": everything }),
+            json!({"ids": [], "criteria": [{"field": "id", "op": "<>", "values": [""]}]}),
+            json!({"ids": everything, "criteria": [{"op": "$or", "children": [
+                {"field": "name", "op": "=", "values": ["x"]}, {"field": "name", "op": "<>", "values": ["x"]}]}]}),
+            json!({"criteria": [{"field": "clientId", "op": "=", "values": ["client00"]}]}),
+            json!({"criteria": [{"field": "createdByType", "op": "=", "values": ["byOfficer"]}]}),
+            json!({"ids": []}),
+        ] {
+            for order in ["", "-createdAt", "clientId", "-status", "updatedAt", "name"] {
+                world.check(&mut client, name, body.to_string().as_bytes(), order, *is_narrow);
+            }
+        }
+    }
+    // The vectors, whose fields are hidden from some.
+    for line in fs::read_to_string(data("plain.requests.ndjson")).unwrap().lines() {
+        let line: Value = serde_json::from_str(line).unwrap();
+        let body = match &line["request"]["body"] {
+            Value::String(raw) => raw.clone(),
+            body => body.to_string(),
+        };
+        for (name, world, is_narrow) in &worlds {
+            world.check(&mut client, name, body.as_bytes(), "-createdAt", *is_narrow);
+        }
+    }
+    let client = std::cell::RefCell::new(client);
+    let config = ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() };
+    let criteria = prop::collection::vec(criterion(), 1..3);
+    let run = TestRunner::new(config).run(&criteria, |criteria| {
+        let body = json!({ "criteria": criteria }).to_string();
+        for (name, world, is_narrow) in &worlds {
+            world.check(&mut client.borrow_mut(), name, body.as_bytes(), "", *is_narrow);
+        }
+        Ok(())
+    });
+    run.unwrap();
+    drop(client);
+    server.stop();
+}
+
+#[test]
+fn hidden_fields_are_named_nowhere() {
+    let server = Server::with("plain.cases.ndjson", ServiceOptions::default());
+    let mut client = server.client();
+    let names = client.call(&key("held"), "GET", FILTERS, b"").good();
+    let mut expected = vec!["id", "caseReview.status"];
+    expected.extend(FIELDS);
+    let mut found: Vec<&str> = names.as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
+    found.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(found, expected);
+    for name in ["clientId", "clientIq", "clientid"] {
+        let body = json!({"criteria": [{"field": name, "op": "=", "values": ["x"]}]}).to_string();
+        let description = client.call(&key("held"), "POST", SEARCH, body.as_bytes()).failure(400);
+        assert_eq!(
+            description.replace(name, "NAME"),
+            "Invalid parameters: criteria[0].field (byte 22): found `NAME`, expected a field of the catalogue"
+        );
+    }
+    server.stop();
+}

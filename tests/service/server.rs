@@ -1,0 +1,184 @@
+//! Services to test: a database of its own, tokens of every sort, a runtime in this process.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, SystemTime};
+
+use casefilter::domain::{RecordKind, import_records, mint_share_token, use_share_token};
+use casefilter::service::{Service, ServiceOptions, Tls, TokenFile, Tokens};
+use casefilter::{Catalog, Mode, Store, StoreError, StoreOptions};
+use chrono::TimeDelta;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::sync::oneshot;
+
+use super::client::{Client, Key};
+
+pub(crate) const SEARCH: &str = "/resources/api/caseManagement/v2/cases/byFilter";
+pub(crate) const FILTERS: &str = "/resources/api/caseManagement/v2/cases/filters";
+pub(crate) const PREVIEW: &str = "/resources/applicants/-/import/preview";
+
+pub(crate) fn status_of(applicant: &str) -> String {
+    format!("/resources/applicants/{applicant}/requiredIdDocsStatus")
+}
+
+pub(crate) fn aml_of(applicant: &str) -> String {
+    format!("/resources/api/applicants/{applicant}/amlCase")
+}
+
+pub(crate) fn info_of(applicant: &str) -> String {
+    format!("/resources/applicants/{applicant}/info")
+}
+
+pub(crate) fn data(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
+}
+
+/// A server that runs until it is told to stop.
+pub(crate) struct Server {
+    pub(crate) address: SocketAddr,
+    pub(crate) database: Database,
+    stop: oneshot::Sender<()>,
+    thread: JoinHandle<Result<(), StoreError>>,
+}
+
+/// A database with the cases of a file and the records of the samples.
+pub(crate) struct Database {
+    folder: TempDir,
+    pub(crate) share_token: String,
+    pub(crate) used_share_token: String,
+    pub(crate) expired_share_token: String,
+}
+
+impl Database {
+    pub(crate) fn new(cases: &str) -> Self {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("cases.db");
+        let store = Store::create(path, Catalog::cases(), StoreOptions::default()).unwrap();
+        let mut import = store.import(Mode::Strict).unwrap();
+        import.push(&std::fs::read(data(cases)).unwrap()).unwrap();
+        import.commit().unwrap();
+        for (kind, name) in [
+            (RecordKind::Levels, "levels"),
+            (RecordKind::Applicants, "applicants"),
+            (RecordKind::Documents, "documents"),
+            (RecordKind::AmlCases, "aml-cases"),
+        ] {
+            let text = std::fs::read(data(&format!("domain/{name}.ndjson"))).unwrap();
+            import_records(&store, kind, |import| import.push(&text)).unwrap();
+        }
+        let now = SystemTime::now().into();
+        let mint = |at| mint_share_token(&store, "anna", TimeDelta::hours(1), at).unwrap();
+        let used_share_token = mint(now);
+        use_share_token(&store, &used_share_token, now).unwrap();
+        // Making a token forgets those that have expired.
+        let share_token = mint(now);
+        let expired_share_token = mint(now - TimeDelta::hours(2));
+        store.close().unwrap();
+        Self { folder, share_token, used_share_token, expired_share_token }
+    }
+
+    pub(crate) fn path(&self) -> PathBuf {
+        self.folder.path().join("cases.db")
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub(crate) fn open(&self) -> Store {
+        Store::open(self.path(), Catalog::cases(), StoreOptions::default()).unwrap()
+    }
+}
+
+pub(crate) const PERMISSIONS: [&str; 6] = [
+    "viewCases",
+    "viewApplicants",
+    "createApplicants",
+    "viewAmlScreening",
+    "changePersonalData",
+    "viewPersonalData",
+];
+
+/// The key of a token in [`tokens`].
+pub(crate) fn key(name: &str) -> Key {
+    Key { token: format!("token-{name}"), secret: format!("the secret of {name}, which nobody knows") }
+}
+
+/// A token for everything, one for each permission, and those that are held to something.
+pub(crate) fn tokens() -> Value {
+    let token = |name: &str, rest: Value| {
+        let key = key(name);
+        let mut token = json!({"token": key.token, "secret": key.secret, "name": name});
+        token.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
+        token
+    };
+    let mut tokens = vec![
+        token("all", json!({"permissions": PERMISSIONS})),
+        token("none", json!({"permissions": []})),
+        token("own", json!({"permissions": ["viewCases"], "filter": "clientId = client01"})),
+        token("narrow", json!({"permissions": ["viewCases"], "fields": super::scope::FIELDS})),
+        token(
+            "held",
+            json!({"permissions": ["viewCases"], "fields": super::scope::FIELDS, "filter": super::scope::FILTER}),
+        ),
+    ];
+    for permission in PERMISSIONS {
+        tokens.push(token(permission, json!({"permissions": [permission]})));
+    }
+    json!({ "tokens": tokens })
+}
+
+impl Server {
+    pub(crate) fn start() -> Self {
+        Self::with("plain.cases.ndjson", ServiceOptions::default())
+    }
+
+    pub(crate) fn with(cases: &str, options: ServiceOptions) -> Self {
+        Self::on(Database::new(cases), options)
+    }
+
+    pub(crate) fn on(database: Database, options: ServiceOptions) -> Self {
+        Self::with_tls(database, options, None)
+    }
+
+    pub(crate) fn with_tls(database: Database, options: ServiceOptions, tls: Option<Tls>) -> Self {
+        let store = database.open();
+        let file: TokenFile = serde_json::from_value(tokens()).unwrap();
+        let tokens = Tokens::new(file, store.catalog(), &options.limits).unwrap();
+        let mut service = Service::new(store, tokens, options);
+        if let Some(tls) = tls {
+            service = service.with_tls(tls);
+        }
+        let (stop, stopped) = oneshot::channel();
+        let (tell, told) = std::sync::mpsc::channel();
+        let thread = thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+            runtime.unwrap().block_on(async {
+                let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+                tell.send(listener.local_addr().unwrap()).unwrap();
+                service.serve(listener, async { stopped.await.unwrap_or_default() }).await
+            })
+        });
+        let address = told.recv_timeout(Duration::from_secs(20)).unwrap();
+        Self { address, database, stop, thread }
+    }
+
+    pub(crate) fn client(&self) -> Client {
+        Client::new(self.address)
+    }
+
+    /// Asks it to stop, and gives the thread that it ends with.
+    pub(crate) fn ask_to_stop(self) -> (Database, JoinHandle<Result<(), StoreError>>) {
+        self.stop.send(()).unwrap();
+        (self.database, self.thread)
+    }
+
+    /// Stops it, which has to go well.
+    pub(crate) fn stop(self) -> Database {
+        let (database, thread) = self.ask_to_stop();
+        thread.join().unwrap().unwrap();
+        database
+    }
+}
