@@ -7,7 +7,6 @@ use casefilter::sql::{Dialect, Table};
 use casefilter::{Catalog, Filter};
 use libfuzzer_sys::fuzz_target;
 
-#[expect(dead_code, reason = "the tests look at tokens too")]
 #[path = "../../tests/sql/tokens.rs"]
 mod tokens;
 
