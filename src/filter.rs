@@ -291,6 +291,11 @@ impl Filter {
         predicate::plan(&self.inner.predicate, &self.inner.catalog)
     }
 
+    /// The lines of [`plan`](Self::plan), the children of a node in the order that `arrange` gives them.
+    pub(crate) fn lines(&self, arrange: impl Fn(usize, &mut [usize])) -> Vec<predicate::Line> {
+        predicate::lines(&self.inner.predicate, &self.inner.catalog, arrange)
+    }
+
     /// True when the filter selects every case.
     #[must_use]
     pub fn is_all(&self) -> bool {

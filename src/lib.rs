@@ -12,7 +12,7 @@
 )]
 
 #[cfg(feature = "arrow")]
-mod arrow;
+pub mod arrow;
 mod batch;
 mod cache;
 mod catalog;
@@ -36,6 +36,8 @@ mod request;
 pub mod sample;
 #[cfg(feature = "service")]
 pub mod service;
+#[cfg(feature = "sql")]
+pub mod sql;
 #[cfg(feature = "store")]
 pub mod store;
 mod value;
@@ -45,6 +47,7 @@ mod value;
 pub use batch::codec::check_stored_batch;
 pub use cache::{CacheStats, FilterCache};
 pub use catalog::{Catalog, CatalogError, Field, FieldId, FieldType};
+pub use engine::explain;
 pub use engine::{
     Answer, Engine, EngineBuilder, FieldMemory, Import, Memory, Mode, Refusal, Report, Upserted,
 };

@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 use self::best::Best;
 use crate::batch::Batch;
 use crate::catalog::{Field, FieldId};
-use crate::column::{Column, Data, Layout, Selection, Sorted};
+use crate::column::{Column, Data, Layout, Postings, Selection, Sorted};
 use crate::exec::Selected;
 use crate::order::Order;
 use crate::value::{Number, Timestamp};
@@ -185,6 +185,31 @@ fn key_range<'b>(batch: &'b Batch, by: SortBy<'_>) -> (Key<'b>, Key<'b>) {
     (first, if all_present { last } else { Key::Absent })
 }
 
+/// How the rows of a batch are met in order.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Walk<'b> {
+    /// In the order of their values, unless it takes less to gather them.
+    Sorted(Sorted<'b>),
+    /// String by string.
+    Strings(&'b Postings),
+    /// All are gathered first.
+    Gather,
+}
+
+impl<'b> Walk<'b> {
+    pub(crate) fn new(batch: &'b Batch, by: SortBy<'_>) -> Self {
+        let SortBy::Field { id, .. } = by else { return Self::Gather };
+        let Some(column) = batch.column(id) else { return Self::Gather };
+        match &column.data {
+            Data::Numbers { sorted, .. } | Data::Timestamps { sorted, .. } => {
+                Sorted::new(sorted, column).map_or(Self::Gather, Self::Sorted)
+            }
+            Data::Strings { postings: Some(postings), .. } => Self::Strings(postings),
+            _ => Self::Gather,
+        }
+    }
+}
+
 /// A batch that may have rows on the page.
 pub(crate) struct Visit<'b> {
     /// Its number in the snapshot.
@@ -215,6 +240,8 @@ pub(crate) fn first_page<'b>(
             let count = selected.count();
             add(&mut total, count);
             if room == 0 || count <= skip {
+                let passed_over = u64::from(room > 0);
+                selected.note(|work| work.passed_over = work.passed_over.saturating_add(passed_over));
                 skip = skip.saturating_sub(count);
                 continue;
             }
@@ -298,6 +325,7 @@ pub(crate) fn sorted_page<'b>(
         if apart && offset > 0 {
             let count = count.unwrap_or_else(|| selected.count());
             if count <= offset {
+                selected.note(|work| work.passed_over = work.passed_over.saturating_add(1));
                 offset = offset.saturating_sub(count);
                 continue;
             }

@@ -12,8 +12,8 @@ use std::time::Duration;
 use assert_cmd::Command;
 use assert_cmd::cargo::cargo_bin;
 use serde::Deserialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 fn casefilter(args: &[&str]) -> Command {
@@ -586,6 +586,161 @@ fn check_prints_the_normal_form_or_the_errors() {
 }
 
 #[test]
+fn why_tells_the_truth_of_every_criterion() {
+    let files = Files::new();
+    let cases = files.write("cases.ndjson", THREE);
+    let body = files.write(
+        "body.json",
+        r#"{"ids":["z"],"criteria":[{"field":"priority","op":"=","values":["medium"]},
+            {"op":"$or","children":[{"field":"tags","op":"$all","values":["y","x"]},
+                                    {"field":"status","op":"<>","values":["open"]}]}]}"#,
+    );
+    let why = run(&["why", &cases, "--id", "a", "--body", &body]).code(0).json();
+    assert_eq!((why["id"].as_str(), why["selected"].as_bool()), (Some("a"), Some(true)));
+    let truths: Vec<(&str, bool)> = why["criteria"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|criterion| (criterion["path"].as_str().unwrap(), criterion["holds"].as_bool().unwrap()))
+        .collect();
+    let expected = [
+        ("", true),
+        ("ids", false),
+        ("criteria", true),
+        ("criteria[0]", true),
+        ("criteria[1]", true),
+        ("criteria[1].children[0]", true),
+        ("criteria[1].children[1]", false),
+    ];
+    assert_eq!(truths, expected);
+    assert_eq!(why["criteria"][5]["values"], json!(["y", "x"]));
+    let fields = json!({"id": {"values": ["a"], "absent": false},
+        "priority": {"values": ["medium"], "absent": true},
+        "tags": {"values": ["x", "y"], "absent": false},
+        "caseReview.status": {"values": ["open"], "absent": false}});
+    assert_eq!((&why["fields"], &why["faults"]), (&fields, &json!([])));
+
+    let tree = run(&["why", &cases, "--id", "b", "--body", &body, "--format", "table"]).code(0).out;
+    let expected = r#"The case b is selected.
+
+✓ any of
+✗   id $contains "z"                  "b"                          ids
+✓   all of                                                         criteria
+✓     priority = "medium"             absent, counts as "medium"   criteria[0]
+✓     any of                                                       criteria[1]
+✗       tags $all "y", "x"            absent                       criteria[1].children[0]
+✓       caseReview.status <> "open"   "blocked"                    criteria[1].children[1]
+"#;
+    assert_eq!(tree, expected);
+    run(&["why", &cases, "--id", "a", "--where", "statis = open"]).code(2).err_has("status");
+
+    let db = files.path("cases.db");
+    run(&["import", "--db", &db, &cases]).code(0);
+    let args = ["--id", "a", "--body", &body];
+    assert_eq!(run(&[&["why", &db], &args[..]].concat()).code(0).json(), why);
+}
+
+#[test]
+fn why_sees_a_case_as_the_engine_does() {
+    let files = Files::new();
+    let cases = files.write(
+        "cases.ndjson",
+        "{\"id\":\"case-17\",\"priority\":7,\"tags\":[\"x\",\"x\"]}\n{\"id\":\"case-18\"}\n{\"id\":9}\n",
+    );
+    let all = ["why", &cases, "--where", "priority = medium", "--id"];
+    let ask = |id: &str, more: &[&str]| run(&[&all[..], &[id], more].concat());
+    ask("case-17", &[]).code(3).err_has("priority");
+    let why = ask("case-17", &["--lenient"]).code(3).json();
+    assert_eq!((&why["selected"], &why["fields"]["priority"]["absent"]), (&json!(true), &json!(true)));
+    assert_eq!(why["faults"][0]["path"], "priority");
+    let tree = ask("case-17", &["--lenient", "--format", "table"]).code(3).out;
+    assert!(tree.contains("counted as absent: priority: found a number, expected a string"), "{tree}");
+    for (id, meant) in
+        [("case17", "`case-17`"), ("CASE-18", "`case-18`"), ("9", "no case has the id `9`, among 2 cases\n")]
+    {
+        ask(id, &["--lenient"]).code(1).err_has("no case has the id").err_has(meant);
+    }
+}
+
+#[test]
+fn explain_tells_how_a_request_is_answered_and_what_that_costs() {
+    let files = Files::new();
+    let cases = files.write("cases.ndjson", THREE);
+    let args = ["explain", &cases, "--where", "status = open and tags all (x, y)", "--order", "-createdAt"];
+    let table = run(&[&args[..], &["--format", "table"]].concat()).code(0).out;
+    let expected = "\
+expected  criterion                   answered by, in how many batches
+      ~0  all of                      criteria below 1
+      ~1    tags all (x, y)           postings 1
+       2    caseReview.status = open  postings 1
+
+Batches: 1, of 3 cases.
+Page: 100 cases from 0 by -createdAt; batches by their first value, 1 walked in the order of sorted rows; until it is full.
+Total: not asked for.
+";
+    assert_eq!(table, expected);
+
+    let mut explained = run(&[&args[..], &["--count", "--analyze"]].concat()).code(0).json();
+    let times = explained["analysis"]["phases"].as_array().unwrap().clone();
+    let names: Vec<&str> = times.iter().map(|phase| phase["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["compile", "plan", "evaluate", "page"]);
+    assert!(times.iter().all(|phase| phase["time_us"].as_f64().unwrap() >= 0.0));
+    let nodes = explained["nodes"].as_array_mut().unwrap();
+    let kept: Vec<(String, u64)> = nodes
+        .iter()
+        .map(|node| (node["test"].as_str().unwrap().to_owned(), node["kept"].as_u64().unwrap()))
+        .collect();
+    let expected = [("all of", 1), ("tags all (x, y)", 1), ("caseReview.status = open", 2)];
+    assert_eq!(kept, expected.map(|(test, kept)| (test.to_owned(), kept)));
+    assert!(nodes.iter().all(|node| node["time_us"].as_f64().unwrap() > 0.0));
+    assert_eq!(nodes[2]["answered"], json!([{"by": "postings", "batches": 1}]));
+    assert_eq!((&nodes[2]["expected"], &nodes[2]["exact"]), (&json!(2), &json!(true)));
+    assert_eq!(explained["batches"], json!({"all": 1, "ruled_out": 0}));
+    assert_eq!(explained["total"], json!({"by": "with_page", "known_batches": 0}));
+    assert_eq!(explained["page"]["stops_early"], false);
+    let analysis = &explained["analysis"];
+    assert_eq!((&analysis["selected"], &analysis["on_page"]), (&json!(1), &json!(1)));
+    assert_eq!((&analysis["work"]["batches"], &analysis["work"]["walked_sorted"]), (&json!(1), &json!(1)));
+
+    run(&["explain", &cases, "--where", "statis = open"]).code(2).err_has("status");
+    run(&["explain", "-", "--body", "-"]).code(2).err_has("standard input");
+}
+
+#[test]
+fn explain_sees_what_search_sees_whatever_form_the_cases_have() {
+    let files = Files::new();
+    let [ndjson, parquet, db] = ["cases.ndjson", "cases.parquet", "cases.db"].map(|name| files.path(name));
+    for path in [&ndjson, &parquet] {
+        run(&["generate", "--cases", "6000", "-o", path]).code(0);
+    }
+    run(&["import", "--db", &db, &ndjson]).code(0);
+    for (text, strategy) in [
+        ("priority = high", "directory"),
+        ("priority = high and createdAt < \"2024-01-01 00:00:00\"", "with_page"),
+        ("id = none", "directory"),
+        ("createdAt < \"1999-01-01 00:00:00\"", "with_page"),
+    ] {
+        let asked = ["--where", text, "--count", "--order", "totalAmountInDefaultCurrency"];
+        let of = |command: &[&str]| run(&[command, &asked[..]].concat()).code(0).json();
+        let explained = of(&["explain", &ndjson]);
+        assert_eq!(of(&["explain", &parquet]), explained, "{text}");
+        assert_eq!(of(&["explain", &db]), explained, "{text}");
+        assert_eq!(explained["total"]["by"], strategy, "{text}");
+        let total = of(&["search", &ndjson])["list"]["totalItems"].clone();
+        let analyzed = of(&["explain", &db, "--analyze"]);
+        assert_eq!(analyzed["analysis"]["selected"], total, "{text}");
+        assert_eq!(analyzed["nodes"][0]["kept"], total, "{text}");
+        if strategy == "directory" {
+            assert_eq!(analyzed["total"]["cases"], total, "{text}");
+        }
+        if total == 0 {
+            assert_eq!(analyzed["batches"], json!({"all": 1, "ruled_out": 1}), "{text}");
+            assert_eq!(analyzed["analysis"]["work"]["batches"], 0, "{text}");
+        }
+    }
+}
+
+#[test]
 fn fields_lists_the_catalogue() {
     let fields = run(&["fields"]).code(0).json();
     assert_eq!(fields.as_array().unwrap().len(), 43);
@@ -705,13 +860,15 @@ fn demo_shows_requests_and_their_answers() {
         "{}",
         run.out
     );
+    let (_, explanation) = run.out.split_once("How the second of them is answered").unwrap();
+    assert!(explanation.contains("Result: ") && explanation.contains("Time: compile "), "{explanation}");
 }
 
 #[test]
 fn the_help_of_every_command_shows_an_example() {
     let top = run(&["--help"]).code(0).out;
     assert!(top.contains("First steps:") && top.contains("casefilter demo"));
-    for command in ["search", "check", "fields", "generate", "bench", "demo"] {
+    for command in ["search", "check", "explain", "why", "fields", "generate", "bench", "demo"] {
         assert!(top.contains(command));
         for flag in ["-h", "--help"] {
             let help = run(&[command, flag]).code(0).out;
@@ -748,15 +905,48 @@ fn a_database_is_filled_searched_exported_and_verified() {
     // A second import replaces, and what is in the file is as it was given.
     let again = run(&["import", "--db", &db, &cases]).code(0).json();
     assert_eq!((&again["stored"], &again["replaced"]), (&0.into(), &500.into()));
+    let ids = |held: &str, more: &[&str]| {
+        run(&[&["search", held, "--format", "ids", "--limit", "500"], more].concat()).code(0).out
+    };
     for name in ["out.ndjson", "out.ndjson.gz", "out.ndjson.zst", "out.parquet"] {
         let out = files.path(name);
+        run(&["export", &db, "-o", &out, "--order", ""]).code(0);
+        assert_eq!(ids(&out, &[]), ids(&cases, &[]), "{name}");
         run(&["export", &db, "-o", &out]).code(0);
-        let of = |held: &str| run(&["search", held, "--format", "ids", "--limit", "500"]).code(0).out;
-        assert_eq!(of(&out), of(&cases), "{name}");
+        // Parquet is sorted for those who read parts of it.
+        let order: &[&str] = if name == "out.parquet" { &["--order", "createdAt"] } else { &[] };
+        assert_eq!(ids(&out, &[]), ids(&cases, order), "{name}");
+        run(&[
+            "export",
+            &db,
+            "-o",
+            &files.path("part.ndjson"),
+            "--where",
+            "priority = high",
+            "--order",
+            "-id",
+        ])
+        .code(0);
+        assert_eq!(
+            ids(&files.path("part.ndjson"), &[]),
+            ids(&cases, &["--where", "priority = high", "--order", "-id"])
+        );
     }
     assert_eq!(fs::read(files.path("out.ndjson")).unwrap(), fs::read(&cases).unwrap());
     let verified = run(&["verify", "--db", &db]).code(0).json();
     assert_eq!((&verified["cases"], &verified["was_clean"]), (&500.into(), &true.into()));
+
+    // A copy is as good, and without free pages as short as can be.
+    let copy = files.path("copy.db");
+    run(&["backup", "--db", &db, "-o", &copy]).code(0);
+    run(&["backup", "--db", &db, "-o", &copy]).code(1).err_has("copy.db");
+    let compacted = run(&["compact", "--db", &db]).code(0).json();
+    let size = fs::metadata(&db).unwrap().len();
+    assert_eq!(compacted["bytes_after"], size);
+    assert!(compacted["bytes_before"].as_u64().unwrap() > size, "{compacted}");
+    assert_eq!(ids(&copy, &[]), ids(&cases, &[]));
+    assert_eq!(ids(&db, &[]), ids(&cases, &[]));
+    run(&["verify", "--db", &copy]).code(0);
 
     // A database among other files is read like them.
     let more = files.write("more.ndjson", "{\"id\":\"one more\"}\n");
@@ -832,4 +1022,68 @@ fn what_is_no_whole_database_is_named() {
     run(&["verify", "--db", &damaged]).code(1).err_has("damaged.db: ");
     let cut = files.write("cut.db", &bytes[..bytes.len() / 3]);
     run(&["search", &cut]).code(1).err_has("cut.db: ");
+}
+
+#[test]
+fn statements_are_printed_for_programs_and_to_run() {
+    let printed =
+        run(&["sql", "--dialect", "postgres", "--where", "name = \"it's\" and tags in (a, b)", "--count"])
+            .code(0)
+            .json();
+    assert_eq!(printed["params"], serde_json::json!(["it's", ["a", "b"]]));
+    assert_eq!(printed["count"]["params"], printed["params"]);
+    assert!(printed["sql"].as_str().unwrap().ends_with("ORDER BY \"place\" LIMIT 100"));
+
+    let literal =
+        run(&["sql", "--dialect", "clickhouse", "--where", "name = \"it's\"", "--literal", "--table", "a.b"])
+            .code(0);
+    assert_eq!(
+        literal.out,
+        "SELECT `id`, `document` FROM `a`.`b` WHERE `name` = 'it\\'s' ORDER BY `place` LIMIT 100;\n"
+    );
+
+    let requests = b"{\"body\":{\"ids\":[]}}\n{\"body\":{}}\n";
+    let lines = run_with(&["sql", "--dialect", "spark", "--requests", "-"], requests).code(0).lines();
+    assert_eq!(
+        lines[0]["sql"],
+        "SELECT `id`, `document` FROM `cases` WHERE FALSE ORDER BY `place` LIMIT 100"
+    );
+    assert_eq!(lines[1]["code"], 400);
+
+    assert!(run(&["sql", "--dialect", "oracle"]).code(2).err.contains("duckdb"));
+    assert!(run(&["sql", "--dialect", "duckdb", "--where", "nam = a"]).code(2).err.contains("did you mean"));
+    assert!(
+        run(&["ddl", "--dialect", "duckdb", "--table", "x; drop table y"])
+            .code(2)
+            .err
+            .contains("expected one to three words")
+    );
+    assert!(
+        run(&["ddl", "--dialect", "postgres", "--file", "it's.tsv"]).code(0).out.contains("FROM 'it''s.tsv'")
+    );
+}
+
+#[test]
+fn rows_are_exported_for_other_engines() {
+    let folder = TempDir::new().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    fs::write(at("cases.ndjson"), "{\"id\":\"b\",\"tags\":[\"x\"]}\n{\"id\":\"a\"}\n").unwrap();
+    run(&["export", &at("cases.ndjson"), "-o", &at("cases.tsv")]).code(0);
+    let rows = fs::read_to_string(at("cases.tsv")).unwrap();
+    let rows: Vec<Vec<&str>> = rows.lines().map(|row| row.split('\t').collect()).collect();
+    assert_eq!(rows.len(), 2);
+    assert_eq!((rows[0][0], rows[0][1], rows[1][0], rows[1][1]), ("0", "b", "1", "a"));
+    assert_eq!(rows[0].last().unwrap(), &r#"{"id":"b","tags":["x"]}"#);
+
+    run(&["export", &at("cases.ndjson"), "--flat", "-o", &at("cases.parquet")]).code(0);
+    assert!(fs::read(at("cases.parquet")).unwrap().starts_with(b"PAR1"));
+    assert!(
+        run(&["export", &at("cases.ndjson"), "--flat", "-o", &at("x.ndjson")]).code(2).err.contains("--flat")
+    );
+
+    fs::write(at("zero.ndjson"), "{\"id\":\"b\",\"name\":\"a\\u0000\"}\n").unwrap();
+    let refused = run(&["export", &at("zero.ndjson"), "-o", &at("zero.tsv")]).code(3);
+    assert!(refused.err.contains("name: found a zero character"), "{}", refused.err);
+    assert!(!folder.path().join("zero.tsv").exists());
+    run(&["export", &at("zero.ndjson"), "--flat", "-o", &at("zero.parquet")]).code(0);
 }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use casefilter::{Catalog, Engine, ErrorKind, Errors, Filter, Limits, Mode, Request};
+use casefilter::{Catalog, Engine, ErrorKind, Errors, Filter, Limits, Mode, Request, reference};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -89,7 +89,15 @@ fn depth_that_a_host_allows_costs_no_stack() {
         assert!(printed.0.len() > levels);
         assert_eq!(Filter::compile_with(&Catalog::cases(), &wide(), printed.0.as_bytes()).unwrap(), filter);
         assert_eq!(Filter::compile_text_with(&Catalog::cases(), &wide(), &printed.1).unwrap(), filter);
-        assert_eq!(filter.unoptimized().matches(br#"{"id":"1","tags":["0"]}"#), Ok(true));
+        let case = r#"{"id":"1","tags":["0"]}"#;
+        assert_eq!(filter.unoptimized().matches(case.as_bytes()), Ok(true));
+        let why = reference::why(&filter, case).unwrap();
+        assert!(why.selected && why.criteria.len() == 2 * levels + 2 && !why.to_string().is_empty());
+        let engine = Engine::new(Catalog::cases());
+        engine.upsert(case.as_bytes()).unwrap();
+        let explanation = engine.analyze(&Request::new(filter.clone()), &|| Duration::ZERO);
+        assert_eq!((explanation.nodes.len(), explanation.nodes[0].kept), (2 * levels + 1, Some(1)));
+        assert!(!explanation.to_string().is_empty());
         drop(filter.clone());
     });
 }
@@ -281,6 +289,25 @@ fn time_is_linear_in_the_body() {
         let bound = small * 16 * 6 + Duration::from_millis(500);
         assert!(large < bound, "{name}: {small:?} for 256 KiB, {large:?} for 4 MiB");
     }
+}
+
+#[test]
+fn many_criteria_on_a_field_of_many_values_are_explained_soon() {
+    let tags: Vec<String> = (0..100_000).map(|tag| format!("\"t{tag}\"")).collect();
+    let case = format!("{{\"id\":\"a\",\"tags\":[{}]}}", tags.join(","));
+    let criteria: Vec<String> = (0..4000).map(|tag| format!("tags <> \"t{}\"", tag * 50)).collect();
+    let filter = Filter::compile_text(&Catalog::cases(), &criteria.join(" and ")).unwrap();
+    let engine = Engine::new(Catalog::cases());
+    engine.upsert(case.as_bytes()).unwrap();
+    let start = Instant::now();
+    let why = reference::why(&filter, &case).unwrap();
+    assert_eq!(why.criteria.iter().filter(|criterion| criterion.holds).count(), 2000);
+    assert!(why.to_string().len() < 4000 * 500 && serde_json::to_string(&why).unwrap().len() < 3_000_000);
+    let unoptimized = Request::new(filter.unoptimized());
+    let explanation = engine.analyze(&unoptimized, &|| Duration::ZERO);
+    assert_eq!((explanation.nodes.len(), explanation.nodes[0].kept), (4001, Some(0)));
+    assert!(explanation.to_string().len() < 4000 * 500);
+    assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
 }
 
 #[test]

@@ -1,11 +1,46 @@
-//! Cases from Parquet files and into them.
+//! Cases as Arrow record batches and Parquet files, in and out.
+//!
+//! - In: [`Import::record_batches`] and [`Import::parquet`].
+//! - Out: [`CaseEncoder`] for record batches, [`ParquetWriter`] for files, both from documents, such as those of an
+//!   [`Answer`](crate::Answer). Documents rather than columns, since a column is a set: it has lost the order of
+//!   an array, and which name stood beside which value in its objects.
+//! - Neither: [`Filter::mask`](crate::Filter::mask) filters record batches where they lie.
+//!
+//! # How a case is a row
+//!
+//! | in a document | out | in, beside that |
+//! |---|---|---|
+//! | an object | `Struct` | a column for each member, named by its path: `caseReview.status` |
+//! | an array | `List` | `LargeList`, `FixedSizeList`; for arrays of objects a list for each member: `amlCases.amlCaseId` |
+//! | a string | `Utf8` | `LargeUtf8`, `Utf8View`, dictionaries of them |
+//! | a number | `Float64` | any integer, float or decimal of up to 38 digits |
+//! | a boolean | `Boolean` | |
+//! | a timestamp | `Timestamp(Millisecond, "+00:00")` | any unit and zone, dates, text in the text form |
+//! | Unix milliseconds in a string | `Utf8` | integers, timestamps, dates |
+//! | absent, `null`, or a field at fault | null | `Null` columns |
+//!
+//! Numbers become doubles, and timestamps lose their offset: the instant stays. Members outside of the catalogue are not
+//! written; columns that are no field are read into the document, where they have a JSON form.
+//!
+//! An engine's columns are narrower than Arrow's (codes of a byte, dictionaries, offsets from a common base), so
+//! nothing is shared with it; [`Filter::mask`](crate::Filter::mask) copies no values of columns whose type is one of
+//! those "out", or `Utf8View`.
 
 mod bind;
+mod encode;
 mod footer;
+mod mask;
+mod parquet_writer;
 mod plan;
 mod read;
 mod rows;
+mod value;
+mod view;
 
+pub use encode::{CaseEncoder, schema};
+pub use parquet_writer::ParquetWriter;
+
+use arrow_array::RecordBatchReader;
 use parquet::file::reader::ChunkReader;
 
 use crate::engine::{Import, Refusal};
@@ -73,6 +108,36 @@ impl Import<'_> {
     pub fn parquet(&mut self, name: &str, reader: impl ChunkReader + 'static) -> Result<(), Refusal> {
         self.source(name)?;
         read::read(self, reader)?;
+        self.source("")
+    }
+
+    /// Takes in the cases of record batches, under the rules of [`parquet`](Self::parquet).
+    ///
+    /// Strings of other types than `Utf8View`, dictionaries and large lists are cast first; all else is read where it lies.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use arrow_array::{RecordBatch, RecordBatchIterator, StringArray};
+    /// use casefilter::{Catalog, Engine, Mode};
+    ///
+    /// let ids = Arc::new(StringArray::from(vec!["a", "b"])) as _;
+    /// let batch = RecordBatch::try_from_iter([("id", ids)])?;
+    /// let schema = batch.schema();
+    /// let engine = Engine::new(Catalog::cases());
+    /// let mut import = engine.import(Mode::Strict);
+    /// import.record_batches("a stream", RecordBatchIterator::new([Ok(batch)], schema))?;
+    /// assert_eq!(import.commit()?.stored, 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`push`](Self::push). A field whose column has a type that it cannot have, an error of the reader, and a
+    /// batch of another schema than the reader's end the import in either mode.
+    ///
+    /// Complexity: linear in the values of the batches.
+    pub fn record_batches(&mut self, name: &str, batches: impl RecordBatchReader) -> Result<(), Refusal> {
+        self.source(name)?;
+        read::read_batches(self, batches)?;
         self.source("")
     }
 }

@@ -1,8 +1,9 @@
 //! How the columns of a file make a case: worked out once, from the schema alone.
 
-use arrow_schema::{DataType, Field, Fields, SchemaRef};
+use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef};
 
 use super::rows::push_json;
+use super::view::view_schema;
 use crate::catalog::{Catalog, FieldId, FieldType, Paths, Shape};
 use crate::error::{Error, ErrorKind, quote};
 
@@ -133,9 +134,42 @@ impl Plan {
     /// A column that cannot be what the catalogue says of its place, two columns for one place,
     /// or no column of ids. The path is that of the column.
     pub(super) fn new(schema: &SchemaRef, catalog: &Catalog) -> Result<Self, Error> {
+        let plan = Self::of_columns(schema, catalog, |_| true)?;
+        let is_id = |member: &Member| matches!(member.node.kind, Kind::Value(Some(FieldId::ID)));
+        if !plan.members.iter().any(is_id) {
+            return Err(Error::new(ErrorKind::BadId, 0, "no column `id`", "a column `id` of strings"));
+        }
+        Ok(plan)
+    }
+
+    /// Finds what a schema of any types has of some fields; other columns may be anything.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), but for the column of ids.
+    pub(super) fn of_fields(schema: &Schema, catalog: &Catalog, fields: &[FieldId]) -> Result<Self, Error> {
+        let names = fields.iter().filter(|field| catalog.is_visible(**field));
+        let narrow = catalog.allow(names.map(|field| catalog.field(*field).name()));
+        // A name of the catalogue is one that it allows.
+        let catalog = narrow.as_ref().unwrap_or(catalog);
+        let key = |path: &str| path.split('.').next().unwrap_or_default().to_owned();
+        let keys: Vec<String> = fields
+            .iter()
+            .map(|field| key(catalog.field(*field).path()).trim_end_matches("[]").to_owned())
+            .collect();
+        Self::of_columns(&view_schema(schema), catalog, |name| keys.contains(&key(name)))
+    }
+
+    fn of_columns(
+        schema: &SchemaRef,
+        catalog: &Catalog,
+        is_wanted: impl Fn(&str) -> bool,
+    ) -> Result<Self, Error> {
         let mut members = Vec::new();
         let mut columns = Vec::new();
         for (number, field) in schema.fields().iter().enumerate() {
+            if !is_wanted(field.name()) {
+                continue;
+            }
             let keys: Vec<&str> = match field.name() {
                 name if name.split('.').any(str::is_empty) => vec![name],
                 name => name.split('.').collect(),
@@ -145,10 +179,6 @@ impl Plan {
             if column.insert(&mut members, &keys, Some(Paths::ROOT), origin, field.data_type())? {
                 columns.push(number);
             }
-        }
-        let is_id = |member: &Member| matches!(member.node.kind, Kind::Value(Some(FieldId::ID)));
-        if !members.iter().any(is_id) {
-            return Err(Error::new(ErrorKind::BadId, 0, "no column `id`", "a column `id` of strings"));
         }
         Ok(Self { members, columns })
     }

@@ -3,8 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
-use arrow_schema::Schema;
+use arrow_array::{RecordBatch, RecordBatchReader};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
@@ -13,8 +12,9 @@ use parquet::file::reader::ChunkReader;
 
 use super::bind::bind;
 use super::footer;
-use super::plan::{Plan, read_field_as};
+use super::plan::Plan;
 use super::rows::Rows;
+use super::view::{view, view_schema};
 use crate::catalog::Catalog;
 use crate::engine::{Import, Refusal};
 use crate::error::{Error, ErrorKind, quote};
@@ -47,6 +47,34 @@ pub(super) fn read(import: &mut Import<'_>, reader: impl ChunkReader + 'static) 
         };
         if taken.is_none() {
             return import.fail(line.saturating_add(1), bad_file("a batch of another schema"));
+        }
+    }
+    Ok(())
+}
+
+/// Takes the cases of all batches into the import.
+pub(super) fn read_batches(import: &mut Import<'_>, batches: impl RecordBatchReader) -> Result<(), Refusal> {
+    let schema = batches.schema();
+    let plan = match Plan::new(&view_schema(&schema), import.engine().catalog()) {
+        Ok(plan) => plan,
+        Err(error) => return import.fail(0, error),
+    };
+    let foreign =
+        || Error::new(ErrorKind::BadFile, 0, "a batch of another schema", "one of the reader's schema");
+    // Batches lie in memory already, so their documents are not much larger.
+    let (mut line, mut room) = (0, u64::MAX);
+    for batch in batches {
+        let batch = match batch {
+            Ok(batch) if batch.schema().fields() == schema.fields() => view(&batch, &plan),
+            Ok(_) => Err(foreign()),
+            Err(error) => Err(Error::new(ErrorKind::BadFile, 0, quote(&error.to_string()), "a record batch")),
+        };
+        let taken = match batch {
+            Ok(batch) => take(import, &plan, &batch, &mut line, &mut room)?,
+            Err(error) => return import.fail(line.saturating_add(1), error),
+        };
+        if taken.is_none() {
+            return import.fail(line.saturating_add(1), foreign());
         }
     }
     Ok(())
@@ -91,8 +119,7 @@ fn open(
         return Err(bad_file("a footer that is damaged, or a schema that nests too deeply"));
     }
     let found = guarded(|| ArrowReaderMetadata::load(&reader, ArrowReaderOptions::new()))?;
-    let fields: Vec<_> = found.schema().fields().iter().map(|field| read_field_as(field)).collect();
-    let schema = Arc::new(Schema::new(fields));
+    let schema = view_schema(found.schema());
     let plan = Plan::new(&schema, catalog)?;
     let batches = guarded(|| {
         let options = ArrowReaderOptions::new().with_schema(schema);

@@ -1,17 +1,16 @@
 //! One case of a bound batch: its values into a row, its document as JSON.
 
-use std::borrow::Cow;
 use std::fmt::Write;
 
 use arrow_array::Array;
 use arrow_array::types::{Decimal128Type, DecimalType};
 
 use super::bind::{Bound, Object, Part, Values};
+use super::value::value_of;
 use crate::batch::Row;
-use crate::catalog::{Catalog, FieldId, FieldType};
-use crate::error::{Error, ErrorKind, quote};
-use crate::ingest::expected_value;
-use crate::value::{Number, Timestamp, TimestampFault, Value};
+use crate::catalog::{Catalog, Field, FieldId, FieldType};
+use crate::error::{Error, ErrorKind};
+use crate::value::{Number, Timestamp};
 
 /// Reads cases one after the other; what one left behind, the next has room in.
 pub(super) struct Rows<'b, 'c> {
@@ -146,139 +145,66 @@ impl<'b, 'c> Rows<'b, 'c> {
 
     /// Writes a value and adds it to the row; false when JSON has no way to write it.
     fn value(&mut self, field: Option<FieldId>, values: &'b Values<'b>, at: usize) -> bool {
-        let start = self.text.len();
-        let number = match values {
+        let known = field.map(|id| (id, self.catalog.field(id)));
+        let is_written = self.write_value(known.map(|(_, field)| field), values, at);
+        if let Some((id, field)) = known {
+            match value_of(field, values, at) {
+                Ok(value) => self.row.push(id, value),
+                Err(error) => self.refuse(id, error),
+            }
+        }
+        is_written
+    }
+
+    fn write_value(&mut self, field: Option<&Field>, values: &Values<'_>, at: usize) -> bool {
+        let is_timestamp = field.is_some_and(|field| field.kind() == FieldType::Timestamp);
+        match values {
             Values::Text(texts) => {
                 let is_in = at < texts.len();
                 if is_in {
-                    self.text_value(field, texts.value(at));
+                    self.string(texts.value(at));
                 }
                 return is_in;
             }
             Values::Booleans(booleans) => {
                 let boolean = at < booleans.len() && booleans.value(at);
                 self.text.push_str(if boolean { "true" } else { "false" });
-                if let Some(field) = field {
-                    self.row.push(field, Value::Boolean(boolean));
-                }
-                return true;
             }
-            Values::Instants(instants) => return self.instant(field, instants.millis(at)),
+            Values::Instants(instants) => {
+                let millis = instants.millis(at);
+                if let Some(millis) = millis.filter(|_| field.is_some_and(Field::is_unix_millis)) {
+                    self.write(format_args!("\"{millis}\""));
+                    return true;
+                }
+                let start = self.text.len();
+                self.text.push('"');
+                if !Timestamp::from_millis(millis.unwrap_or(i64::MAX)).push_text(&mut self.text) {
+                    self.text.truncate(start);
+                    return false;
+                }
+                self.text.push('"');
+            }
             Values::Integers(integers) => {
                 let integer = integers.get(at).copied().unwrap_or_default();
-                if let Some(field) = field.filter(|field| self.is_timestamp(*field)) {
-                    return self.unix_millis(field, integer);
-                }
-                self.write(format_args!("{integer}"));
-                integer as f64
+                // Documents have Unix milliseconds in a string.
+                let quote = if is_timestamp { "\"" } else { "" };
+                self.write(format_args!("{quote}{integer}{quote}"));
             }
             Values::Unsigned(integers) => {
                 let integer = integers.get(at).copied().unwrap_or_default();
-                if let Some(field) = field.filter(|field| self.is_timestamp(*field)) {
-                    return match i64::try_from(integer) {
-                        Ok(millis) => self.unix_millis(field, millis),
-                        Err(_) => {
-                            self.write(format_args!("{integer}"));
-                            self.fault(field, ErrorKind::BadTimestamp, integer.to_string());
-                            true
-                        }
-                    };
-                }
-                self.write(format_args!("{integer}"));
-                integer as f64
+                let quote = if is_timestamp && i64::try_from(integer).is_ok() { "\"" } else { "" };
+                self.write(format_args!("{quote}{integer}{quote}"));
             }
-            Values::Floats(floats) => {
-                let float = floats.get(at).copied().unwrap_or_default();
-                match Number::new(float) {
-                    Some(number) => self.write(format_args!("{number}")),
-                    None => {
-                        if let Some(field) = field {
-                            self.fault(field, ErrorKind::BadNumber, float.to_string());
-                        }
-                        return false;
-                    }
-                }
-                float
-            }
+            Values::Floats(floats) => match Number::new(floats.get(at).copied().unwrap_or_default()) {
+                Some(number) => self.write(format_args!("{number}")),
+                None => return false,
+            },
             Values::Decimals(decimals, precision, scale) => {
                 let decimal = decimals.get(at).copied().unwrap_or_default();
                 self.text.push_str(&Decimal128Type::format_decimal(decimal, *precision, *scale));
-                self.text.get(start..).and_then(|text| text.parse().ok()).unwrap_or_default()
-            }
-        };
-        if let (Some(field), Some(number)) = (field, Number::new(number)) {
-            self.row.push(field, Value::Number(number));
-        }
-        true
-    }
-
-    fn text_value(&mut self, field: Option<FieldId>, text: &'b str) {
-        self.string(text);
-        let Some(field) = field else { return };
-        if !self.is_timestamp(field) {
-            self.row.push(field, Value::String(Cow::Borrowed(text)));
-            return;
-        }
-        let timestamp = if self.catalog.field(field).is_unix_millis() {
-            Timestamp::parse_millis(text).ok_or("Unix milliseconds, an integer or a string of one")
-        } else {
-            Timestamp::parse(text).map_err(TimestampFault::expected)
-        };
-        match timestamp {
-            Ok(timestamp) => self.row.push(field, Value::Timestamp(timestamp)),
-            Err(expected) => {
-                self.refuse(field, Error::new(ErrorKind::BadTimestamp, 0, quote(text), expected));
             }
         }
-    }
-
-    /// An instant, in the form that the field's values have in documents.
-    fn instant(&mut self, field: Option<FieldId>, millis: Option<i64>) -> bool {
-        if let (Some(field), Some(millis)) = (field, millis)
-            && self.catalog.field(field).is_unix_millis()
-        {
-            return self.unix_millis(field, millis);
-        }
-        let start = self.text.len();
-        self.text.push('"');
-        let timestamp = Timestamp::from_millis(millis.unwrap_or(i64::MAX));
-        if !timestamp.push_text(&mut self.text) {
-            self.text.truncate(start);
-            if let Some(field) = field {
-                let error = Error::new(
-                    ErrorKind::BadTimestamp,
-                    0,
-                    millis.map_or("an instant beyond all years".to_owned(), |millis| format!("{millis} ms")),
-                    "a timestamp of the years 0000 to 9999",
-                );
-                self.refuse(field, error);
-            }
-            return false;
-        }
-        self.text.push('"');
-        if let Some(field) = field {
-            self.row.push(field, Value::Timestamp(timestamp));
-        }
         true
-    }
-
-    /// Unix milliseconds, which documents have in a string.
-    fn unix_millis(&mut self, field: FieldId, millis: i64) -> bool {
-        self.write(format_args!("\"{millis}\""));
-        self.row.push(field, Value::Timestamp(Timestamp::from_millis(millis)));
-        true
-    }
-
-    fn is_timestamp(&self, field: FieldId) -> bool {
-        self.catalog.field(field).kind() == FieldType::Timestamp
-    }
-
-    fn fault(&mut self, field: FieldId, kind: ErrorKind, found: String) {
-        let expected = match kind {
-            ErrorKind::BadNumber => "a finite number".to_owned(),
-            _ => expected_value(self.catalog, field),
-        };
-        self.refuse(field, Error::new(kind, 0, found, expected));
     }
 
     fn refuse(&mut self, field: FieldId, error: Error) {

@@ -91,6 +91,12 @@ impl Batch {
         self.places.get(row)
     }
 
+    /// The same rows at other places.
+    #[cfg(feature = "parallel")]
+    pub(crate) fn with_places(self, places: Vec<u64>) -> Self {
+        Self { places: Places::new(places), ..self }
+    }
+
     /// The first and the last place, when the rows stand in the order of their places.
     pub(crate) fn ordered_places(&self) -> Option<(u64, u64)> {
         if self.places.is_ordered() { self.place_range() } else { None }

@@ -10,6 +10,8 @@ use crate::value::Value;
 #[derive(Debug, Default)]
 pub(crate) struct Row<'a> {
     values: Vec<(FieldId, Value<'a>)>,
+    /// How many values the document has; behind them stand defaults.
+    own: usize,
     faults: Vec<Error>,
 }
 
@@ -23,7 +25,7 @@ impl<'a> Row<'a> {
         faults.clear();
         // Collecting from a vector of the same layout keeps its memory.
         let values = self.values.into_iter().map_while(|_| None);
-        Row { values: values.collect(), faults }
+        Row { values: values.collect(), own: 0, faults }
     }
 
     pub(crate) fn clear(&mut self) {
@@ -36,6 +38,16 @@ impl<'a> Row<'a> {
             self.values.reserve(USUAL_VALUES);
         }
         self.values.push((field, value));
+    }
+
+    /// What is pushed from now on are defaults, which the document does not have.
+    pub(crate) fn begin_defaults(&mut self) {
+        self.own = self.values.len();
+    }
+
+    /// Whether the document itself has a value of the field.
+    pub(crate) fn has_own(&self, field: FieldId) -> bool {
+        self.values.iter().take(self.own).any(|(other, _)| *other == field)
     }
 
     /// All values in the order of the document.

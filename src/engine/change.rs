@@ -6,6 +6,8 @@ use std::sync::{Arc, MutexGuard};
 use hashbrown::HashTable;
 
 use super::Engine;
+#[cfg(feature = "parallel")]
+use super::gathered::Built;
 use super::merge::{Merge, Moved};
 use super::snapshot::{Head, Snapshot};
 use super::view::{BatchId, Slot, View, Where};
@@ -27,6 +29,10 @@ pub enum Upserted {
 /// Values that a write copies of a merge under way, for each case that it stores or deletes, and one more
 /// time. A case is copied at most three times, a value a field, so that merging keeps up with writing.
 const MERGE_STEP: usize = 1024;
+
+/// From so many cases on, an import reads batches of them on several threads.
+#[cfg(feature = "parallel")]
+const WORTH_A_THREAD: usize = 1024;
 
 /// More bytes than this of documents are not kept in the head: a search would have to seal them.
 const HEAD_BYTES: usize = 1 << 24;
@@ -87,6 +93,22 @@ impl Own {
     }
 }
 
+/// A batch whose rows are being added to a change, as far as they have places.
+#[derive(Clone, Copy)]
+struct Next<'b> {
+    number: u32,
+    batch: &'b Batch,
+    places: &'b [u64],
+}
+
+impl Next<'_> {
+    /// The place and the document number.
+    fn describe(&self, at: At) -> (u64, Option<u64>) {
+        let row = usize::from(at.row);
+        (self.places.get(row).copied().unwrap_or(u64::MAX), self.batch.document_number(row))
+    }
+}
+
 impl<'e> Change<'e> {
     /// Waits for a write that is under way.
     pub(crate) fn new(engine: &'e Engine) -> Self {
@@ -135,16 +157,22 @@ impl<'e> Change<'e> {
             }
             Own::Batches(sealed, filling) => (sealed.len().saturating_add(1), sealed.len(), filling.rows()),
         };
-        let before = self.snapshot.batches();
+        self.check_batches(batches)?;
+        // There are no more batches than that, and no more rows in one.
+        let (batch, row) = (u32::try_from(batch).unwrap_or(u32::MAX), u16::try_from(row).unwrap_or(u16::MAX));
+        Ok(At { batch, row })
+    }
+
+    /// Whether the engine can hold so many further batches.
+    fn check_batches(&self, added: usize) -> Result<(), Box<Error>> {
+        let batches = self.snapshot.batches().saturating_add(added);
         let limit = self.engine.limits.batches.min(MAX_BATCHES);
-        match (u32::try_from(batch), u16::try_from(row)) {
-            (Ok(batch), Ok(row)) if before.saturating_add(batches) <= limit => Ok(At { batch, row }),
-            _ => {
-                let found = format!("a case for batch {}", before.saturating_add(batches));
-                let expected = format!("at most {limit} batches in an engine");
-                Err(Box::new(Error::new(ErrorKind::TooManyBatches, 0, found, expected)))
-            }
+        if batches <= limit {
+            return Ok(());
         }
+        let found = format!("a case for batch {batches}");
+        let expected = format!("at most {limit} batches in an engine");
+        Err(Box::new(Error::new(ErrorKind::TooManyBatches, 0, found, expected)))
     }
 
     /// Whether so many stored cases, and the deaths so far, have room in the head as it is.
@@ -165,15 +193,33 @@ impl<'e> Change<'e> {
     /// When the engine can hold no further batch.
     pub(crate) fn upsert(&mut self, row: &Row<'_>, document: Document<'_>) -> Result<Upserted, Box<Error>> {
         let at = self.next(document.size_bytes())?;
-        let id = row.id();
-        let directory = self.snapshot.base.directory();
-        let hash = directory.hasher().hash_one(id);
+        let (upserted, place) = self.register(row.id(), at, None);
+        self.last_place = place;
+        match &mut self.own {
+            Own::Rows(rows) => rows.push(Arc::new(OwnedRow::new(row, document, place))),
+            Own::Batches(_, filling) => filling.push(row, document, place),
+        }
+        Ok(upserted)
+    }
+
+    /// Notes where the case of an id is from now on; gives its place, that of the case that it replaces.
+    ///
+    /// `next` is the batch of the row when it is not among the change's own yet.
+    fn register(&mut self, id: &str, at: At, next: Option<Next<'_>>) -> (Upserted, u64) {
+        let hash = self.snapshot.base.directory().hasher().hash_one(id);
         let own = &self.own;
-        let found = self.ids.find_mut(hash, |(other, at)| *other == hash && own.id(*at) == id);
+        let id_of = |at: At| match next {
+            Some(next) if next.number == at.batch => next.batch.id(usize::from(at.row)),
+            _ => own.id(at),
+        };
+        let found = self.ids.find_mut(hash, |(other, at)| *other == hash && id_of(*at) == id);
         let before = if let Some((_, found)) = found {
             let before = std::mem::replace(found, at);
             self.own_dead.push(before);
-            Some(own.describe(before))
+            Some(match next {
+                Some(next) if next.number == before.batch => next.describe(before),
+                _ => own.describe(before),
+            })
         } else {
             let before = self.find_before(hash, id);
             self.ids.insert_unique(hash, (hash, at), |(hash, _)| *hash);
@@ -182,7 +228,7 @@ impl<'e> Change<'e> {
                 self.writer.describe(&self.snapshot, before)
             })
         };
-        let (upserted, place) = match before {
+        match before {
             Some((place, number)) => {
                 self.released.extend(number);
                 (Upserted::Replaced, place)
@@ -192,13 +238,57 @@ impl<'e> Change<'e> {
                 self.next_place = place.saturating_add(1);
                 (Upserted::Stored, place)
             }
-        };
-        self.last_place = place;
-        match &mut self.own {
-            Own::Rows(rows) => rows.push(Arc::new(OwnedRow::new(row, document, place))),
-            Own::Batches(_, filling) => filling.push(row, document, place),
         }
-        Ok(upserted)
+    }
+
+    /// The batch being filled, once there are enough cases that reading more of them is worth a thread.
+    #[cfg(feature = "parallel")]
+    pub(crate) fn take_builder(&mut self) -> Option<Box<BatchBuilder>> {
+        match &mut self.own {
+            Own::Batches(sealed, filling) if !sealed.is_empty() || filling.rows() >= WORTH_A_THREAD => {
+                let next = BatchBuilder::new(&self.engine.catalog, self.engine.keep, 0);
+                Some(std::mem::replace(filling, Box::new(next)))
+            }
+            _ => None,
+        }
+    }
+
+    /// Stores the cases of a batch, the first of which may be [known](Built::known) to the change already.
+    ///
+    /// Each case that is new to it is handed to `stored` with its row and its place.
+    ///
+    /// # Errors
+    /// When the engine can hold no further batch.
+    #[cfg(feature = "parallel")]
+    pub(super) fn push_batch(
+        &mut self,
+        built: Built,
+        mut stored: impl FnMut(&Built, usize, Upserted, u64),
+    ) -> Result<(), Box<Error>> {
+        if built.batch.rows() == 0 {
+            return Ok(());
+        }
+        let Own::Batches(sealed, filling) = &mut self.own else { return Ok(()) };
+        if filling.rows() > 0 {
+            sealed.push(filling.seal());
+        }
+        let number = sealed.len();
+        self.check_batches(number.saturating_add(1))?;
+        // There are fewer batches than that.
+        let number = u32::try_from(number).unwrap_or(u32::MAX);
+        let mut places: Vec<u64> = (0..built.known).map(|row| built.batch.place(row)).collect();
+        for row in built.known..built.batch.rows() {
+            // A batch has no more rows than that.
+            let at = At { batch: number, row: u16::try_from(row).unwrap_or(u16::MAX) };
+            let next = Next { number, batch: &built.batch, places: &places };
+            let (upserted, place) = self.register(built.batch.id(row), at, Some(next));
+            places.push(place);
+            stored(&built, row, upserted, place);
+        }
+        if let Own::Batches(sealed, _) = &mut self.own {
+            sealed.push(built.batch.with_places(places));
+        }
+        Ok(())
     }
 
     /// The place of the case stored last.

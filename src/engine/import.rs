@@ -6,10 +6,14 @@ use serde::Serialize;
 
 use super::Engine;
 use super::change::{Change, Prepared, Upserted};
+#[cfg(feature = "parallel")]
+use super::gathered::Gathered;
 use crate::batch::{Document, Row};
+use crate::catalog::Catalog;
 use crate::error::Error;
 use crate::filter::not_utf8;
 use crate::ingest::{FileFault, Piece, Splitter, read_case};
+use crate::limits::Limits;
 
 /// What becomes of malformed cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -81,6 +85,23 @@ impl Report {
             self.unlisted = self.unlisted.saturating_add(1);
         }
     }
+
+    fn count(&mut self, upserted: Upserted) {
+        let count = match upserted {
+            Upserted::Stored => &mut self.stored,
+            Upserted::Replaced => &mut self.replaced,
+        };
+        *count = count.saturating_add(1);
+    }
+
+    /// Adds what was found in later documents.
+    #[cfg(feature = "parallel")]
+    fn append(&mut self, later: Self) {
+        self.incomplete = self.incomplete.saturating_add(later.incomplete);
+        self.skipped = self.skipped.saturating_add(later.skipped);
+        self.unlisted = self.unlisted.saturating_add(later.unlisted);
+        later.refusals.into_iter().for_each(|refusal| self.list(refusal));
+    }
 }
 
 /// An import under way: nothing of it is visible until [`commit`](Import::commit), or ever without it.
@@ -119,6 +140,12 @@ impl<'e> StoreDocument<'e> {
     pub(crate) fn new(next: u64, put: impl FnMut(u64, u64, &str) + Send + 'e) -> Self {
         Self { next, put: Box::new(put) }
     }
+
+    fn take_number(&mut self) -> u64 {
+        let number = self.next;
+        self.next = number.saturating_add(1);
+        number
+    }
 }
 
 /// The cases of an import, which nobody sees yet.
@@ -131,6 +158,9 @@ struct Pending<'e> {
     spare: Row<'static>,
     source: String,
     report: Report,
+    /// Documents that wait to be read on several threads.
+    #[cfg(feature = "parallel")]
+    gathered: Option<Gathered>,
 }
 
 impl<'e> Import<'e> {
@@ -142,6 +172,8 @@ impl<'e> Import<'e> {
             spare: Row::default(),
             source: String::new(),
             report: Report::default(),
+            #[cfg(feature = "parallel")]
+            gathered: Gathered::new(),
         };
         Self { splitter: Splitter::new(&engine.limits), pending, failed: None }
     }
@@ -166,6 +198,10 @@ impl<'e> Import<'e> {
     pub fn source(&mut self, name: &str) -> Result<(), Refusal> {
         self.finish_source()?;
         name.clone_into(&mut self.pending.source);
+        #[cfg(feature = "parallel")]
+        if let Some(gathered) = &mut self.pending.gathered {
+            gathered.source(name);
+        }
         Ok(())
     }
 
@@ -174,7 +210,8 @@ impl<'e> Import<'e> {
     /// # Errors
     /// In [`Mode::Strict`], the first malformed case; in either mode, a source that is neither
     /// NDJSON nor a whole JSON text. The import has failed then: whatever else is asked of it
-    /// gives the same error.
+    /// gives the same error. With the feature `parallel` many documents are read together, and the
+    /// error of one may be that of a later call.
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), Refusal> {
         self.check()?;
         let pending = &mut self.pending;
@@ -196,6 +233,8 @@ impl<'e> Import<'e> {
     /// Makes everything ready for the cases to become visible.
     pub(crate) fn prepare(mut self) -> Result<(Prepared<'e>, Report), Refusal> {
         self.finish_source()?;
+        #[cfg(feature = "parallel")]
+        self.settle()?;
         let Pending { change, report, .. } = self.pending;
         Ok((change.prepare(), report))
     }
@@ -209,6 +248,13 @@ impl<'e> Import<'e> {
         self.note(result)
     }
 
+    /// Stores what waits.
+    #[cfg(feature = "parallel")]
+    fn settle(&mut self) -> Result<(), Refusal> {
+        let result = self.pending.settle().map_err(Stop::Refused);
+        self.note(result)
+    }
+
     fn check(&self) -> Result<(), Refusal> {
         self.failed.clone().map_or(Ok(()), Err)
     }
@@ -217,7 +263,7 @@ impl<'e> Import<'e> {
         result.map_err(|stop| {
             let refusal = match stop {
                 Stop::Refused(refusal) => *refusal,
-                Stop::File(fault) => self.pending.refusal(fault.line, fault.error),
+                Stop::File(fault) => refusal(&self.pending.source, fault.line, fault.error),
             };
             self.failed.insert(refusal).clone()
         })
@@ -233,13 +279,23 @@ impl<'e> Import<'e> {
 
     /// Takes in the case of a row, `line`, whose values are in and whose fields are complete.
     pub(crate) fn row(&mut self, line: u64, row: &mut Row<'_>, document: &str) -> Result<(), Refusal> {
-        let result = self.pending.take(|_| line, row, document).map_err(Stop::Refused);
-        self.note(result)
+        #[cfg(feature = "parallel")]
+        self.settle()?;
+        let pending = &mut self.pending;
+        let noted = pending.reading().note_faults(row, &pending.source, |_| line, &mut pending.report);
+        let result = noted.and_then(|()| {
+            pending.add(row, document).map_err(|error| Box::new(refusal(&pending.source, line, *error)))
+        });
+        self.note(result.map_err(Stop::Refused))
     }
 
     /// Refuses a row that is no case.
     pub(crate) fn refuse(&mut self, line: u64, error: Error) -> Result<(), Refusal> {
-        let result = self.pending.refuse(line, error).map_err(Stop::Refused);
+        #[cfg(feature = "parallel")]
+        self.settle()?;
+        let pending = &mut self.pending;
+        let refusal = refusal(&pending.source, line, error);
+        let result = pending.reading().refuse(refusal, &mut pending.report).map_err(Stop::Refused);
         self.note(result)
     }
 
@@ -267,21 +323,111 @@ impl From<FileFault> for Stop {
     }
 }
 
-impl Pending<'_> {
-    fn refusal(&self, line: u64, error: Error) -> Refusal {
-        Refusal { source: self.source.clone(), line, kept: false, error: Box::new(error) }
-    }
-
+impl<'e> Pending<'e> {
     /// Takes in a document, or refuses it.
     fn piece(&mut self, piece: Piece<'_>) -> Result<(), Box<Refusal>> {
+        #[cfg(feature = "parallel")]
+        if let Some(gathered) = &mut self.gathered {
+            if gathered.is_empty()
+                && let Some(builder) = self.change.take_builder()
+            {
+                gathered.begin(builder);
+            }
+            if !gathered.is_empty() {
+                let number = self.store.as_mut().map_or(0, StoreDocument::take_number);
+                let batch_rows = self.change.engine().sizes.batch;
+                return if gathered.push(piece, number, batch_rows) { self.settle() } else { Ok(()) };
+            }
+        }
         let line = piece.line;
+        let mut row = std::mem::take(&mut self.spare).recycle();
+        let text = self.reading().read(piece, &self.source, &mut row, &mut self.report)?;
+        if let Some(text) = text {
+            self.add(&row, text).map_err(|error| Box::new(refusal(&self.source, line, *error)))?;
+        }
+        self.spare = row.recycle();
+        Ok(())
+    }
+
+    fn reading(&self) -> Reading<'e> {
+        let engine = self.change.engine();
+        Reading { catalog: &engine.catalog, limits: &engine.limits, mode: self.mode }
+    }
+
+    /// Stores a case; in either mode an error when the engine can hold no further batch.
+    fn add(&mut self, row: &Row<'_>, document: &str) -> Result<(), Box<Error>> {
+        let (number, size_bytes) = (self.store.as_mut().map(StoreDocument::take_number), document.len());
+        let stored = match number {
+            None => Document::Text(document),
+            Some(number) => Document::Number { number, size_bytes },
+        };
+        let upserted = self.change.upsert(row, stored)?;
+        if let (Some(store), Some(number)) = (&mut self.store, number) {
+            (store.put)(number, self.change.last_place(), document);
+        }
+        self.report.count(upserted);
+        Ok(())
+    }
+
+    /// Stores what was gathered.
+    #[cfg(feature = "parallel")]
+    fn settle(&mut self) -> Result<(), Box<Refusal>> {
+        let Some(gathered) = &mut self.gathered else { return Ok(()) };
+        for mut built in gathered.build(self.change.engine(), self.mode) {
+            self.report.append(std::mem::take(&mut built.report));
+            if let Some(failed) = built.failed.take() {
+                return Err(failed);
+            }
+            let (report, store) = (&mut self.report, &mut self.store);
+            self.change
+                .push_batch(built, |built, row, upserted, place| {
+                    report.count(upserted);
+                    if let Some(store) = store
+                        && let Some((number, text)) = built.document(row)
+                    {
+                        (store.put)(number, place, text);
+                    }
+                })
+                .map_err(|error| Box::new(refusal(&self.source, 0, *error)))?;
+        }
+        Ok(())
+    }
+}
+
+fn refusal(source: &str, line: u64, error: Error) -> Refusal {
+    Refusal { source: source.to_owned(), line, kept: false, error: Box::new(error) }
+}
+
+/// How documents are read.
+pub(super) struct Reading<'e> {
+    pub(super) catalog: &'e Catalog,
+    pub(super) limits: &'e Limits,
+    pub(super) mode: Mode,
+}
+
+impl Reading<'_> {
+    /// Reads a document into a row; none when it is refused, and the report says so.
+    ///
+    /// # Errors
+    /// The fault that ends a strict import.
+    pub(super) fn read<'t>(
+        &self,
+        piece: Piece<'t>,
+        source: &str,
+        row: &mut Row<'t>,
+        report: &mut Report,
+    ) -> Result<Option<&'t str>, Box<Refusal>> {
+        let line = piece.line;
+        let refuse = |line, error, report: &mut Report| self.refuse(refusal(source, line, error), report);
         let text = match piece.bytes {
-            Err(error) => return self.refuse(line, error),
+            Err(error) => return refuse(line, error, report).map(|()| None),
             Ok(bytes) => {
                 let bytes = bytes.trim_ascii();
                 match std::str::from_utf8(bytes) {
                     Ok(text) => text,
-                    Err(fault) => return self.refuse(line, not_utf8(bytes, fault.valid_up_to())),
+                    Err(fault) => {
+                        return refuse(line, not_utf8(bytes, fault.valid_up_to()), report).map(|()| None);
+                    }
                 }
             }
         };
@@ -290,63 +436,43 @@ impl Pending<'_> {
             let before = text.as_bytes().get(..error.offset.min(text.len())).unwrap_or_default();
             line.saturating_add(memchr::memchr_iter(b'\n', before).count() as u64)
         };
-        let mut row = std::mem::take(&mut self.spare).recycle();
-        let engine = self.change.engine();
-        if let Err(error) = read_case(text, &engine.catalog, &engine.limits, &mut row) {
-            return self.refuse(line_of(&error), error);
+        if let Err(error) = read_case(text, self.catalog, self.limits, row) {
+            return refuse(line_of(&error), error, report).map(|()| None);
         }
-        self.take(line_of, &mut row, text)?;
-        self.spare = row.recycle();
+        self.note_faults(row, source, line_of, report)?;
+        Ok(Some(text))
+    }
+
+    /// Moves the faults of a case that is kept to the report.
+    fn note_faults(
+        &self,
+        row: &mut Row<'_>,
+        source: &str,
+        line_of: impl Fn(&Error) -> u64,
+        report: &mut Report,
+    ) -> Result<(), Box<Refusal>> {
+        let faults = row.take_faults();
+        if faults.is_empty() {
+            return Ok(());
+        }
+        for fault in faults {
+            let refusal = refusal(source, line_of(&fault), fault);
+            if self.mode == Mode::Strict {
+                return Err(Box::new(refusal));
+            }
+            report.list(Refusal { kept: true, ..refusal });
+        }
+        report.incomplete = report.incomplete.saturating_add(1);
         Ok(())
     }
 
-    /// Takes in a case that was read, or refuses it for its faults.
-    fn take(
-        &mut self,
-        line_of: impl Fn(&Error) -> u64,
-        row: &mut Row<'_>,
-        document: &str,
-    ) -> Result<(), Box<Refusal>> {
-        let faults = row.take_faults();
-        if !faults.is_empty() {
-            for fault in faults {
-                let refusal = Refusal { kept: true, ..self.refusal(line_of(&fault), fault) };
-                if self.mode == Mode::Strict {
-                    return Err(Box::new(Refusal { kept: false, ..refusal }));
-                }
-                self.report.list(refusal);
-            }
-            self.report.incomplete = self.report.incomplete.saturating_add(1);
-        }
-        self.add(row, document).map_err(|error| Box::new(self.refusal(line_of(&error), *error)))
-    }
-
-    fn refuse(&mut self, line: u64, error: Error) -> Result<(), Box<Refusal>> {
-        let refusal = self.refusal(line, error);
+    /// Leaves a case out.
+    fn refuse(&self, refusal: Refusal, report: &mut Report) -> Result<(), Box<Refusal>> {
         if self.mode == Mode::Strict {
             return Err(Box::new(refusal));
         }
-        self.report.skipped = self.report.skipped.saturating_add(1);
-        self.report.list(refusal);
-        Ok(())
-    }
-
-    /// Stores a case; in either mode an error when the engine can hold no further batch.
-    fn add(&mut self, row: &Row<'_>, document: &str) -> Result<(), Box<Error>> {
-        let stored = match &self.store {
-            None => Document::Text(document),
-            Some(store) => Document::Number { number: store.next, size_bytes: document.len() },
-        };
-        let upserted = self.change.upsert(row, stored)?;
-        if let Some(store) = &mut self.store {
-            (store.put)(store.next, self.change.last_place(), document);
-            store.next = store.next.saturating_add(1);
-        }
-        let count = match upserted {
-            Upserted::Stored => &mut self.report.stored,
-            Upserted::Replaced => &mut self.report.replaced,
-        };
-        *count = count.saturating_add(1);
+        report.skipped = report.skipped.saturating_add(1);
+        report.list(refusal);
         Ok(())
     }
 }

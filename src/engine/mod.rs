@@ -28,6 +28,9 @@
 
 mod answer;
 mod change;
+pub mod explain;
+#[cfg(feature = "parallel")]
+mod gathered;
 mod import;
 mod memory;
 mod merge;

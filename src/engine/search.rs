@@ -3,11 +3,14 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
+use serde::Serialize;
+
 use super::view::View;
 use super::{Answer, Engine};
+use crate::catalog::Catalog;
 use crate::exec::{self, Query, Selected};
 use crate::filter::Filter;
-use crate::page::{SortBy, Visit, first_page, sorted_page};
+use crate::page::{At, SortBy, Visit, first_page, sorted_page};
 use crate::request::Request;
 
 impl Engine {
@@ -30,39 +33,13 @@ impl Engine {
         self.check(&request.filter);
         let snapshot = self.current.load_full();
         let view = Arc::clone(snapshot.view(&self.catalog, self.keep));
-        let query = Query::new(request.filter.predicate(), view.directory(), |number| {
-            view.slot(number).map(|slot| &*slot.batch)
-        });
-        let mut numbers = query.batches();
-        numbers.retain(|number| view.directory().covers(*number));
-        numbers.extend(view.apart_numbers());
-        let limit = usize::try_from(request.limit).unwrap_or(usize::MAX);
-        let mut total: u64 = 0;
-        let examined = Cell::new(0);
-        // A count that reads few rows or none leaves the page free to stop early.
-        let counts_apart = request.count && (limit == 0 || query.is_listed());
-        if counts_apart {
-            total = self.count_rows(&query, &view, &numbers, &examined);
-        }
-        let rows = if limit == 0 {
-            Vec::new()
-        } else {
-            let count = request.count && !counts_apart;
-            let total = count.then_some(&mut total);
-            let visits = numbers.iter().filter_map(|number| {
-                view.slot(*number).map(|slot| Visit { number: *number, batch: &slot.batch, live: &slot.live })
-            });
-            let page = (usize::try_from(request.offset).unwrap_or(usize::MAX), limit);
-            if request.order.is_none() && view.is_ordered() {
-                first_page(visits, page, total, |visit| ask(&query, visit, &examined))
-            } else {
-                let by = SortBy::new(request.order, self.catalog.fields());
-                sorted_page(visits.collect(), by, page, total, |visit| ask(&query, visit, &examined))
-            }
-        };
+        let query = query(request, &view);
+        let search = Search::new(&self.catalog, request, &view, &query);
+        let (rows, total) = search.run(&search.strategy());
+        let examined = search.examined.get();
         drop(query);
         let answer = Answer::new(view, rows, request.count.then_some(total), request.offset, request.limit)
-            .with_examined(examined.get());
+            .with_examined(examined);
         #[cfg(feature = "store")]
         let answer = answer.with_attachment(&snapshot);
         answer
@@ -83,23 +60,7 @@ impl Engine {
         self.search(&Request::new(filter.clone()).limit(0).count(true)).total().unwrap_or(0)
     }
 
-    /// How many live rows are selected in these batches, which are all that may have one.
-    fn count_rows(&self, query: &Query<'_>, view: &View, numbers: &[usize], examined: &Cell<u64>) -> u64 {
-        let is_single = |field| !self.catalog.field(field).is_many();
-        if view.is_counted()
-            && let Some(known) = query.known_count(is_single)
-        {
-            return known;
-        }
-        let rows = numbers.iter().filter_map(|number| {
-            let slot = view.slot(*number)?;
-            let visit = Visit { number: *number, batch: &slot.batch, live: &slot.live };
-            Some(ask(query, &visit, examined).count() as u64)
-        });
-        rows.fold(0, u64::saturating_add)
-    }
-
-    fn check(&self, filter: &Filter) {
+    pub(super) fn check(&self, filter: &Filter) {
         assert!(
             filter.catalog().is_within(&self.catalog),
             "the filter was compiled for a catalogue that is not within the engine's"
@@ -107,8 +68,136 @@ impl Engine {
     }
 }
 
-/// The selected rows of a batch; all of its rows count as examined.
-fn ask<'b>(query: &'b Query<'b>, visit: &Visit<'b>, examined: &Cell<u64>) -> Selected<'b> {
-    examined.set(examined.get().saturating_add(visit.batch.rows() as u64));
-    exec::select(query, visit.number, visit.batch, visit.live)
+/// How a search finds its page and its total.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Strategy {
+    pub(super) total: TotalStrategy,
+    pub(super) page: PageStrategy,
+}
+
+/// How the number of all selected cases is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "by", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum TotalStrategy {
+    /// Nobody asked for it.
+    NotAsked,
+    /// An index over all batches knows it, and no batch is asked.
+    Directory {
+        /// How many there are.
+        cases: u64,
+    },
+    /// Each batch is asked how many it has, and the page is found apart from that.
+    Counting,
+    /// Each batch is asked once, for its part of the page and for how many it has.
+    WithPage,
+}
+
+/// How the cases of the page are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum PageStrategy {
+    /// No case is asked for.
+    Empty,
+    /// Batch after batch as they are stored: what is met first comes first.
+    Stored,
+    /// Batches in the order of the first value that each can have, their rows by what they are sorted by.
+    Sorted,
+}
+
+/// One search on one view.
+pub(super) struct Search<'s> {
+    catalog: &'s Catalog,
+    request: &'s Request,
+    view: &'s View,
+    query: &'s Query<'s>,
+    /// The batches that may have a selected row.
+    numbers: Vec<usize>,
+    /// How many rows the batches have that were asked so far.
+    pub(super) examined: Cell<u64>,
+}
+
+/// The filter of a request, looked up in a view.
+pub(super) fn query<'s>(request: &'s Request, view: &'s View) -> Query<'s> {
+    Query::new(request.filter.predicate(), view.directory(), |number| {
+        view.slot(number).map(|slot| &*slot.batch)
+    })
+}
+
+impl<'s> Search<'s> {
+    pub(super) fn new(
+        catalog: &'s Catalog,
+        request: &'s Request,
+        view: &'s View,
+        query: &'s Query<'s>,
+    ) -> Self {
+        let mut numbers = query.batches();
+        numbers.retain(|number| view.directory().covers(*number));
+        numbers.extend(view.apart_numbers());
+        Self { catalog, request, view, query, numbers, examined: Cell::new(0) }
+    }
+
+    pub(super) fn strategy(&self) -> Strategy {
+        let Request { limit, order, count, .. } = self.request;
+        // A count that reads few rows or none leaves the page free to stop early.
+        let total = match count {
+            false => TotalStrategy::NotAsked,
+            true if *limit > 0 && !self.query.is_listed() => TotalStrategy::WithPage,
+            true => match self.known_total() {
+                Some(cases) => TotalStrategy::Directory { cases },
+                None => TotalStrategy::Counting,
+            },
+        };
+        let page = match order {
+            _ if *limit == 0 => PageStrategy::Empty,
+            None if self.view.is_ordered() => PageStrategy::Stored,
+            _ => PageStrategy::Sorted,
+        };
+        Strategy { total, page }
+    }
+
+    fn known_total(&self) -> Option<u64> {
+        let is_single = |field| !self.catalog.field(field).is_many();
+        self.view.is_counted().then(|| self.query.known_count(is_single))?
+    }
+
+    /// The rows of the page, and the total if it is asked for.
+    pub(super) fn run(&self, strategy: &Strategy) -> (Vec<At>, u64) {
+        let mut total = match strategy.total {
+            TotalStrategy::Directory { cases } => cases,
+            TotalStrategy::Counting => {
+                self.visits().map(|visit| self.select(&visit).count() as u64).fold(0, u64::saturating_add)
+            }
+            TotalStrategy::NotAsked | TotalStrategy::WithPage => 0,
+        };
+        let along = (strategy.total == TotalStrategy::WithPage).then_some(&mut total);
+        let number = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+        let page = (number(self.request.offset), number(self.request.limit));
+        let rows = match strategy.page {
+            PageStrategy::Empty => Vec::new(),
+            PageStrategy::Stored => first_page(self.visits(), page, along, |visit| self.select(visit)),
+            PageStrategy::Sorted => {
+                sorted_page(self.visits().collect(), self.sort_by(), page, along, |visit| self.select(visit))
+            }
+        };
+        (rows, total)
+    }
+
+    pub(super) fn sort_by(&self) -> SortBy<'s> {
+        SortBy::new(self.request.order, self.catalog.fields())
+    }
+
+    pub(super) fn visits(&self) -> impl Iterator<Item = Visit<'s>> {
+        let view = self.view;
+        self.numbers.iter().filter_map(move |number| {
+            let slot = view.slot(*number)?;
+            Some(Visit { number: *number, batch: &slot.batch, live: &slot.live })
+        })
+    }
+
+    fn select(&self, visit: &Visit<'s>) -> Selected<'s> {
+        self.examined.set(self.examined.get().saturating_add(visit.batch.rows() as u64));
+        exec::select(self.query, visit.number, visit.batch, visit.live)
+    }
 }

@@ -107,6 +107,11 @@ impl View {
         self.covered.iter().flatten().chain(&self.apart)
     }
 
+    /// All batches with their numbers.
+    pub(super) fn numbered(&self) -> impl Iterator<Item = (usize, &Slot)> {
+        (0..self.apart_numbers().end).filter_map(|number| Some((number, self.slot(number)?)))
+    }
+
     /// The numbers of the apart batches.
     pub(super) fn apart_numbers(&self) -> std::ops::Range<usize> {
         self.covered.len()..self.covered.len().saturating_add(self.apart.len())

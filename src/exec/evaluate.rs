@@ -17,6 +17,7 @@ use super::program::{Op, Program};
 use super::query::Query;
 use super::rows::{Rows, clear_tail, filter_bits};
 use super::source;
+use super::trace::Work;
 use crate::batch::{Batch, MAX_ROWS, split};
 use crate::column::{LANES, Selection, set_rows};
 use crate::operator::Connective;
@@ -31,7 +32,7 @@ pub(super) struct Tiles(RefCell<Vec<Box<Tile>>>);
 /// The live rows of a batch that a query selects, not yet gathered.
 pub(crate) struct Selected<'q> {
     program: Program<'q>,
-    tiles: &'q Tiles,
+    query: &'q Query<'q>,
     rows: usize,
     likely: usize,
     effort: usize,
@@ -45,6 +46,14 @@ pub(crate) fn select<'q>(
     batch: &'q Batch,
     live: &'q Selection,
 ) -> Selected<'q> {
+    match query.trace {
+        None => plan(query, number, batch, live),
+        Some(trace) => trace.plan(number, || plan(query, number, batch, live)),
+    }
+}
+
+#[inline]
+fn plan<'q>(query: &'q Query<'q>, number: usize, batch: &'q Batch, live: &'q Selection) -> Selected<'q> {
     let root = query.predicate.root();
     let program = Program::new(Plan::new(query, number, batch), root, live);
     let Estimate { rows: likely, is_exact, cost } = program.estimate(root);
@@ -52,7 +61,15 @@ pub(crate) fn select<'q>(
     let exact = (is_exact && matches!(live, Selection::All)).then_some(likely);
     // Besides what the sets cost, the rows are written once.
     let effort = cost.saturating_add(batch.rows() / LANES);
-    Selected { program, tiles: &query.tiles, rows: batch.rows(), likely, effort, exact }
+    Selected { program, query, rows: batch.rows(), likely, effort, exact }
+}
+
+/// The rows, live or not, that a step without children selects by itself.
+pub(super) fn rows_of<'q>(query: &'q Query<'q>, step: Step<'q>, batch: &Batch) -> Rows<'q> {
+    static ALL: Selection = Selection::All;
+    let program = Program::new(Plan { steps: vec![step] }, 0, &ALL);
+    let rows = batch.rows();
+    Selected { program, query, rows, likely: rows, effort: rows, exact: None }.rows_now()
 }
 
 /// Up to so many rows of the first set are asked one by one for all that follows.
@@ -62,12 +79,20 @@ impl<'q> Selected<'q> {
     /// How many rows there are; that they are none may be found out more cheaply than how many.
     pub(crate) fn count(&self) -> usize {
         if let Some(exact) = self.exact {
+            self.note(|work| work.counts_known = work.counts_known.saturating_add(1));
             return exact;
         }
+        match self.query.trace {
+            None => self.count_now(),
+            Some(trace) => trace.evaluate(self.evaluated(), || self.count_now()),
+        }
+    }
+
+    fn count_now(&self) -> usize {
         if let Some(few) = self.few() {
             return few.len();
         }
-        let mut tiles = self.tiles.0.borrow_mut();
+        let mut tiles = self.query.tiles.0.borrow_mut();
         match self.run(&mut tiles, true) {
             State::Zero => 0,
             State::Full => self.rows,
@@ -89,18 +114,43 @@ impl<'q> Selected<'q> {
 
     /// Whether a row is one of them.
     pub(crate) fn contains(&self, row: usize) -> bool {
+        self.note(|work| work.rows_asked = work.rows_asked.saturating_add(1));
         row < self.rows && self.program.passes(0, row)
     }
 
     /// The rows.
     pub(crate) fn rows(&self) -> Rows<'q> {
+        match self.query.trace {
+            None => self.rows_now(),
+            Some(trace) => trace.evaluate(self.evaluated(), || self.rows_now()),
+        }
+    }
+
+    /// Notes something that is being done, when somebody wants to know.
+    #[inline]
+    pub(crate) fn note(&self, note: impl FnOnce(&mut Work)) {
+        if let Some(trace) = self.query.trace {
+            trace.note(note);
+        }
+    }
+
+    /// How many rows are considered when all that are selected are to be found.
+    fn evaluated(&self) -> usize {
+        match self.program.ops.first() {
+            Some(Op::List { list, negated: false }) if list.len() <= FEW_ROWS => list.len(),
+            Some(Op::Keys { keys, negated: false }) if keys.len() <= FEW_ROWS => keys.len(),
+            _ => self.rows,
+        }
+    }
+
+    fn rows_now(&self) -> Rows<'q> {
         if let [Op::List { list, negated: false }] = self.program.ops.as_slice() {
             return Rows::List(Cow::Borrowed(list));
         }
         if let Some(few) = self.few() {
             return Rows::from_list(few.into_vec());
         }
-        let mut tiles = self.tiles.0.borrow_mut();
+        let mut tiles = self.query.tiles.0.borrow_mut();
         match self.run(&mut tiles, false) {
             State::Zero | State::Counted(_) => Rows::None,
             State::Full => Rows::All,

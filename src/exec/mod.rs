@@ -1,6 +1,7 @@
 //! Answering a predicate on a batch.
 
 mod evaluate;
+mod explain;
 mod kernels;
 mod plan;
 mod program;
@@ -8,7 +9,12 @@ mod query;
 pub mod reference;
 mod rows;
 mod source;
+mod trace;
 
 pub(crate) use evaluate::{Selected, select};
+pub use explain::Means;
+pub(crate) use explain::{Explained, Measured, explain, measure};
 pub(crate) use query::Query;
 pub(crate) use rows::Rows;
+pub(crate) use trace::Trace;
+pub use trace::Work;

@@ -93,11 +93,7 @@ impl<'p> Plan<'p> {
         for (id, node) in nodes.iter().enumerate() {
             let step = match node {
                 Node::Constant(value) => Step::Settled(*value),
-                Node::Leaf(leaf) => match batch.column(leaf.field) {
-                    Some(column) => plan_leaf(leaf, query.access(id, number), number, column),
-                    // An engine has the columns of every filter it runs; a missing one holds nothing.
-                    None => Step::Settled(matches!(leaf.test, Test::None(_))),
-                },
+                Node::Leaf(leaf) => Step::of_leaf(leaf, query.access(id, number), number, batch),
                 Node::Branch(connective, children) => {
                     plan_branch(*connective, children, &steps, batch.rows())
                 }
@@ -105,6 +101,17 @@ impl<'p> Plan<'p> {
             steps.push(step);
         }
         Self { steps }
+    }
+}
+
+impl<'p> Step<'p> {
+    /// How a leaf is answered on the batch of this number.
+    pub(super) fn of_leaf(leaf: &'p Leaf, access: &'p Access<'p>, number: usize, batch: &'p Batch) -> Self {
+        match batch.column(leaf.field) {
+            Some(column) => plan_leaf(leaf, access, number, column),
+            // An engine has the columns of every filter it runs; a missing one holds nothing.
+            None => Step::Settled(matches!(leaf.test, Test::None(_))),
+        }
     }
 }
 
@@ -462,14 +469,14 @@ fn code_bits(codes: &[u32], distinct: usize) -> Box<[u64]> {
 }
 
 /// What ranges mean to a zone map.
-enum Met<'r, T> {
+pub(super) enum Met<'r, T> {
     Nothing,
     Everything,
     /// Those of the ranges that lie in the zone.
     Some(&'r [(T, T)]),
 }
 
-fn meeting<T: Copy + Ord>(ranges: &[(T, T)], zone: Option<(T, T)>) -> Met<'_, T> {
+pub(super) fn meeting<T: Copy + Ord>(ranges: &[(T, T)], zone: Option<(T, T)>) -> Met<'_, T> {
     let Some((least, greatest)) = zone else { return Met::Nothing };
     let from = ranges.partition_point(|(_, high)| *high < least);
     let to = ranges.partition_point(|(low, _)| *low <= greatest);

@@ -1,6 +1,7 @@
 //! A predicate looked up once in what all batches of a snapshot have in common.
 
 use super::evaluate::Tiles;
+use super::trace::Trace;
 use crate::batch::{Batch, Directory, FieldDirectory, GlobalRow, Occurrences, split};
 use crate::catalog::FieldId;
 use crate::operator::Connective;
@@ -14,6 +15,8 @@ pub(crate) struct Query<'q> {
     accesses: Vec<Access<'q>>,
     /// Where the rows of a batch are combined.
     pub(super) tiles: Tiles,
+    /// Where notes are taken, if anywhere.
+    pub(super) trace: Option<&'q Trace<'q>>,
 }
 
 /// How the rows of a leaf are reached.
@@ -37,7 +40,12 @@ impl<'q> Query<'q> {
             Node::Leaf(leaf) => access(leaf, directory, &batch),
             _ => Access::Column,
         });
-        Self { predicate, directory, accesses: accesses.collect(), tiles: Tiles::default() }
+        Self { predicate, directory, accesses: accesses.collect(), tiles: Tiles::default(), trace: None }
+    }
+
+    /// This query, with notes taken of what it is used for.
+    pub(crate) fn traced(self, trace: &'q Trace<'q>) -> Self {
+        Self { trace: Some(trace), ..self }
     }
 
     /// How a leaf, the predicate's node `node`, is reached in the batch of this number.

@@ -3,6 +3,8 @@
 //! It reads the criteria as written, and shares with the engine only the reading of bodies and
 //! documents. Tests and fuzzers hold everything fast equal to it.
 
+mod why;
+
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
@@ -17,6 +19,8 @@ use crate::order::Order;
 use crate::predicate::{Comparison, Tree};
 use crate::request::Request;
 use crate::value::Value;
+
+pub use why::{Criterion, Stored, Test, Why, why};
 
 /// Whether the criteria, as written, select the case in this document.
 ///

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use smallvec::SmallVec;
 
 use crate::batch::{MAX_DOCUMENT_BYTES, Row};
-use crate::catalog::{Catalog, FieldId, FieldType, Shape};
+use crate::catalog::{Catalog, Field, FieldId, FieldType, Shape};
 use crate::error::{Error, ErrorKind, quote};
 use crate::json::{self, JsonType, Reader, paths_at};
 use crate::limits::Limits;
@@ -80,6 +80,7 @@ pub(crate) fn complete(
         row.remove(refused);
     }
     check_id(row, id_offset)?;
+    row.begin_defaults();
     for (field, default) in catalog.defaults() {
         if row.values(*field).next().is_none() {
             row.push(*field, Value::String(Cow::Owned(default.to_string())));
@@ -248,9 +249,9 @@ impl<'a> Walk<'a, '_> {
             }
             (shape, _) => {
                 let expected = match shape {
-                    Shape::Object => "an object".to_owned(),
-                    Shape::Array => "an array".to_owned(),
-                    Shape::Leaf(field) => expected_value(self.catalog, field),
+                    Shape::Object => "an object",
+                    Shape::Array => "an array",
+                    Shape::Leaf(field) => expected_value(self.catalog.field(field)),
                 };
                 for field in self.catalog.paths().fields_below(node) {
                     self.refuse(field);
@@ -330,7 +331,8 @@ impl<'a> Walk<'a, '_> {
             }
             _ => {
                 let error_kind = if field == FieldId::ID { ErrorKind::BadId } else { ErrorKind::WrongType };
-                let fault = Error::new(error_kind, at, kind.name(), expected_value(self.catalog, field));
+                let expected = expected_value(self.catalog.field(field));
+                let fault = Error::new(error_kind, at, kind.name(), expected);
                 self.reader.skip_scalar()?;
                 fault
             }
@@ -342,15 +344,12 @@ impl<'a> Walk<'a, '_> {
 }
 
 /// What a document may hold as a value of the field.
-pub(crate) fn expected_value(catalog: &Catalog, field: FieldId) -> String {
-    let article = match catalog.field(field).kind() {
+pub(crate) fn expected_value(field: &Field) -> &'static str {
+    match field.kind() {
         FieldType::String => "a string",
         FieldType::Number => "a number",
-        FieldType::Timestamp if catalog.field(field).is_unix_millis() => {
-            "Unix milliseconds, an integer or a string of one"
-        }
+        FieldType::Timestamp if field.is_unix_millis() => "Unix milliseconds, an integer or a string of one",
         FieldType::Timestamp => "a string `yyyy-MM-dd HH:mm:ss`, then nothing (UTC) or an offset",
         FieldType::Boolean => "a boolean",
-    };
-    article.to_owned()
+    }
 }

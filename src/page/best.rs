@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::{At, Key, Keys, SortBy, Visit};
+use super::{At, Key, Keys, SortBy, Visit, Walk};
 use crate::batch::Batch;
 use crate::catalog::FieldId;
 use crate::column::{Codes, Data, Layout, Postings, Sorted};
@@ -94,14 +94,10 @@ impl<'o, 'b, 's> Best<'o, 'b, 's> {
             _ => None,
         };
         let source = Source { number, batch, keys: Keys::new(batch, self.by), ids, selected };
-        let found = match source.keys.column.map(|column| (column, &column.data)) {
-            Some((column, Data::Numbers { sorted, .. } | Data::Timestamps { sorted, .. })) => {
-                Sorted::new(sorted, column).and_then(|sorted| self.walk_sorted(&source, sorted, skip))
-            }
-            Some((_, Data::Strings { postings: Some(postings), .. })) => {
-                Some(self.walk_codes(&source, postings, skip))
-            }
-            _ => None,
+        let found = match Walk::new(batch, self.by) {
+            Walk::Sorted(sorted) => self.walk_sorted(&source, sorted, skip),
+            Walk::Strings(postings) => Some(self.walk_codes(&source, postings, skip)),
+            Walk::Gather => None,
         };
         let found = found.unwrap_or_else(|| self.gather(&source));
         self.offer(&source, found);
@@ -109,6 +105,7 @@ impl<'o, 'b, 's> Best<'o, 'b, 's> {
 
     /// All selected rows that are no worse than the bound.
     fn gather(&self, source: &Source<'b, '_, '_>) -> Vec<Candidate<'b>> {
+        source.selected.note(|work| work.gathered = work.gathered.saturating_add(1));
         let rows = source.selected.rows();
         let candidates = source.iter(&rows).map(|row| self.candidate(source, row));
         if let (SortBy::Place, Some(_)) = (self.by, source.batch.ordered_places()) {
@@ -148,6 +145,7 @@ impl<'o, 'b, 's> Best<'o, 'b, 's> {
         if expected > likely.saturating_mul(STEPS_OF_A_CANDIDATE) {
             return None;
         }
+        source.selected.note(|work| work.walked_sorted = work.walked_sorted.saturating_add(1));
         let mut members = Members::new(source.selected, expected);
         let mut step: usize = 0;
         if *skip > 0 {
@@ -193,6 +191,7 @@ impl<'o, 'b, 's> Best<'o, 'b, 's> {
         postings: &'b Postings,
         skip: &mut usize,
     ) -> Vec<Candidate<'b>> {
+        source.selected.note(|work| work.walked_strings = work.walked_strings.saturating_add(1));
         let rows = source.selected.rows();
         let mut codes: Vec<(Key<'b>, u32)> = source.keys.codes().collect();
         codes.sort_by(|(a, _), (b, _)| a.compare(b, self.descending));

@@ -189,7 +189,7 @@ fn decided(connective: Connective, many: bool, group: &[(NodeId, Leaf)]) -> Opti
 }
 
 /// Where the nodes of a tree as written stand in the body.
-struct Places {
+pub(crate) struct Places {
     /// Parent and place among its children, for all but the root.
     parents: Vec<Option<(NodeId, usize)>>,
     /// How many nodes start before each in the body.
@@ -200,7 +200,7 @@ struct Places {
 }
 
 impl Places {
-    fn new(tree: &Tree<Comparison<'_>>) -> Self {
+    pub(crate) fn new(tree: &Tree<Comparison<'_>>) -> Self {
         let mut parents = vec![None; tree.nodes().len()];
         for (id, node) in tree.nodes().iter().enumerate() {
             if let Node::Branch(_, children) = node {
@@ -251,7 +251,7 @@ impl Places {
         self.criteria.is_some_and(|criteria| id <= criteria)
     }
 
-    fn path(&self, id: NodeId) -> String {
+    pub(crate) fn path(&self, id: NodeId) -> String {
         if Some(id) == self.ids {
             return "ids".to_owned();
         }

@@ -10,10 +10,12 @@ mod print;
 mod set;
 mod tree;
 
-pub(crate) use lint::{MOST_WARNINGS, lint};
+pub(crate) use lint::{MOST_WARNINGS, Places, lint};
 pub use lint::{Warning, WarningKind};
 pub(crate) use lower::{compile, lower};
 pub(crate) use optimize::{both, normalize};
-pub(crate) use print::{body_json, plan, text};
+pub(crate) use print::{Line, body_json, lines, plan, text};
+#[cfg(feature = "sql")]
+pub(crate) use print::{number_bound, timestamp_bound};
 pub(crate) use set::Set;
 pub(crate) use tree::{Comparison, Leaf, Node, Test, Tree};

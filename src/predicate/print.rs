@@ -210,7 +210,7 @@ impl Writer {
 }
 
 /// The operator and number that say this inclusive bound in the fewest characters.
-fn number_bound(bound: Number, low: bool) -> (Operator, Number) {
+pub(crate) fn number_bound(bound: Number, low: bool) -> (Operator, Number) {
     let (inclusive, exclusive, beyond) = if low {
         (Operator::GreaterOrEqual, Operator::Greater, bound.next_down())
     } else {
@@ -223,7 +223,7 @@ fn number_bound(bound: Number, low: bool) -> (Operator, Number) {
 }
 
 /// The operator and whole second that say this inclusive bound.
-fn timestamp_bound(bound: Timestamp, low: bool) -> (Operator, Timestamp) {
+pub(crate) fn timestamp_bound(bound: Timestamp, low: bool) -> (Operator, Timestamp) {
     let (inclusive, exclusive, beyond) = if low {
         (Operator::GreaterOrEqual, Operator::Greater, bound.next_down())
     } else {
@@ -410,32 +410,55 @@ fn text_word(word: &str, out: &mut String) {
     }
 }
 
+/// One node of a normal form, to read.
+pub(crate) struct Line {
+    pub(crate) node: NodeId,
+    pub(crate) depth: usize,
+    pub(crate) text: String,
+}
+
 /// The normal form as an indented tree, a criterion a line.
 pub(crate) fn plan(tree: &Tree<Leaf>, catalog: &Catalog) -> String {
-    let mut writer = Writer { nodes: Vec::new() };
     let mut out = String::new();
+    for Line { depth, text, .. } in lines(tree, catalog, |_, _| {}) {
+        let _ = writeln!(out, "{:1$}{text}", "", depth.saturating_mul(2));
+    }
+    out
+}
+
+/// The nodes from the root on, each before its children, which stand in the order that `arrange` gives those
+/// of a node.
+pub(crate) fn lines(
+    tree: &Tree<Leaf>,
+    catalog: &Catalog,
+    arrange: impl Fn(NodeId, &mut [NodeId]),
+) -> Vec<Line> {
+    let mut writer = Writer { nodes: Vec::new() };
+    let mut lines = Vec::with_capacity(tree.nodes().len());
     let mut open = vec![(tree.root(), 0_usize)];
     while let Some((id, depth)) = open.pop() {
-        let _ = write!(out, "{:1$}", "", depth.saturating_mul(2));
+        let mut text = String::new();
         match tree.get(id) {
-            Some(Node::Constant(true)) => out.push_str("every case"),
-            Some(Node::Constant(false)) | None => out.push_str("no case"),
+            Some(Node::Constant(true)) => text.push_str("every case"),
+            Some(Node::Constant(false)) | None => text.push_str("no case"),
             Some(Node::Branch(connective, children)) => {
-                out.push_str(match connective {
+                text.push_str(match connective {
                     Connective::And => "all of",
                     Connective::Or => "any of",
                 });
+                let mut children = children.clone();
+                arrange(id, &mut children);
                 open.extend(children.iter().rev().map(|child| (*child, depth.saturating_add(1))));
             }
             Some(Node::Leaf(leaf)) => {
                 writer.nodes.clear();
                 let root = writer.leaf(leaf, catalog);
-                plan_leaf(&writer.nodes, root, catalog, &mut out);
+                plan_leaf(&writer.nodes, root, catalog, &mut text);
             }
         }
-        out.push('\n');
+        lines.push(Line { node: id, depth, text });
     }
-    out
+    lines
 }
 
 /// One leaf on one line: at most a disjunction of conjunctions of comparisons.

@@ -74,6 +74,7 @@ mod write;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::Duration;
 
 use redb::ReadOnlyTable;
 
@@ -91,6 +92,7 @@ use self::tables::{DOCUMENTS, Stored};
 use self::write::Log;
 use crate::batch::MAX_ROWS;
 use crate::catalog::Catalog;
+use crate::engine::explain::Explanation;
 use crate::engine::{Engine, Memory};
 use crate::filter::Filter;
 use crate::limits::Limits;
@@ -235,6 +237,25 @@ impl Store {
         self.engine.count(filter)
     }
 
+    /// How a request is answered, as [`Engine::explain`] tells it; the file is not read.
+    ///
+    /// # Panics
+    /// As [`Engine::search`].
+    #[must_use]
+    pub fn explain(&self, request: &Request) -> Explanation {
+        self.engine.explain(request)
+    }
+
+    /// How a request is answered and what that cost, as [`Engine::analyze`] tells it; documents are not read, nor
+    /// is their reading measured.
+    ///
+    /// # Panics
+    /// As [`Engine::search`].
+    #[must_use]
+    pub fn analyze(&self, request: &Request, clock: &dyn Fn() -> Duration) -> Explanation {
+        self.engine.analyze(request, clock)
+    }
+
     /// Answers a request, from the cases of one moment; the documents of the page are read from the file.
     ///
     /// # Errors
@@ -260,6 +281,15 @@ impl Store {
             limit: request.limit,
             examined: answer.examined(),
         })
+    }
+
+    /// The ids of the cases on the page that a request asks for, in order; the file is not read.
+    ///
+    /// # Panics
+    /// As [`Engine::search`].
+    #[must_use]
+    pub fn ids(&self, request: &Request) -> Vec<String> {
+        self.engine.search(request).ids().map(str::to_owned).collect()
     }
 
     /// The documents of the cases that a request selects, one read after the other, all of one moment.

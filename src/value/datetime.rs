@@ -151,6 +151,12 @@ impl Timestamp {
         true
     }
 
+    /// True when the text form names the second that this instant lies in.
+    #[cfg(feature = "arrow")]
+    pub(crate) fn is_in_years(self) -> bool {
+        Self(self.0.saturating_sub(self.0.rem_euclid(MS_PER_S))).has_text()
+    }
+
     pub(crate) fn next_up(self) -> Option<Self> {
         self.0.checked_add(1).map(Self)
     }

@@ -1,7 +1,13 @@
 //! What must hold in every world: engine, reference evaluator and plain evaluator agree.
 
-use casefilter::{Answer, Engine, Filter, Limits, Mode, Params, Refusal, Report, Request, reference};
-use serde_json::Value;
+use std::time::Duration;
+
+use casefilter::explain::{Explanation, Node, TotalStrategy};
+use casefilter::reference::Why;
+use casefilter::{
+    Answer, Catalog, Engine, FieldType, Filter, Limits, Mode, Params, Refusal, Report, Request, reference,
+};
+use serde_json::{Value, json};
 
 use super::choices::Choices;
 use super::generate::{Asked, World};
@@ -204,6 +210,11 @@ fn ask(asked: &Asked, engines: &[Engine], texts: &[&str], values: &[Value], is_s
             assert_eq!(reference::matches(&request.filter, text), Ok(selected), "{text}: {}", note());
         }
     }
+    for (text, value) in texts.iter().zip(values).take(40) {
+        let why = reference::why(&request.filter, text).unwrap();
+        assert_eq!(why.selected, plain::selects(&expected, value), "{why}: {}", note());
+        check_why(&why, asked, (text, value), is_sound, &note);
+    }
     let unoptimized = Request { filter: request.filter.unoptimized(), ..request.clone() };
     let again = Filter::compile(&asked.catalog, request.filter.to_json().as_bytes()).unwrap();
     assert_eq!(again, request.filter, "printed and compiled again: {}", note());
@@ -222,6 +233,141 @@ fn ask(asked: &Asked, engines: &[Engine], texts: &[&str], values: &[Value], is_s
             envelope(&answer, request);
         }
     }
+    // The last one has the most batches, or fields that were refused.
+    let (Some(engine), true) = (engines.last(), texts.len() <= 200 || asked.params.order.is_some()) else {
+        return;
+    };
+    for request in [&request, &unoptimized] {
+        let explanation = engine.analyze(request, &|| Duration::ZERO);
+        let analysis = explanation.analysis.as_ref().unwrap();
+        assert_eq!((analysis.selected, analysis.on_page), (total as u64, page.len() as u64), "{}", note());
+        let texts = if is_sound { texts } else { &[] };
+        check_explanation(&explanation, engine, request, texts, &note);
+    }
+}
+
+/// What an explanation says of each criterion is what a request for it alone finds.
+fn check_explanation(
+    analyzed: &Explanation,
+    engine: &Engine,
+    request: &Request,
+    texts: &[&str],
+    note: &dyn Fn() -> String,
+) {
+    let about = |node: &Node| format!("{}\n{analyzed}\n{}", node.test, note());
+    let asked = analyzed.batches.all - analyzed.batches.ruled_out;
+    for (at, node) in analyzed.nodes.iter().enumerate() {
+        let answered: u64 = node.answered.iter().map(|answered| answered.batches).sum();
+        assert_eq!(answered, asked, "{}", about(node));
+        let kept = node.kept.unwrap();
+        match analyzed.batches.ruled_out {
+            0 if node.exact => assert_eq!(node.expected, kept, "{}", about(node)),
+            _ if node.exact => assert!(node.expected <= kept, "{}", about(node)),
+            _ => {}
+        }
+        let settles = |value| node.answered.iter().all(|answered| answered.settles == Some(value));
+        if settles(false) && analyzed.batches.ruled_out == 0 {
+            assert_eq!(kept, 0, "{}", about(node));
+        }
+        if settles(true) && analyzed.batches.ruled_out == 0 {
+            assert_eq!(kept, analyzed.cases, "{}", about(node));
+        }
+        let text = text_of(&analyzed.nodes[at..], request.filter.catalog());
+        let Ok(filter) = Filter::compile_text(request.filter.catalog(), &text) else {
+            assert_eq!(request.filter.catalog().find("id"), None, "{text}");
+            continue;
+        };
+        assert_eq!(kept, engine.count(&filter), "{text}: {}", about(node));
+        if texts.len() <= 40 && !texts.is_empty() {
+            let count = texts.iter().filter(|text| reference::matches(&filter, text).unwrap()).count();
+            assert_eq!(kept, count as u64, "{text}: {}", about(node));
+        }
+    }
+    let root = &analyzed.nodes[0];
+    match analyzed.total.by {
+        TotalStrategy::Directory { cases } => assert_eq!(Some(cases), root.kept, "{}", about(root)),
+        TotalStrategy::NotAsked => assert!(!request.count),
+        _ => assert!(request.count),
+    }
+    let work = &analyzed.analysis.as_ref().unwrap().work;
+    assert!(work.batches <= asked, "{}", about(root));
+    if !analyzed.page.stops_early {
+        assert_eq!(work.batches, asked, "{}", about(root));
+    }
+    let mut unmeasured = analyzed.clone();
+    unmeasured.analysis = None;
+    for node in &mut unmeasured.nodes {
+        (node.kept, node.time) = (None, None);
+    }
+    assert_eq!(engine.explain(request), unmeasured, "{}", note());
+}
+
+/// The criterion that stands first, in the text syntax; those it is made of follow it.
+fn text_of(nodes: &[Node], catalog: &Catalog) -> String {
+    let (node, rest) = nodes.split_first().unwrap();
+    let between = match node.test.as_str() {
+        "all of" => ") and (",
+        "any of" => ") or (",
+        constant @ ("every case" | "no case") => {
+            let connective = if constant == "every case" { "or" } else { "and" };
+            let Some((_, field)) = catalog.visible_fields().next() else { return constant.to_owned() };
+            let value = match field.kind() {
+                FieldType::String => "x",
+                FieldType::Number => "1",
+                FieldType::Timestamp => "\"2024-01-01 00:00:00\"",
+                FieldType::Boolean => "true",
+            };
+            return format!("{0} = {value} {connective} {0} <> {value}", field.name());
+        }
+        test => return test.to_owned(),
+    };
+    let below = rest.iter().take_while(|other| other.depth > node.depth).count();
+    let children: Vec<String> = (0..below)
+        .filter(|at| rest[*at].depth == node.depth + 1)
+        .map(|at| text_of(&rest[at..], catalog))
+        .collect();
+    format!("({})", children.join(between))
+}
+
+/// The truth of each criterion is that of a request for it alone.
+fn check_why(
+    why: &Why,
+    asked: &Asked,
+    (text, value): (&str, &Value),
+    is_sound: bool,
+    note: &dyn Fn() -> String,
+) {
+    assert_eq!(why.criteria[0].holds, why.selected);
+    for criterion in &why.criteria {
+        let alone = match criterion.path.as_str() {
+            "" => asked.body.clone(),
+            key @ ("ids" | "criteria") => json!({ key: asked.body[key] }),
+            path => json!({ "criteria": [at_path(&asked.body, path)] }),
+        };
+        let about = || format!("{} of {text}\n{why}\n{}", criterion.path, note());
+        let request = plain::request(&asked.fields, &alone, &plain::Params::default()).unwrap();
+        assert_eq!(criterion.holds, plain::selects(&request, value), "{}", about());
+        if is_sound {
+            let filter = Filter::compile(&asked.catalog, alone.to_string().as_bytes()).unwrap();
+            assert_eq!(reference::matches(&filter, text), Ok(criterion.holds), "{}", about());
+        }
+    }
+    for (name, stored) in &why.fields {
+        let field = plain::find(&asked.fields, name);
+        // With an allow-list that hides it, `ids` still speak of the id.
+        let Ok(field) = field else { continue };
+        let own = plain::stored_values(field, value).unwrap_or_default();
+        assert_eq!(stored.absent, own.is_empty(), "{name} of {text}: {}", note());
+        assert_eq!(stored.values.is_empty(), plain::value_set(field, value).is_empty());
+    }
+}
+
+/// The criterion at a path such as `criteria[0].children[2]`.
+fn at_path<'v>(body: &'v Value, path: &str) -> &'v Value {
+    path.split('.').fold(body, |value, step| {
+        let (key, place) = step.strip_suffix(']').unwrap().split_once('[').unwrap();
+        &value[key][place.parse::<usize>().unwrap()]
+    })
 }
 
 /// The answer as JSON is the answer.

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use casefilter::{Catalog, Filter, Limits, Params, Request};
 
@@ -15,13 +16,8 @@ const MOST_BODY_BYTES: u64 = 64 << 20;
 /// Which cases: by a JSON body, by a text, or all of them; in which order, and which page.
 #[derive(clap::Args)]
 pub(crate) struct Selection {
-    /// The filter as a JSON body, from a file or from standard input
-    #[arg(long, value_name = "FILE|-", conflicts_with = "text")]
-    body: Option<PathBuf>,
-
-    /// The filter in the text syntax, such as 'status = open and tags in (vip, crypto)'
-    #[arg(long = "where", value_name = "TEXT")]
-    text: Option<String>,
+    #[command(flatten)]
+    criteria: Criteria,
 
     /// Sort by this field, with - in front the greatest first
     #[arg(long, value_name = "FIELD", allow_hyphen_values = true)]
@@ -40,41 +36,81 @@ pub(crate) struct Selection {
     count: bool,
 }
 
-impl Selection {
+/// What is wrong when cases and filter are both to come from standard input.
+pub(crate) const ONE_STDIN: &str =
+    "standard input cannot be both the cases and the filter: give one of them as a file";
+
+/// Which cases are meant, without order and page; every case when neither is given.
+#[derive(Clone, clap::Args)]
+pub(crate) struct Criteria {
+    /// The filter as a JSON body, from a file or from standard input
+    #[arg(long, value_name = "FILE|-", conflicts_with = "text")]
+    body: Option<PathBuf>,
+
+    /// The filter in the text syntax, such as 'status = open and tags in (vip, crypto)'
+    #[arg(long = "where", value_name = "TEXT")]
+    text: Option<String>,
+}
+
+impl Criteria {
     /// Whether the body is read from standard input.
     pub(crate) fn uses_stdin(&self) -> bool {
         self.body.as_deref().is_some_and(is_stdin)
     }
 
+    /// The request for all these cases in an order, if one is given.
+    pub(crate) fn request(&self, catalog: &Catalog, order: Option<&str>) -> Result<Request, Failure> {
+        let (offset, limit, order) = (None, None, order.map(str::to_owned));
+        let all = Selection { criteria: self.clone(), order, offset, limit, count: false };
+        Ok(all.request(catalog)?.limit(u64::MAX))
+    }
+}
+
+impl Selection {
+    /// Whether the body is read from standard input.
+    pub(crate) fn uses_stdin(&self) -> bool {
+        self.criteria.uses_stdin()
+    }
+
     /// Whether nothing was asked for.
     pub(crate) fn is_empty(&self) -> bool {
-        let Self { body, text, order, offset, limit, count } = self;
+        let Self { criteria: Criteria { body, text }, order, offset, limit, count } = self;
         body.is_none() && text.is_none() && order.is_none() && offset.is_none() && limit.is_none() && !count
     }
 
     /// The request that the arguments ask for; what is wrong with it is rendered in the failure.
     pub(crate) fn request(&self, catalog: &Catalog) -> Result<Request, Failure> {
-        match self.compile(catalog)? {
-            Ok(request) => Ok(request),
-            Err(fault) => Err(Failure::BadFilter(fault.render())),
+        self.timed_request(catalog).map(|(request, _)| request)
+    }
+
+    /// As [`request`](Self::request), with the time that compiling took.
+    pub(crate) fn timed_request(&self, catalog: &Catalog) -> Result<(Request, Duration), Failure> {
+        match self.timed_compile(catalog)? {
+            (Ok(request), took) => Ok((request, took)),
+            (Err(fault), _) => Err(Failure::BadFilter(fault.render())),
         }
     }
 
     /// The request, or what is wrong with it; the outer failure is that a file cannot be read.
-    pub(crate) fn compile(&self, catalog: &Catalog) -> Result<Result<Request, report::Fault>, Failure> {
+    pub(crate) fn compile(&self, catalog: &Catalog) -> Result<Compiled, Failure> {
+        self.timed_compile(catalog).map(|(compiled, _)| compiled)
+    }
+
+    fn timed_compile(&self, catalog: &Catalog) -> Result<(Compiled, Duration), Failure> {
         let limits = Limits::default();
-        let (filter, source) = match (&self.body, &self.text) {
-            (Some(path), _) => {
-                let body = read_body(path)?;
-                let name =
-                    if is_stdin(path) { "standard input".to_owned() } else { path.display().to_string() };
-                (Filter::compile_with(catalog, &limits, &body), Source::file(&name, body))
-            }
-            (None, Some(text)) => {
-                let source = Source::argument("--where", text);
-                (Filter::compile_text_with(catalog, &limits, text), source)
-            }
-            (None, None) => (Ok(Filter::all(catalog)), Source::argument("", "")),
+        let body = self.criteria.body.as_deref().map(read_body).transpose()?;
+        let start = Instant::now();
+        let filter = match (&body, &self.criteria.text) {
+            (Some(body), _) => Filter::compile_with(catalog, &limits, body),
+            (None, Some(text)) => Filter::compile_text_with(catalog, &limits, text),
+            (None, None) => Ok(Filter::all(catalog)),
+        };
+        let took = start.elapsed();
+        let source = match (body, &self.criteria.body, &self.criteria.text) {
+            (Some(body), Some(path), _) if is_stdin(path) => Source::file("standard input", body),
+            (Some(body), Some(path), _) => Source::file(&path.display().to_string(), body),
+            (_, _, Some(text)) => Source::argument("--where", text),
+            _ => Source::argument("", ""),
         };
         let of_filter = filter.as_ref().err().map_or(0, |errors| errors.as_slice().len());
         let params = Params {
@@ -89,7 +125,7 @@ impl Selection {
             "order" => self.order.clone(),
             _ => None,
         };
-        Ok(Request::with_params(catalog, &limits, filter, &params).map_err(|errors| {
+        let request = Request::with_params(catalog, &limits, filter, &params).map_err(|errors| {
             let sources = errors.as_slice().iter().enumerate().map(|(place, error)| {
                 if place < of_filter {
                     return source.clone();
@@ -99,9 +135,13 @@ impl Selection {
             });
             let sources = sources.collect();
             report::Fault { errors, sources }
-        }))
+        });
+        Ok((request, took))
     }
 }
+
+/// A request, or what is wrong with it.
+type Compiled = Result<Request, report::Fault>;
 
 /// Whether a name stands for standard input.
 pub(crate) fn is_stdin(path: &Path) -> bool {

@@ -6,11 +6,13 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use casefilter::domain::RecordImport;
-use casefilter::{Catalog, Engine, ErrorKind, Import, Mode, Refusal, Report, Store, StoreOptions, is_store};
+use casefilter::{
+    Catalog, Engine, ErrorKind, Filter, Import, Mode, Refusal, Report, Request, Store, StoreOptions, is_store,
+};
 use flate2::read::MultiGzDecoder;
 
 use crate::Status;
-use crate::args::is_stdin;
+use crate::args::{ONE_STDIN, Selection, is_stdin};
 use crate::escape::{escape, one_line};
 use crate::failure::{Failure, note};
 use crate::held::{Held, failed};
@@ -52,6 +54,15 @@ impl Cases {
             return Err(Failure::Usage("`-` for standard input can be given only once".to_owned()));
         }
         self.paths.iter().try_for_each(|path| Packing::of(path).map(drop))
+    }
+
+    /// As [`check`](Self::check), and refuses to read both cases and filter from standard input.
+    pub(crate) fn check_beside(&self, selection: &Selection) -> Result<(), Failure> {
+        self.check()?;
+        if self.uses_stdin() && selection.uses_stdin() {
+            return Err(Failure::Usage(ONE_STDIN.to_owned()));
+        }
+        Ok(())
     }
 
     /// Opens the database, if one is all there is; otherwise imports every file: all of them, or none.
@@ -171,7 +182,8 @@ fn read(path: &Path, import: &mut Import<'_>, mode: Mode, progress: &Progress) -
     if Packing::of(path)? == Packing::Database {
         let store = Store::open(path, Catalog::cases(), StoreOptions::default());
         let held = Held::Database(Box::new(store.map_err(|error| failed(&error))?));
-        return held.each_document(|document| {
+        let all = Request::new(Filter::all(held.catalog())).limit(u64::MAX);
+        return held.each_document(&all, |document| {
             let mut line = document.as_bytes().to_vec();
             one_line(&mut line);
             line.push(b'\n');

@@ -1,10 +1,11 @@
 //! `demo`: what casefilter does, on sample cases in memory.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use casefilter::{Catalog, Engine, Filter, Mode, Order, Request, sample};
 
 use crate::Status;
+use crate::explain::with_compiling;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::search::table_of;
@@ -21,6 +22,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..=20_000_000))]
     cases: u64,
 }
+
+/// The request that is explained at the end.
+const EXPLAINED: (&str, &str, &str) = REQUESTS[1];
 
 /// What a request of the demonstration is about, its filter, and its order.
 const REQUESTS: [(&str, &str, &str); 4] = [
@@ -63,6 +67,14 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         show(&engine, text, order, &mut out)?;
         out.flush()?;
     }
+    let (_, text, order) = EXPLAINED;
+    out.line("\nHow the second of them is answered, and what each criterion takes by itself:\n")?;
+    let (request, compiled) = compile(&engine, text, order)?;
+    let start = Instant::now();
+    let explanation = with_compiling(engine.analyze(&request, &|| start.elapsed()), compiled);
+    for line in explanation.to_string().lines() {
+        out.line(format!("   {line}").trim_end())?;
+    }
     out.line("\nTry it on a file:\n  casefilter generate --cases 100000 -o cases.ndjson")?;
     out.line("  casefilter search cases.ndjson --where 'status = open and tags in (vip, crypto)' --order -createdAt")?;
     out.finish()?;
@@ -98,16 +110,21 @@ fn load(engine: &Engine, count: u64, out: &mut Output) -> Result<(), Failure> {
     ))
 }
 
-fn show(engine: &Engine, text: &str, order: &str, out: &mut Output) -> Result<(), Failure> {
+/// A request for one of the demonstration's pages, and what compiling its filter took.
+fn compile(engine: &Engine, text: &str, order: &str) -> Result<(Request, Duration), Failure> {
     const SHOWN: u64 = 5;
     let bug =
         |error: &dyn std::error::Error| Failure::Failed(format!("the demonstration is at fault: {error}"));
     let catalog = engine.catalog();
     let start = Instant::now();
     let filter = Filter::compile_text(catalog, text).map_err(|error| bug(&error))?;
-    let compiled = start.elapsed();
+    let took = start.elapsed();
     let order = Order::parse(catalog, order).map_err(|error| bug(&error))?;
-    let request = Request::new(filter).order(order).limit(SHOWN).count(true);
+    Ok((Request::new(filter).order(order).limit(SHOWN).count(true), took))
+}
+
+fn show(engine: &Engine, text: &str, order: &str, out: &mut Output) -> Result<(), Failure> {
+    let (request, compiled) = compile(engine, text, order)?;
     let start = Instant::now();
     let answer = engine.search(&request);
     let searched = start.elapsed();

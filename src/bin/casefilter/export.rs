@@ -1,43 +1,77 @@
 //! `export`: cases into a file.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use casefilter::{Catalog, Mode};
 
 use crate::Status;
+use crate::args::{Criteria, ONE_STDIN};
 use crate::cases::Cases;
 use crate::escape::one_line;
 use crate::failure::Failure;
 use crate::generate::to_file;
 use crate::progress::Progress;
+use crate::rows::Rows;
 
 /// Write cases to a file, as NDJSON or Parquet
 ///
-/// Documents are written as they are stored, one a line, in stored order. Parquet has the fields of the
-/// catalogue alone; other members are left out there.
+/// NDJSON has the documents as they are stored, one a line. Parquet has the fields of the catalogue alone, structs and
+/// lists nested as in the documents; a field that counts as absent is null.
+///
+/// A name that ends in .tsv, and --flat, make a row of columns of each case, as `casefilter ddl` defines them,
+/// its place in the order and the whole document being two of them.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   casefilter export cases.db -o cases.ndjson.zst
-  casefilter export cases.db -o cases.parquet")]
+  casefilter export cases.db -o cases.parquet
+  casefilter export cases.ndjson --where 'tags in (vip)' --order -createdAt -o vips.ndjson
+  casefilter export cases.db -o cases.tsv                 for PostgreSQL; see casefilter ddl
+  casefilter export cases.db --flat -o cases.parquet      for ClickHouse, Spark and DuckDB")]
 pub(crate) struct Args {
     #[command(flatten)]
     cases: Cases,
 
-    /// Where to: Parquet if the name ends in .parquet, else NDJSON, compressed if it ends in .gz or .zst
+    #[command(flatten)]
+    criteria: Criteria,
+
+    /// Sort by this field, with - in front the greatest first
+    /// [default: createdAt for Parquet without --flat, so that others can pass over parts of it; else stored order]
+    ///
+    /// An empty FIELD is stored order. The order of a file is the stored order of those who read it.
+    #[arg(long, value_name = "FIELD", allow_hyphen_values = true)]
+    order: Option<String>,
+
+    /// Where to: Parquet if the name ends in .parquet, rows for PostgreSQL if in .tsv, else NDJSON; both
+    /// compressed if it ends in .gz or .zst
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
+
+    /// Parquet with a column for each field, in place of structs nested as the case is
+    #[arg(long)]
+    flat: bool,
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
-    let loaded = args.cases.load(&Catalog::cases(), Mode::Strict)?;
+    if args.cases.uses_stdin() && args.criteria.uses_stdin() {
+        return Err(Failure::Usage(ONE_STDIN.to_owned()));
+    }
+    let catalog = Catalog::cases();
+    let rows = Rows::of(&args.output, args.flat)?;
+    // Rows have their place in a column, so that they need not be sorted for others to know the order.
+    let default = (rows.is_none() && is_parquet(&args.output)).then_some("createdAt");
+    let request = args.criteria.request(&catalog, args.order.as_deref().or(default))?;
+    let loaded = args.cases.load(&catalog, Mode::Strict)?;
+    if let Some(rows) = rows {
+        return rows.write(&loaded.held, &request, &args.output);
+    }
     let mut failure = None;
-    let written = to_file(&args.output, &mut |out| {
-        let progress = Progress::of_cases(loaded.held.len());
+    let written = to_file(&args.output, request.order, &mut |out| {
+        let progress = Progress::of_cases(loaded.held.count(&request.filter));
         progress.say("writing".to_owned());
         let mut line = Vec::new();
-        let result = loaded.held.each_document(|document| {
+        let result = loaded.held.each_document(&request, |document| {
             line.clear();
             line.extend_from_slice(document.as_bytes());
             one_line(&mut line);
@@ -55,4 +89,8 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         Some(failure) => Err(failure),
         None => written.map(|()| Status::Fine),
     }
+}
+
+fn is_parquet(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("parquet"))
 }

@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use casefilter::sample;
+use casefilter::{Order, sample};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use tempfile::NamedTempFile;
@@ -57,7 +57,9 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         }
         Some(path) => {
             let mut cases = Some(cases);
-            to_file(path, &mut |out| cases.take().map_or(Ok(()), |cases| write(cases, args.cases, out)))?;
+            to_file(path, None, &mut |out| {
+                cases.take().map_or(Ok(()), |cases| write(cases, args.cases, out))
+            })?;
         }
     }
     Ok(Status::Fine)
@@ -66,11 +68,18 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
 /// Writes NDJSON.
 type Fill<'f> = &'f mut dyn FnMut(&mut dyn Write) -> io::Result<()>;
 
-/// Writes NDJSON into a file, packed as its name says, under a temporary name first, so that nobody ever sees
-/// half a file.
-pub(crate) fn to_file(path: &Path, fill: Fill<'_>) -> Result<(), Failure> {
-    let name = path.display().to_string();
+/// Writes NDJSON into a file, packed as its name says; see [`replace`]. The cases come in `order`, if there is one.
+pub(crate) fn to_file(path: &Path, order: Option<Order>, fill: Fill<'_>) -> Result<(), Failure> {
     let extension = path.extension().unwrap_or_default().to_ascii_lowercase();
+    replace(path, &mut |file| pack(&extension.to_string_lossy(), order, fill, file))
+}
+
+/// Writes a file under a temporary name first, so that nobody ever sees half of it.
+pub(crate) fn replace(
+    path: &Path,
+    write: &mut dyn FnMut(&mut fs::File) -> io::Result<()>,
+) -> Result<(), Failure> {
+    let name = path.display().to_string();
     let fail = |error: io::Error| Failure::io("cannot write", &name, &error);
     let found = fs::metadata(path).ok();
     if found.as_ref().is_some_and(fs::Metadata::is_dir) {
@@ -79,7 +88,7 @@ pub(crate) fn to_file(path: &Path, fill: Fill<'_>) -> Result<(), Failure> {
     if found.is_some_and(|found| !found.is_file()) {
         // A device or a pipe cannot be replaced.
         let mut file = fs::OpenOptions::new().write(true).open(path).map_err(fail)?;
-        return match pack(&extension.to_string_lossy(), fill, &mut file) {
+        return match write(&mut file) {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Failure::ClosedPipe),
             result => result.map_err(fail),
         };
@@ -89,7 +98,7 @@ pub(crate) fn to_file(path: &Path, fill: Fill<'_>) -> Result<(), Failure> {
         .map_err(|error| Failure::Failed(format!("cannot listen for interruptions: {error}")))?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut file = temporary_in(folder).map_err(fail)?;
-    pack(&extension.to_string_lossy(), fill, file.as_file_mut()).map_err(fail)?;
+    write(file.as_file_mut()).map_err(fail)?;
     file.as_file().sync_all().map_err(fail)?;
     file.persist(path).map_err(|error| fail(error.error))?;
     Ok(())
@@ -108,7 +117,12 @@ fn temporary_in(folder: &Path) -> io::Result<NamedTempFile> {
     builder.tempfile_in(folder)
 }
 
-fn pack(extension: &str, fill: Fill<'_>, out: &mut (impl Write + Send)) -> io::Result<()> {
+fn pack(
+    extension: &str,
+    order: Option<Order>,
+    fill: Fill<'_>,
+    out: &mut (impl Write + Send),
+) -> io::Result<()> {
     match extension {
         "gz" => {
             let mut packed = GzEncoder::new(BufWriter::new(out), Compression::default());
@@ -121,7 +135,7 @@ fn pack(extension: &str, fill: Fill<'_>, out: &mut (impl Write + Send)) -> io::R
             packed.finish()?.flush()
         }
         "parquet" => {
-            let mut file = ParquetFile::new(out)?;
+            let mut file = ParquetFile::new(out, order)?;
             fill(&mut file)?;
             file.finish()
         }

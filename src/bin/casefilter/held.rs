@@ -1,5 +1,8 @@
 //! Cases wherever they are held: in memory, or in a database.
 
+use std::time::Duration;
+
+use casefilter::explain::Explanation;
 use casefilter::{
     Answer, Catalog, Engine, Filter, Limits, Memory, Request, Store, StoreError, StoreErrorKind, StoredAnswer,
 };
@@ -65,16 +68,41 @@ impl Held {
         }
     }
 
-    /// Hands over every document in stored order.
-    pub(crate) fn each_document(
-        &self,
-        mut take: impl FnMut(&str) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
+    /// The ids of all cases that look like this one, the nearest first, at most three.
+    pub(crate) fn near_ids(&self, id: &str) -> Vec<String> {
         let request = Request::new(Filter::all(self.catalog())).limit(u64::MAX);
         match self {
-            Self::Memory(engine) => engine.search(&request).documents().try_for_each(take),
+            Self::Memory(engine) => nearest(id, engine.search(&request).ids()),
+            Self::Database(store) => nearest(id, store.ids(&request).iter().map(String::as_str)),
+        }
+    }
+
+    /// How a request is answered.
+    pub(crate) fn explain(&self, request: &Request) -> Explanation {
+        match self {
+            Self::Memory(engine) => engine.explain(request),
+            Self::Database(store) => store.explain(request),
+        }
+    }
+
+    /// How a request is answered, and what that cost.
+    pub(crate) fn analyze(&self, request: &Request, clock: &dyn Fn() -> Duration) -> Explanation {
+        match self {
+            Self::Memory(engine) => engine.analyze(request, clock),
+            Self::Database(store) => store.analyze(request, clock),
+        }
+    }
+
+    /// Hands over every document that a request asks for.
+    pub(crate) fn each_document(
+        &self,
+        request: &Request,
+        mut take: impl FnMut(&str) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        match self {
+            Self::Memory(engine) => engine.search(request).documents().try_for_each(take),
             Self::Database(store) => store
-                .documents(&request)
+                .documents(request)
                 .try_for_each(|document| take(&document.map_err(|error| failed(&error))?)),
         }
     }
@@ -124,4 +152,25 @@ pub(crate) fn failed(error: &StoreError) -> Failure {
         StoreErrorKind::Refused => Failure::Refused(escape(&error.to_string()).into_owned()),
         _ => Failure::Failed(escape(&error.to_string()).into_owned()),
     }
+}
+
+/// Those of the ids that are few typing errors away, the nearest first, at most three.
+fn nearest<'i>(id: &str, ids: impl Iterator<Item = &'i str>) -> Vec<String> {
+    /// A longer id is nobody's typing error, and the distance is quadratic.
+    const LONGEST: usize = 64;
+    const MOST: usize = 3;
+    let wanted = id.trim().to_lowercase();
+    let errors = (wanted.len() / 4).clamp(1, 2);
+    let mut near: Vec<(usize, &str)> = Vec::new();
+    for other in ids.filter(|other| other.len().max(wanted.len()) <= LONGEST) {
+        if other.len().abs_diff(wanted.len()) <= errors.saturating_mul(4) {
+            let distance = strsim::damerau_levenshtein(&wanted, &other.to_lowercase());
+            if distance <= errors && (near.len() < MOST || near.iter().any(|(most, _)| distance < *most)) {
+                near.push((distance, other));
+                near.sort_unstable();
+                near.truncate(MOST);
+            }
+        }
+    }
+    near.into_iter().map(|(_, id)| id.to_owned()).collect()
 }

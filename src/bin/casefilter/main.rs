@@ -12,11 +12,15 @@
 )]
 
 mod args;
+mod backup;
 mod bench;
 mod cases;
 mod check;
+mod compact;
+mod ddl;
 mod demo;
 mod escape;
+mod explain;
 mod export;
 mod failure;
 mod fields;
@@ -28,11 +32,14 @@ mod parquet;
 mod progress;
 mod report;
 mod requests;
+mod rows;
 mod search;
 mod serve;
+mod sql;
 mod table;
 mod token;
 mod verify;
+mod why;
 
 use std::process::ExitCode;
 
@@ -58,6 +65,10 @@ First steps:
                                                          searched like a file
   casefilter serve --db cases.db --tokens tokens.json    answers over HTTP; make tokens by `casefilter token app`
   casefilter check --where 'status = opne'               what a filter means, or where it is wrong
+  casefilter why cases.ndjson --id c-17 --where 'priority = high'
+                                                         why a case is selected, or is not
+  casefilter explain cases.ndjson --where 'priority = high' --analyze
+                                                         how the answer is found, and what that costs
 
 On a terminal the output is a table, in a pipe it is JSON; --format decides otherwise.
 Exit status: 0 fine; 1 could not be done; 2 wrong usage or a filter that does not compile;
@@ -67,12 +78,18 @@ Exit status: 0 fine; 1 could not be done; 2 wrong usage or a filter that does no
 enum Command {
     Search(search::Args),
     Check(check::Args),
+    Explain(explain::Args),
+    Why(why::Args),
     Fields(fields::Args),
     Generate(generate::Args),
     Import(import::Args),
     Export(export::Args),
     Verify(verify::Args),
+    Backup(backup::Args),
+    Compact(compact::Args),
     Token(token::Args),
+    Sql(sql::Args),
+    Ddl(ddl::Args),
     Serve(serve::Args),
     Bench(bench::Args),
     Demo(demo::Args),
@@ -103,12 +120,18 @@ fn main() -> ExitCode {
     let (name, result) = match Cli::parse().command {
         Command::Search(args) => ("search", search::run(&args)),
         Command::Check(args) => ("check", check::run(&args)),
+        Command::Explain(args) => ("explain", explain::run(&args)),
+        Command::Why(args) => ("why", why::run(&args)),
         Command::Fields(args) => ("fields", fields::run(&args)),
         Command::Generate(args) => ("generate", generate::run(&args)),
         Command::Import(args) => ("import", import::run(&args)),
         Command::Export(args) => ("export", export::run(&args)),
         Command::Verify(args) => ("verify", verify::run(&args)),
+        Command::Backup(args) => ("backup", backup::run(&args)),
+        Command::Compact(args) => ("compact", compact::run(&args)),
         Command::Token(args) => ("token", token::run(&args)),
+        Command::Sql(args) => ("sql", sql::run(&args)),
+        Command::Ddl(args) => ("ddl", ddl::run(&args)),
         Command::Serve(args) => ("serve", serve::run(&args)),
         Command::Bench(args) => ("bench", bench::run(&args)),
         Command::Demo(args) => ("demo", demo::run(&args)),

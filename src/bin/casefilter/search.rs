@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::Status;
-use crate::args::{Selection, is_stdin};
+use crate::args::{ONE_STDIN, Selection, is_stdin};
 use crate::cases::{Cases, Loaded, tell_left_out, write_report};
 use crate::escape::{escape, one_line};
 use crate::failure::{Failure, note};
@@ -106,17 +106,14 @@ fn load(args: &Args, catalog: &Catalog, mode: Mode) -> Result<Loaded, Failure> {
 }
 
 fn check_usage(args: &Args) -> Result<(), Failure> {
-    args.cases.check()?;
     if args.requests.is_some() && !args.selection.is_empty() {
         let message = "--requests holds the filters: it cannot be used with --body, --where, --order, --offset, --limit or --count";
         return Err(Failure::Usage(message.to_owned()));
     }
-    let requests_from_stdin = args.requests.as_deref().is_some_and(is_stdin);
-    if args.cases.uses_stdin() && (args.selection.uses_stdin() || requests_from_stdin) {
-        let message = "standard input cannot be both the cases and the filter: give one of them as a file";
-        return Err(Failure::Usage(message.to_owned()));
+    if args.cases.uses_stdin() && args.requests.as_deref().is_some_and(is_stdin) {
+        return Err(Failure::Usage(ONE_STDIN.to_owned()));
     }
-    Ok(())
+    args.cases.check_beside(&args.selection)
 }
 
 /// Says on a terminal what the author of the filter may not have meant.

@@ -114,7 +114,11 @@ fn operate(store: &Store, plain: &mut Plain, dice: &mut Dice) -> Result<bool, St
                 import.push(b"\n")?;
             }
             if dice.one_in(4) {
-                let refused = import.push(b"{\"id\":7}\n").unwrap_err();
+                // Documents may wait to be read with others.
+                let refused = match import.push(b"{\"id\":7}\n") {
+                    Ok(()) => import.commit().unwrap_err(),
+                    Err(refused) => refused,
+                };
                 assert!([StoreErrorKind::Refused, StoreErrorKind::Io].contains(&refused.kind()), "{refused}");
                 return Ok(false);
             }

@@ -1,0 +1,24 @@
+//! Any bytes as a request body and as a text filter, in every dialect: the statement with literals is one
+//! statement, whose literals are the parameters of the one with parameters.
+
+#![no_main]
+
+use casefilter::sql::{Dialect, Table};
+use casefilter::{Catalog, Filter};
+use libfuzzer_sys::fuzz_target;
+
+#[expect(dead_code, reason = "the tests look at tokens too")]
+#[path = "../../tests/sql/tokens.rs"]
+mod tokens;
+
+fuzz_target!(|bytes: &[u8]| {
+    let catalog = Catalog::cases();
+    let table = Table::new(&catalog);
+    let from_text =
+        std::str::from_utf8(bytes).ok().and_then(|text| Filter::compile_text(&catalog, text).ok());
+    for filter in Filter::compile(&catalog, bytes).ok().into_iter().chain(from_text) {
+        for dialect in Dialect::ALL {
+            tokens::check(&table.count(dialect, &filter));
+        }
+    }
+});

@@ -1,0 +1,131 @@
+//! Cases into a Parquet file.
+
+use std::fmt;
+use std::io::{self, Write};
+
+use arrow_schema::{DataType, Fields};
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::file::metadata::SortingColumn;
+use parquet::file::properties::WriterProperties;
+
+use super::encode::CaseEncoder;
+use crate::catalog::{Catalog, FieldType};
+use crate::order::Order;
+
+/// Cases in a row group: two batches of an engine, some 100 MB of JSON.
+const GROUP_ROWS: usize = 2 * 65_536;
+/// Cases that become columns at once.
+const BATCH_ROWS: usize = 8192;
+
+/// Writes documents as a Parquet file with the columns of [`schema`](super::schema), compressed by Zstandard.
+///
+/// Row groups and pages carry statistics. Written in the order of a timestamp, whole groups are passed over by
+/// whoever asks for a span of time; the order is noted in the file then.
+///
+/// ```
+/// use casefilter::{Catalog, Engine, Mode, Order, arrow::ParquetWriter};
+/// let catalog = Catalog::cases();
+/// let order = Order::parse(&catalog, "createdAt")?;
+/// let mut writer = ParquetWriter::new(Vec::new(), &catalog, order)?;
+/// writer.push(r#"{"id":"b","createdAt":"2024-01-01 00:00:00"}"#)?;
+/// writer.push(r#"{"id":"a","createdAt":"2024-01-02 00:00:00+0100"}"#)?;
+/// let file = writer.finish()?;
+///
+/// let engine = Engine::new(catalog);
+/// let mut import = engine.import(Mode::Strict);
+/// import.parquet("cases.parquet", bytes::Bytes::from(file))?;
+/// assert_eq!(import.commit()?.stored, 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct ParquetWriter<W: Write + Send> {
+    encoder: CaseEncoder,
+    writer: ArrowWriter<W>,
+}
+
+impl<W: Write + Send> fmt::Debug for ParquetWriter<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ParquetWriter").field("encoder", &self.encoder).finish_non_exhaustive()
+    }
+}
+
+impl<W: Write + Send> ParquetWriter<W> {
+    /// A file for documents that come in this order, or in none.
+    ///
+    /// # Errors
+    /// What `out` gives.
+    pub fn new(out: W, catalog: &Catalog, order: Option<Order>) -> io::Result<Self> {
+        let encoder = CaseEncoder::new(catalog);
+        let schema = encoder.schema();
+        let sorting = order.and_then(|order| {
+            let field = catalog.field(order.field);
+            // Elsewhere Parquet has another order of values than ours.
+            let is_natural = match field.kind() {
+                FieldType::Timestamp => !field.is_unix_millis(),
+                FieldType::String => field.known_values().len() == 0,
+                FieldType::Number | FieldType::Boolean => true,
+            };
+            let column = leaf_number(schema.fields(), field.path()).filter(|_| is_natural)?;
+            let column_idx = i32::try_from(column).ok()?;
+            Some(vec![SortingColumn { column_idx, descending: order.descending, nulls_first: false }])
+        });
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::ZSTD(ZstdLevel::default()))
+            .set_max_row_group_row_count(Some(GROUP_ROWS))
+            .set_sorting_columns(sorting)
+            .build();
+        Ok(Self { encoder, writer: ArrowWriter::try_new(out, schema, Some(properties))? })
+    }
+
+    /// Writes a case.
+    ///
+    /// # Errors
+    /// [`InvalidData`](io::ErrorKind::InvalidData) for what no lenient import takes in as a case; else what the
+    /// output gives, after which the file is of no use.
+    ///
+    /// Complexity: linear in the document.
+    pub fn push(&mut self, document: &str) -> io::Result<()> {
+        if self.encoder.len() >= BATCH_ROWS || self.encoder.is_full() {
+            self.write_batch()?;
+        }
+        self.encoder.push(document).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+    }
+
+    /// Writes what is left, and what a Parquet file ends with.
+    ///
+    /// # Errors
+    /// What the output gives.
+    pub fn finish(mut self) -> io::Result<W> {
+        self.write_batch()?;
+        let mut out = self.writer.into_inner()?;
+        out.flush()?;
+        Ok(out)
+    }
+
+    fn write_batch(&mut self) -> io::Result<()> {
+        if !self.encoder.is_empty() {
+            self.writer.write(&self.encoder.finish())?;
+        }
+        Ok(())
+    }
+}
+
+/// The number among all columns of values of the one that a path without lists leads to.
+fn leaf_number(fields: &Fields, path: &str) -> Option<usize> {
+    let (key, rest) = path.split_once('.').map_or((path, None), |(key, rest)| (key, Some(rest)));
+    let at = fields.iter().position(|field| field.name() == key)?;
+    let before = fields.iter().take(at).map(|field| leaves(field.data_type())).sum::<usize>();
+    match (fields.get(at)?.data_type(), rest) {
+        (DataType::Struct(members), Some(rest)) => Some(before.saturating_add(leaf_number(members, rest)?)),
+        (DataType::Struct(_), None) | (_, Some(_)) => None,
+        (_, None) => Some(before),
+    }
+}
+
+fn leaves(kind: &DataType) -> usize {
+    match kind {
+        DataType::Struct(members) => members.iter().map(|field| leaves(field.data_type())).sum(),
+        DataType::List(element) => leaves(element.data_type()),
+        _ => 1,
+    }
+}

@@ -1,0 +1,62 @@
+//! `compact`: a database without its free pages.
+
+use std::fs;
+use std::path::PathBuf;
+
+use casefilter::{Catalog, Store, StoreOptions};
+use serde::Serialize;
+
+use crate::Status;
+use crate::failure::Failure;
+use crate::held::failed;
+use crate::output::{Format, Output};
+use crate::table::thousands;
+
+/// Give the free pages of a database back to the system
+///
+/// What is replaced or deleted leaves free pages in the file, which later writes use. This moves everything to the
+/// front and cuts the file. In a pipe: {"bytes_before":…,"bytes_after":…}.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Example:
+  casefilter compact --db cases.db")]
+pub(crate) struct Args {
+    /// The database
+    #[arg(long, value_name = "FILE")]
+    db: PathBuf,
+
+    /// JSON or a sentence [default: a sentence on a terminal, json in a pipe]
+    #[arg(long)]
+    format: Option<Format>,
+}
+
+#[derive(Serialize)]
+struct Compacted {
+    bytes_before: u64,
+    bytes_after: u64,
+}
+
+pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
+    let size = || match fs::metadata(&args.db) {
+        Ok(found) => Ok(found.len()),
+        Err(error) => Err(Failure::io("cannot read", &args.db.display().to_string(), &error)),
+    };
+    let bytes_before = size()?;
+    let store = Store::open(&args.db, Catalog::cases(), StoreOptions::default());
+    let compacted = store.and_then(|mut store| {
+        // What one pass moves may leave more to move.
+        while store.compact()? {}
+        store.close()
+    });
+    compacted.map_err(|error| failed(&error))?;
+    let bytes_after = size()?;
+    let mut out = Output::new();
+    match Format::or_fitting(args.format) {
+        Format::Json => out.json(&Compacted { bytes_before, bytes_after })?,
+        Format::Table => {
+            out.line(&format!("{} bytes, before {}", thousands(bytes_after), thousands(bytes_before)))?;
+        }
+    }
+    out.finish()?;
+    Ok(Status::Fine)
+}

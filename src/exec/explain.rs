@@ -1,0 +1,252 @@
+//! How each node of a predicate is answered: what a plan says, and what each node costs and keeps by itself.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::evaluate::rows_of;
+use super::kernels::{self, Combine};
+use super::plan::{Met, Plan, Source, Step, estimate, meeting};
+use super::query::{Access, Query};
+use super::rows::{Rows, clear_tail};
+use crate::batch::Batch;
+use crate::column::{Data, LANES, Selection, Sorted, set_rows};
+use crate::operator::Connective;
+use crate::predicate::{Leaf, Node, Set, Test};
+
+/// What answers a criterion on a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Means {
+    /// The filter itself, whatever the cases are.
+    Constant,
+    /// The least and the greatest value of the batch.
+    ZoneMap,
+    /// The strings that the batch has.
+    Dictionary,
+    /// An index from keys to rows, over all batches together.
+    Keys,
+    /// A kept bitmap of the rows with a value, or with one of two.
+    Bitmap,
+    /// The kept rows of each string.
+    Postings,
+    /// A binary search in the rows sorted by value.
+    SortedRows,
+    /// A binary search in rows that are stored in the order of their values.
+    StoredOrder,
+    /// Where the values of each row begin and end.
+    Offsets,
+    /// Reading the values of all rows.
+    Scan,
+    /// The criteria below it.
+    Children,
+}
+
+impl Means {
+    /// In words.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Constant => "constant",
+            Self::ZoneMap => "zone map",
+            Self::Dictionary => "dictionary",
+            Self::Keys => "key index",
+            Self::Bitmap => "bitmap",
+            Self::Postings => "postings",
+            Self::SortedRows => "sorted rows",
+            Self::StoredOrder => "stored order",
+            Self::Offsets => "offsets",
+            Self::Scan => "scan",
+            Self::Children => "criteria below",
+        }
+    }
+}
+
+/// What the plans of some batches say of one node.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Explained {
+    /// By what answers it, and whether that settles it for no row or for every row: in how many batches.
+    pub(crate) by: BTreeMap<(Means, Option<bool>), u64>,
+    /// How many rows it is expected to select.
+    pub(crate) rows: u64,
+    /// In how many batches it is known to select just so many, without reading a row.
+    pub(crate) exact: u64,
+    /// Work, in the time that a word of 64 rows takes.
+    pub(crate) cost: u64,
+    /// By child: the sum of its places in the order of evaluation.
+    pub(crate) places: BTreeMap<usize, u64>,
+}
+
+/// Adds what the plan of one batch says, by node of the predicate.
+pub(crate) fn explain(
+    query: &Query<'_>,
+    number: usize,
+    batch: &Batch,
+    live: &Selection,
+    nodes: &mut [Explained],
+) {
+    let plan = Plan::new(query, number, batch);
+    let rows = batch.rows();
+    for (id, (node, explained)) in query.predicate.nodes().iter().zip(nodes).enumerate() {
+        let Some(step) = plan.steps.get(id) else { continue };
+        let settles = if let Step::Settled(value) = step { Some(*value) } else { None };
+        let batches =
+            explained.by.entry((means(query, (id, node), number, batch, step), settles)).or_default();
+        *batches = batches.saturating_add(1);
+        let all_live = matches!(live, Selection::All);
+        let (expected, is_exact, cost) = match step {
+            Step::Settled(true) => (live.count(rows), true, 0),
+            _ => {
+                let known = estimate(&plan.steps, id);
+                (known.rows.min(rows), known.is_exact && (all_live || known.rows == 0), known.cost)
+            }
+        };
+        explained.rows = explained.rows.saturating_add(expected as u64);
+        explained.exact = explained.exact.saturating_add(u64::from(is_exact));
+        explained.cost = explained.cost.saturating_add(cost as u64);
+        if let Node::Branch(_, children) = node {
+            let open: &[usize] = match step {
+                Step::Branch(_, open, _) => open,
+                Step::Same(only) => std::slice::from_ref(only),
+                _ => &[],
+            };
+            // Those that need no evaluation stand behind.
+            let behind = open.len() as u64;
+            for child in children {
+                let sum = explained.places.entry(*child).or_default();
+                *sum = sum.saturating_add(behind);
+            }
+            for (place, child) in (0_u64..).zip(open) {
+                let sum = explained.places.entry(*child).or_default();
+                *sum = sum.saturating_sub(behind.saturating_sub(place));
+            }
+        }
+    }
+}
+
+fn means(
+    query: &Query<'_>,
+    (id, node): (usize, &Node<Leaf>),
+    number: usize,
+    batch: &Batch,
+    step: &Step<'_>,
+) -> Means {
+    match (step, node) {
+        (_, Node::Constant(_)) => Means::Constant,
+        (Step::Branch(..) | Step::Same(_), _) | (_, Node::Branch(..)) => Means::Children,
+        (Step::Leaf { source, .. }, _) => match source {
+            Source::Present(_) => Means::Offsets,
+            Source::Kept(_) => Means::Bitmap,
+            Source::AnyPosting(..) | Source::EachPosting(..) => Means::Postings,
+            Source::Sorted { sorted, .. } => of_sorted(*sorted),
+            Source::Listed(_) => Means::Keys,
+            Source::Scan(..) => Means::Scan,
+        },
+        (Step::Settled(_), Node::Leaf(leaf)) => match query.access(id, number) {
+            Access::Rows(_) => Means::Keys,
+            _ => settled_by(leaf, batch),
+        },
+    }
+}
+
+fn of_sorted(sorted: Sorted<'_>) -> Means {
+    match sorted {
+        Sorted::AsStored(_) => Means::StoredOrder,
+        Sorted::Listed(_) => Means::SortedRows,
+    }
+}
+
+/// What settled a leaf through its column.
+fn settled_by(leaf: &Leaf, batch: &Batch) -> Means {
+    let Some(column) = batch.column(leaf.field) else { return Means::Constant };
+    let (Test::Any(set) | Test::None(set) | Test::All(set)) = &leaf.test;
+    let is_all = matches!(leaf.test, Test::All(_));
+    let (by_zone, sorted) = match (&column.data, set) {
+        (Data::Strings { .. }, _) => return Means::Dictionary,
+        (Data::Booleans { .. }, _) => return Means::Bitmap,
+        (Data::Numbers { zone, sorted, .. }, Set::Numbers(ranges)) => {
+            (!matches!(meeting(ranges.as_slice(), *zone), Met::Some(_)), sorted)
+        }
+        (Data::Timestamps { zone, sorted, .. }, Set::Timestamps(ranges)) => {
+            (!matches!(meeting(ranges.as_slice(), *zone), Met::Some(_)), sorted)
+        }
+        _ => return Means::Constant,
+    };
+    match Sorted::new(sorted, column) {
+        Some(sorted) if !(by_zone || is_all) => of_sorted(sorted),
+        _ => Means::ZoneMap,
+    }
+}
+
+/// What a node selects by itself, and what that takes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Measured {
+    /// Live rows.
+    pub(crate) rows: u64,
+    pub(crate) time: Duration,
+}
+
+/// Adds what each node selects on one batch, a branch combining what its children select.
+pub(crate) fn measure(
+    query: &Query<'_>,
+    number: usize,
+    batch: &Batch,
+    live: &Selection,
+    clock: &dyn Fn() -> Duration,
+    nodes: &mut [Measured],
+) {
+    let rows = batch.rows();
+    let mut found: Vec<Rows<'_>> = Vec::with_capacity(nodes.len());
+    for (id, (node, measured)) in query.predicate.nodes().iter().zip(nodes).enumerate() {
+        let start = clock();
+        let own = match node {
+            Node::Constant(true) => Rows::All,
+            Node::Constant(false) => Rows::None,
+            Node::Leaf(leaf) => {
+                rows_of(query, Step::of_leaf(leaf, query.access(id, number), number, batch), batch)
+            }
+            Node::Branch(connective, children) => {
+                combine(*connective, children.iter().filter_map(|child| found.get(*child)), rows)
+            }
+        };
+        let time = clock().saturating_sub(start);
+        measured.time = measured.time.saturating_add(time);
+        measured.rows = measured.rows.saturating_add(own.count_both(&Rows::from(live), rows) as u64);
+        found.push(own);
+    }
+}
+
+/// The rows that all members have, or any.
+fn combine<'r, 'b: 'r>(
+    connective: Connective,
+    members: impl Iterator<Item = &'r Rows<'b>>,
+    rows: usize,
+) -> Rows<'static> {
+    let bits = |word: u64| {
+        let mut words = vec![word; rows.div_ceil(LANES)];
+        clear_tail(&mut words, rows);
+        words
+    };
+    let (neutral, how) = match connective {
+        Connective::And => (u64::MAX, Combine::And),
+        Connective::Or => (0, Combine::Or),
+    };
+    let mut own = bits(neutral);
+    for member in members {
+        let words: Cow<'_, [u64]> = match member {
+            Rows::Words(words) => Cow::Borrowed(&**words),
+            Rows::All => Cow::Owned(bits(u64::MAX)),
+            Rows::None => Cow::Owned(bits(0)),
+            Rows::List(list) => {
+                let mut words = bits(0);
+                set_rows(&mut words, list);
+                Cow::Owned(words)
+            }
+        };
+        kernels::combine(how, &mut own, &words);
+    }
+    Rows::Words(Cow::Owned(own))
+}

@@ -1,0 +1,285 @@
+//! Why a case is selected, or is not: the truth of each criterion as written.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::batch::Row;
+use crate::catalog::FieldId;
+use crate::error::Error;
+use crate::filter::Filter;
+use crate::ingest::read_case;
+use crate::limits::Limits;
+use crate::operator::{Connective, Operator};
+use crate::predicate::{Comparison, Node, Places};
+use crate::value::Value;
+
+/// The truth of every criterion of a filter for one case.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Why {
+    /// The case.
+    pub id: String,
+    /// Whether the filter selects it, which is the truth of the first criterion.
+    pub selected: bool,
+    /// Every criterion in the order of the body, each before its children; the first is the whole filter.
+    pub criteria: Vec<Criterion>,
+    /// What the case has in the fields that the criteria name.
+    pub fields: BTreeMap<String, Stored>,
+    /// Field values of the document that were refused, ten at most; such a field counts as absent.
+    pub faults: Vec<Error>,
+}
+
+/// One criterion and its truth for a case.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Criterion {
+    /// The place as a path into the body, such as `criteria[0].children[2]`; empty for `ids` and `criteria`
+    /// together, and where no body stands behind the filter.
+    pub path: String,
+    /// How many criteria it lies in.
+    pub depth: usize,
+    /// Whether it is true for the case.
+    pub holds: bool,
+    /// What it asks.
+    #[serde(flatten)]
+    pub test: Test,
+}
+
+/// What a [`Criterion`] asks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+#[non_exhaustive]
+pub enum Test {
+    /// The same for every case, as an empty list of criteria is.
+    Constant {
+        /// Whether it selects every case.
+        constant: bool,
+    },
+    /// Some criteria, the next ones that lie one deeper.
+    Branch {
+        /// `$and` or `$or`.
+        op: &'static str,
+    },
+    /// A comparison with the value set of a field.
+    Field {
+        /// The name of the field.
+        field: String,
+        /// The operator.
+        op: &'static str,
+        /// The values that the set is compared with.
+        values: Vec<String>,
+    },
+}
+
+/// What a case has in a field.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Stored {
+    /// The value set, in the order of the document, each value once.
+    pub values: Vec<String>,
+    /// True when the document has no such value: `values` is then what the field counts as.
+    pub absent: bool,
+}
+
+/// The truth of each criterion, as written, for the case in this document.
+///
+/// It is as lenient as [`Mode::Lenient`](crate::Mode::Lenient): a field value that is refused counts as absent.
+///
+/// ```
+/// use casefilter::{Catalog, Filter, reference};
+/// let filter = Filter::compile_text(&Catalog::cases(), "priority = medium and tags in (vip, cash)")?;
+/// let why = reference::why(&filter, r#"{"id":"a","tags":["crypto"]}"#)?;
+/// let truths: Vec<_> = why.criteria.iter().map(|criterion| (criterion.path.as_str(), criterion.holds)).collect();
+/// assert_eq!(truths, [("criteria", false), ("criteria[0]", true), ("criteria[1]", false)]);
+/// assert!(why.fields["priority"].absent && why.fields["priority"].values == ["medium"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// The document is not a case, as a lenient import would say.
+///
+/// # Complexity
+/// Linear in the lengths of document and filter, but for sorting.
+pub fn why(filter: &Filter, document: &str) -> Result<Why, Error> {
+    let catalog = filter.catalog();
+    let mut row = Row::default();
+    read_case(document, catalog, &Limits::default(), &mut row)?;
+    let written = filter.written();
+    let sets = ValueSet::of_fields(&row, written.nodes());
+    let none = ValueSet::default();
+    let set = |field: FieldId| sets.get(&field).unwrap_or(&none);
+
+    let mut truths: Vec<bool> = Vec::with_capacity(written.nodes().len());
+    for node in written.nodes() {
+        let truth = |child: &usize| truths.get(*child).copied().unwrap_or(false);
+        let value = match node {
+            Node::Constant(value) => *value,
+            Node::Leaf(comparison) => set(comparison.field).holds(comparison),
+            Node::Branch(Connective::And, children) => children.iter().all(truth),
+            Node::Branch(Connective::Or, children) => children.iter().any(truth),
+        };
+        truths.push(value);
+    }
+
+    let places = Places::new(&written);
+    let mut criteria = Vec::with_capacity(written.nodes().len());
+    let mut open = vec![(written.root(), 0_usize)];
+    while let Some((node, depth)) = open.pop() {
+        let test = match written.get(node) {
+            Some(Node::Leaf(comparison)) => Test::Field {
+                field: catalog.field(comparison.field).name().to_owned(),
+                op: comparison.operator.name(),
+                values: comparison.values.iter().map(ToString::to_string).collect(),
+            },
+            Some(Node::Branch(connective, children)) => {
+                open.extend(children.iter().rev().map(|child| (*child, depth.saturating_add(1))));
+                Test::Branch { op: connective.name() }
+            }
+            Some(Node::Constant(constant)) => Test::Constant { constant: *constant },
+            None => continue,
+        };
+        let holds = truths.get(node).copied().unwrap_or(false);
+        // Only ids and criteria together are joined at the root by `$or`, and no body selects every case in a word.
+        let is_nowhere = match test {
+            Test::Branch { op } => depth == 0 && op == Connective::Or.name(),
+            Test::Constant { constant } => constant,
+            Test::Field { .. } => false,
+        };
+        let path = if is_nowhere { String::new() } else { places.path(node) };
+        criteria.push(Criterion { path, depth, holds, test });
+    }
+    let fields = sets.iter().map(|(field, set)| {
+        let values = set.listed.iter().map(ToString::to_string).collect();
+        (catalog.field(*field).name().to_owned(), Stored { values, absent: !row.has_own(*field) })
+    });
+    let (fields, selected) = (fields.collect(), truths.last().copied().unwrap_or(false));
+    Ok(Why { id: row.id().to_owned(), selected, criteria, fields, faults: row.take_faults() })
+}
+
+/// The value set of a field.
+#[derive(Default)]
+struct ValueSet<'r> {
+    /// In the order of the document, each once.
+    listed: Vec<&'r Value<'r>>,
+    /// Each with its place in the list.
+    sorted: BTreeMap<&'r Value<'r>, usize>,
+}
+
+impl<'r> ValueSet<'r> {
+    /// The sets of the fields that nodes name.
+    fn of_fields(row: &'r Row<'_>, nodes: &[Node<Comparison<'_>>]) -> BTreeMap<FieldId, Self> {
+        let mut sets: BTreeMap<FieldId, Self> = BTreeMap::new();
+        for node in nodes {
+            if let Node::Leaf(comparison) = node {
+                sets.entry(comparison.field).or_default();
+            }
+        }
+        for (field, value) in row.iter() {
+            let Some(set) = sets.get_mut(field) else { continue };
+            let place = set.listed.len();
+            if *set.sorted.entry(value).or_insert(place) == place {
+                set.listed.push(value);
+            }
+        }
+        sets
+    }
+
+    /// The table of operators of the specification, section 2.
+    fn holds(&self, Comparison { operator, values, .. }: &Comparison<'_>) -> bool {
+        let mut values = values.iter();
+        let has = |value: &Value<'_>| self.sorted.contains_key(value);
+        let least = self.sorted.first_key_value().map(|(least, _)| *least);
+        let greatest = self.sorted.last_key_value().map(|(greatest, _)| *greatest);
+        match operator {
+            Operator::Equal | Operator::All => values.all(has),
+            Operator::NotEqual => !values.any(has),
+            Operator::Contains => values.any(has),
+            Operator::Greater => values.all(|value| greatest.is_some_and(|greatest| greatest > value)),
+            Operator::GreaterOrEqual => {
+                values.all(|value| greatest.is_some_and(|greatest| greatest >= value))
+            }
+            Operator::Less => values.all(|value| least.is_some_and(|least| least < value)),
+            Operator::LessOrEqual => values.all(|value| least.is_some_and(|least| least <= value)),
+        }
+    }
+}
+
+impl fmt::Display for Why {
+    /// A tree, a criterion a line: its truth, what it asks, what the case has, its place in the body.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lines: Vec<[String; 2]> = self.criteria.iter().map(|criterion| self.line(criterion)).collect();
+        let width = |column: usize| {
+            let widths = lines.iter().filter_map(|line| line.get(column)).map(|text| text.chars().count());
+            widths.filter(|width| *width <= WIDEST).max().unwrap_or(0)
+        };
+        let (first, second) = (width(0), width(1));
+        for ([asked, stored], Criterion { path, .. }) in lines.iter().zip(&self.criteria) {
+            let line = format!("{asked:first$}   {stored:second$}   {path}");
+            writeln!(f, "{}", line.trim_end())?;
+        }
+        for fault in &self.faults {
+            writeln!(f, "counted as absent: {}: {}", fault.path, fault.message())?;
+        }
+        Ok(())
+    }
+}
+
+impl Why {
+    /// What a criterion asks, and what the case has.
+    fn line(&self, Criterion { depth, holds, test, .. }: &Criterion) -> [String; 2] {
+        let mark = if *holds { '✓' } else { '✗' };
+        let (asked, stored) = match test {
+            Test::Constant { constant: true } => ("every case".to_owned(), String::new()),
+            Test::Constant { constant: false } => ("no case".to_owned(), String::new()),
+            Test::Branch { op: "$and" } => ("all of".to_owned(), String::new()),
+            Test::Branch { .. } => ("any of".to_owned(), String::new()),
+            Test::Field { field, op, values } => {
+                let stored = match self.fields.get(field) {
+                    Some(Stored { values: own, absent }) if !own.is_empty() => {
+                        // Of many, those that the criterion names are what decides.
+                        let named: BTreeSet<&str> = values.iter().map(String::as_str).collect();
+                        let (mut first, rest): (Vec<&String>, Vec<&String>) =
+                            own.iter().take(SOUGHT).partition(|value| named.contains(value.as_str()));
+                        first.extend(rest);
+                        let counts = if *absent { "absent, counts as " } else { "" };
+                        format!("{counts}{}", shown(&first, own.len()))
+                    }
+                    _ => "absent".to_owned(),
+                };
+                let first: Vec<&String> = values.iter().take(SHOWN).collect();
+                (format!("{field} {op} {}", shown(&first, values.len())), stored)
+            }
+        };
+        [format!("{mark} {:1$}{asked}", "", depth.saturating_mul(2)), stored]
+    }
+}
+
+/// Columns are as wide as their widest text up to this many characters.
+const WIDEST: usize = 72;
+/// How many values of a list are shown.
+const SHOWN: usize = 10;
+/// How many characters of a value are shown.
+const SHOWN_CHARS: usize = 60;
+/// Among how many stored values those are sought that a criterion names.
+const SOUGHT: usize = 1000;
+
+/// The first of `all` values as JSON strings.
+fn shown(values: &[&String], all: usize) -> String {
+    let clip = |value: &String| {
+        let text = match value.char_indices().nth(SHOWN_CHARS) {
+            Some((end, _)) => Cow::Owned(format!("{}…", value.get(..end).unwrap_or_default())),
+            None => Cow::Borrowed(value.as_str()),
+        };
+        // A string always has a JSON form.
+        serde_json::to_string(&text).unwrap_or_default()
+    };
+    let shown: Vec<String> = values.iter().take(SHOWN).map(|value| clip(value)).collect();
+    if shown.is_empty() {
+        return "nothing".to_owned();
+    }
+    let more = match all.saturating_sub(shown.len()) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    shown.join(", ") + &more
+}

@@ -1,0 +1,91 @@
+//! What a search does, noted while it runs.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use serde::Serialize;
+
+/// What a search did.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Work {
+    /// Batches that were planned, each counted once.
+    pub batches: u64,
+    /// How often the rows of a batch were counted from what its indexes know, without combining any.
+    pub counts_known: u64,
+    /// How often the rows of a batch were found all at once, by combining bitmaps and lists or by reading columns.
+    pub evaluations: u64,
+    /// The rows of those batches; of a list so short that each of its rows was asked, the rows of the list.
+    pub rows_evaluated: u64,
+    /// Rows that were asked one by one while walking in the order of the page.
+    pub rows_asked: u64,
+    /// Batches that the offset passed over by counting alone.
+    pub passed_over: u64,
+    /// Batches whose rows were met in the order of their sorted values, until the page had enough.
+    pub walked_sorted: u64,
+    /// Batches whose rows were met in the order of their strings, until the page had enough.
+    pub walked_strings: u64,
+    /// Batches whose selected rows were all gathered, to be sorted.
+    pub gathered: u64,
+}
+
+/// Takes notes for one search.
+pub(crate) struct Trace<'c> {
+    /// The time since any fixed moment.
+    clock: &'c dyn Fn() -> Duration,
+    planning: Cell<Duration>,
+    evaluating: Cell<Duration>,
+    batches: RefCell<BTreeSet<usize>>,
+    work: RefCell<Work>,
+}
+
+impl<'c> Trace<'c> {
+    pub(crate) fn new(clock: &'c dyn Fn() -> Duration) -> Self {
+        Self {
+            clock,
+            planning: Cell::default(),
+            evaluating: Cell::default(),
+            batches: RefCell::default(),
+            work: RefCell::default(),
+        }
+    }
+
+    pub(crate) fn now(&self) -> Duration {
+        (self.clock)()
+    }
+
+    /// Notes something.
+    pub(super) fn note(&self, note: impl FnOnce(&mut Work)) {
+        note(&mut self.work.borrow_mut());
+    }
+
+    /// Does the planning of a batch.
+    pub(super) fn plan<T>(&self, batch: usize, plan: impl FnOnce() -> T) -> T {
+        self.batches.borrow_mut().insert(batch);
+        timed(self.clock, &self.planning, plan)
+    }
+
+    /// Does the evaluation of so many rows.
+    pub(super) fn evaluate<T>(&self, rows: usize, evaluate: impl FnOnce() -> T) -> T {
+        self.note(|work| {
+            work.evaluations = work.evaluations.saturating_add(1);
+            work.rows_evaluated = work.rows_evaluated.saturating_add(rows as u64);
+        });
+        timed(self.clock, &self.evaluating, evaluate)
+    }
+
+    /// The notes, and the time that planning and evaluating took.
+    pub(crate) fn finish(self) -> (Work, Duration, Duration) {
+        let batches = self.batches.borrow().len() as u64;
+        (Work { batches, ..self.work.into_inner() }, self.planning.get(), self.evaluating.get())
+    }
+}
+
+/// Adds the time that something takes.
+fn timed<T>(clock: &dyn Fn() -> Duration, total: &Cell<Duration>, run: impl FnOnce() -> T) -> T {
+    let start = clock();
+    let done = run();
+    total.set(total.get().saturating_add(clock().saturating_sub(start)));
+    done
+}

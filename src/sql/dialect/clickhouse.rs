@@ -1,0 +1,211 @@
+//! ClickHouse.
+
+use super::{Form, Operand, Syntax, columns, heading, separated, table_name};
+use crate::catalog::FieldType;
+use crate::sql::datum::Datum;
+use crate::sql::table::{Column, ColumnType, Table};
+
+pub(super) struct ClickHouse;
+
+/// The text of a parameter is read in time that is linear up to 1 MiB, and quadratic behind that.
+const LIST_BYTES: usize = 512 << 10;
+
+/// Longer lists are hashed: `hasAny` compares each with each, but a skip index helps it.
+const FEW_ELEMENTS: usize = 64;
+
+fn type_name(kind: ColumnType) -> &'static str {
+    match kind {
+        ColumnType::Text => "String",
+        ColumnType::Number => "Float64",
+        ColumnType::Integer => "Int64",
+        ColumnType::Boolean => "Bool",
+    }
+}
+
+fn push_string(text: &str, quote: char, out: &mut String) {
+    out.push(quote);
+    for c in text.chars() {
+        match c {
+            '\0' => out.push_str("\\0"),
+            '\'' | '`' | '\\' => {
+                out.push('\\');
+                out.push(c);
+            }
+            _ => out.push(c),
+        }
+    }
+    out.push(quote);
+}
+
+/// A value in a list, which gives it its type.
+fn bare(datum: &Datum<'_>, out: &mut String) {
+    match datum {
+        Datum::Number(number) => out.push_str(&format!("{number:e}")),
+        Datum::Integer(integer) => out.push_str(&integer.to_string()),
+        _ => ClickHouse.literal(datum, out),
+    }
+}
+
+impl Syntax for ClickHouse {
+    fn identifier(&self, name: &str, out: &mut String) {
+        push_string(name, '`', out);
+    }
+
+    fn literal(&self, datum: &Datum<'_>, out: &mut String) {
+        match datum {
+            Datum::Null => out.push_str("NULL"),
+            Datum::Text(text) => push_string(text, '\'', out),
+            Datum::Number(number) => out.push_str(&format!("toFloat64({number:e})")),
+            Datum::Integer(integer) => out.push_str(&format!("toInt64({integer})")),
+            Datum::Boolean(boolean) => out.push_str(if *boolean { "true" } else { "false" }),
+            Datum::Texts(_) | Datum::Numbers(_) | Datum::Integers(_) | Datum::Booleans(_) => {
+                out.push('[');
+                separated(datum.scalars().iter(), ", ", out, bare);
+                out.push(']');
+            }
+        }
+    }
+
+    fn parameter(&self, number: usize, datum: &Datum<'_>, out: &mut String) {
+        let kind = datum.kind().map_or("String", type_name);
+        if datum.is_list() {
+            out.push_str(&format!("{{p{number}:Array({kind})}}"));
+        } else {
+            out.push_str(&format!("{{p{number}:{kind}}}"));
+        }
+    }
+
+    fn list_bytes(&self) -> usize {
+        LIST_BYTES
+    }
+
+    fn member(&self, column: &str, list: Operand<'_>, negated: bool, out: &mut String) {
+        out.push_str(column);
+        out.push_str(if negated { " NOT IN " } else { " IN " });
+        match list.form {
+            Form::Bound => list.write(self, out),
+            Form::Literal => {
+                out.push('(');
+                separated(list.datum.scalars().iter(), ", ", out, bare);
+                out.push(')');
+            }
+        }
+    }
+
+    fn overlaps(&self, column: &str, list: Operand<'_>, out: &mut String) {
+        if list.datum.len() > FEW_ELEMENTS {
+            let (before, behind) = self.some_element(column);
+            out.push_str(&before);
+            self.member("x", list, false, out);
+            out.push_str(&behind);
+            return;
+        }
+        out.push_str(&format!("hasAny({column}, "));
+        list.write(self, out);
+        out.push(')');
+    }
+
+    fn includes(&self, column: &str, list: Operand<'_>, out: &mut String) {
+        out.push_str(&format!("hasAll({column}, "));
+        list.write(self, out);
+        out.push(')');
+    }
+
+    fn some_element(&self, column: &str) -> (String, String) {
+        ("arrayExists(x -> ".to_owned(), format!(", {column})"))
+    }
+
+    fn column_type(&self, column: &Column, table: &Table) -> String {
+        let field = column.field().map(|field| table.catalog().field(field));
+        let few = column.kind() == ColumnType::Text
+            && field.is_some_and(|field| field.known_values().len() > 0 || field.path().ends_with("[]"));
+        let mut out = type_name(column.kind()).to_owned();
+        if column.is_nullable() {
+            out = format!("Nullable({out})");
+        }
+        if few {
+            out = format!("LowCardinality({out})");
+        }
+        if column.is_list() {
+            out = format!("Array({out})");
+        }
+        if let Some(default) = field.and_then(|field| field.default()) {
+            out.push_str(" DEFAULT ");
+            self.literal(&Datum::Text(default.into()), &mut out);
+        }
+        out
+    }
+
+    fn script(&self, table: &Table, file: &str) -> String {
+        let name = table_name(self, table);
+        let mut out = String::new();
+        heading(
+            &[
+                "ClickHouse. Export the cases, then run this script:",
+                "",
+                &format!("    casefilter export CASES --flat -o {file}"),
+                "    casefilter ddl --dialect clickhouse | clickhouse-client --multiquery",
+                "",
+                "Instants are milliseconds since 1970-01-01 00:00:00 UTC, since DateTime64 begins with 1900.",
+                "Nullable(String) tells a case without the field from one whose field is empty.",
+            ],
+            &mut out,
+        );
+        out.push_str(&format!("\nCREATE TABLE {name} (\n"));
+        columns(self, table, &mut out);
+        let quote = |column: &Column| {
+            let mut quoted = String::new();
+            self.identifier(column.name(), &mut quoted);
+            quoted
+        };
+        let mut time = String::new();
+        for column in table.columns() {
+            let Some(field) = column.field().map(|field| table.catalog().field(field)) else { continue };
+            let quoted = quote(column);
+            let index = match (column.kind(), field.kind()) {
+                (_, FieldType::Timestamp) if !column.is_list() && time.is_empty() => {
+                    time = format!("{quoted}, ");
+                    continue;
+                }
+                (ColumnType::Text, _) if column.is_list() || field.is_key() => "bloom_filter(0.01)",
+                (ColumnType::Integer | ColumnType::Number, _) if !column.is_list() => "minmax",
+                _ => continue,
+            };
+            out.push_str(&format!(",\n    INDEX {} {quoted} TYPE {index} GRANULARITY 1", {
+                let mut index_name = String::new();
+                self.identifier(&format!("by_{}", column.name()), &mut index_name);
+                index_name
+            }));
+        }
+        out.push_str(&format!(
+            "\n) ENGINE = MergeTree\nORDER BY ({time}`id`)\nSETTINGS allow_nullable_key = 1;\n\n"
+        ));
+        let mut path = String::new();
+        self.literal(&Datum::Text(file.into()), &mut path);
+        heading(
+            &[
+                "The file lies where the server keeps user files; elsewhere use, in place of this statement,",
+                &format!(
+                    "clickhouse-client --query 'INSERT INTO {} FORMAT Parquet' < FILE",
+                    table.name().join(".")
+                ),
+            ],
+            &mut out,
+        );
+        out.push_str(&format!("INSERT INTO {name} SELECT * FROM file({path}, Parquet);\n\n"));
+        let plain = table.name().join(".");
+        heading(
+            &[
+                "On a cluster: make the table above on every shard, ON CLUSTER c, then search this one.",
+                &format!("CREATE TABLE {plain}_all ON CLUSTER c AS {plain}"),
+                &format!(
+                    "ENGINE = Distributed(c, {}, {}, cityHash64(id));",
+                    table.name().iter().rev().nth(1).map_or("default", String::as_str),
+                    table.name().last().map_or("cases", String::as_str)
+                ),
+            ],
+            &mut out,
+        );
+        out
+    }
+}

@@ -1,0 +1,151 @@
+//! DuckDB.
+
+use super::{Form, Operand, Syntax, columns, heading, separated, table_name};
+use crate::sql::datum::Datum;
+use crate::sql::table::{Column, ColumnType, Table};
+
+pub(super) struct DuckDb;
+
+/// Longer lists become a hash join; shorter ones do not, since a plan of many joins is slow to make.
+const FEW_ELEMENTS: usize = 64;
+
+fn type_name(kind: ColumnType) -> &'static str {
+    match kind {
+        ColumnType::Text => "VARCHAR",
+        ColumnType::Number => "DOUBLE",
+        ColumnType::Integer => "BIGINT",
+        ColumnType::Boolean => "BOOLEAN",
+    }
+}
+
+fn cast(datum: &Datum<'_>) -> String {
+    let list = if datum.is_list() { "[]" } else { "" };
+    format!("::{}{list}", datum.kind().map_or("VARCHAR", type_name))
+}
+
+/// A value in a list, which gives it its type.
+fn bare(datum: &Datum<'_>, out: &mut String) {
+    match datum {
+        Datum::Null => out.push_str("NULL"),
+        Datum::Text(text) => string(text, out),
+        Datum::Number(number) => out.push_str(&format!("'{number:e}'")),
+        Datum::Integer(integer) => out.push_str(&format!("'{integer}'")),
+        Datum::Boolean(boolean) => out.push_str(if *boolean { "TRUE" } else { "FALSE" }),
+        Datum::Texts(_) | Datum::Numbers(_) | Datum::Integers(_) | Datum::Booleans(_) => {
+            out.push('[');
+            separated(datum.scalars().iter(), ", ", out, bare);
+            out.push(']');
+        }
+    }
+}
+
+/// A string between quotes, which backslashes do not escape. A zero byte would end the statement, so it is
+/// spelled as a call.
+fn string(text: &str, out: &mut String) {
+    let has_zero = text.contains('\0');
+    if has_zero {
+        out.push('(');
+    }
+    separated(text.split('\0'), " || chr(0) || ", out, |part, out| super::quoted(part, '\'', out));
+    if has_zero {
+        out.push(')');
+    }
+}
+
+impl Syntax for DuckDb {
+    fn literal(&self, datum: &Datum<'_>, out: &mut String) {
+        bare(datum, out);
+        out.push_str(&cast(datum));
+    }
+
+    fn parameter(&self, number: usize, datum: &Datum<'_>, out: &mut String) {
+        out.push_str(&format!("${number}{}", cast(datum)));
+    }
+
+    fn member(&self, column: &str, list: Operand<'_>, negated: bool, out: &mut String) {
+        if list.datum.len() > FEW_ELEMENTS {
+            out.push_str(column);
+            out.push_str(if negated { " NOT IN (SELECT unnest(" } else { " IN (SELECT unnest(" });
+            list.write(self, out);
+            out.push_str("))");
+            return;
+        }
+        match list.form {
+            Form::Bound => {
+                out.push_str(if negated { "NOT list_contains(" } else { "list_contains(" });
+                list.write(self, out);
+                out.push_str(&format!(", {column})"));
+            }
+            Form::Literal => {
+                out.push_str(column);
+                out.push_str(if negated { " NOT IN (" } else { " IN (" });
+                list.write_members(self, out);
+                out.push(')');
+            }
+        }
+    }
+
+    fn overlaps(&self, column: &str, list: Operand<'_>, out: &mut String) {
+        if list.datum.len() > FEW_ELEMENTS {
+            out.push_str(&format!("EXISTS (SELECT 1 FROM (SELECT unnest({column}) AS x) WHERE "));
+            self.member("x", list, false, out);
+            out.push(')');
+            return;
+        }
+        out.push_str(&format!("list_has_any({column}, "));
+        list.write(self, out);
+        out.push(')');
+    }
+
+    fn includes(&self, column: &str, list: Operand<'_>, out: &mut String) {
+        out.push_str(&format!("len({column}) >= {} AND list_has_all({column}, ", list.datum.len()));
+        list.write(self, out);
+        out.push(')');
+    }
+
+    fn some_element(&self, column: &str) -> (String, String) {
+        (format!("len(list_filter({column}, lambda x: "), ")) > 0".to_owned())
+    }
+
+    fn column_type(&self, column: &Column, table: &Table) -> String {
+        let mut out = type_name(column.kind()).to_owned();
+        if column.is_list() {
+            out.push_str("[]");
+        }
+        if !column.is_nullable() {
+            out.push_str(" NOT NULL");
+        }
+        let default = column.field().and_then(|field| table.catalog().field(field).default());
+        if let Some(default) = default {
+            out.push_str(" DEFAULT ");
+            string(default, &mut out);
+        }
+        out
+    }
+
+    fn script(&self, table: &Table, file: &str) -> String {
+        let name = table_name(self, table);
+        let mut out = String::new();
+        heading(
+            &[
+                "DuckDB. Export the cases, then run this script:",
+                "",
+                &format!("    casefilter export CASES --flat -o {file}"),
+                "    casefilter ddl --dialect duckdb | duckdb cases.duckdb",
+                "",
+                "Instants are milliseconds since 1970-01-01 00:00:00 UTC. Rows lie in the order of time, so that zone maps",
+                "pass over what a range of time leaves out.",
+            ],
+            &mut out,
+        );
+        out.push_str(&format!("\nCREATE TABLE {name} (\n"));
+        columns(self, table, &mut out);
+        out.push_str("\n);\n\n");
+        let mut path = String::new();
+        string(file, &mut path);
+        let mut by = String::new();
+        self.identifier(super::time_column(table), &mut by);
+        out.push_str(&format!("INSERT INTO {name} SELECT * FROM read_parquet({path}) ORDER BY {by};\n"));
+        out
+    }
+}

@@ -1,0 +1,202 @@
+//! PostgreSQL, and Citus.
+
+use super::{Operand, Syntax, columns, heading, quoted, separated, table_name, time_column};
+use crate::catalog::{FieldId, FieldType};
+use crate::sql::datum::Datum;
+use crate::sql::table::{Column, ColumnType, Table};
+
+pub(super) struct Postgres;
+
+/// Longer lists are hashed element by element: `&&` compares each with each, but an index helps it.
+const FEW_ELEMENTS: usize = 64;
+
+fn type_name(kind: ColumnType) -> &'static str {
+    match kind {
+        ColumnType::Text => "text",
+        ColumnType::Number => "double precision",
+        ColumnType::Integer => "bigint",
+        ColumnType::Boolean => "boolean",
+    }
+}
+
+fn cast(datum: &Datum<'_>) -> &'static str {
+    match (datum, datum.is_list()) {
+        (Datum::Text(_) | Datum::Null, _) => "::text",
+        (Datum::Texts(_), _) => "::text[]",
+        (Datum::Number(_), _) => "::float8",
+        (Datum::Numbers(_), _) => "::float8[]",
+        (Datum::Integer(_), _) => "::bigint",
+        (Datum::Integers(_), _) => "::bigint[]",
+        (Datum::Boolean(_), _) => "::boolean",
+        (Datum::Booleans(_), _) => "::boolean[]",
+    }
+}
+
+impl Syntax for Postgres {
+    /// Strings stand in the escape form, `E'…'`, which means the same whatever
+    /// `standard_conforming_strings` is. A zero byte, which no text can have, makes the literal a null.
+    fn literal(&self, datum: &Datum<'_>, out: &mut String) {
+        match datum {
+            Datum::Null => out.push_str("NULL"),
+            Datum::Text(text) if !self.can_hold(text) => out.push_str("NULL"),
+            Datum::Text(text) => {
+                out.push_str("E'");
+                for c in text.chars() {
+                    if matches!(c, '\'' | '\\') {
+                        out.push(c);
+                    }
+                    out.push(c);
+                }
+                out.push('\'');
+            }
+            Datum::Number(number) => out.push_str(&format!("'{number:e}'")),
+            Datum::Integer(integer) => out.push_str(&format!("'{integer}'")),
+            Datum::Boolean(boolean) => out.push_str(if *boolean { "TRUE" } else { "FALSE" }),
+            Datum::Texts(_) | Datum::Numbers(_) | Datum::Integers(_) | Datum::Booleans(_) => {
+                out.push_str("ARRAY[");
+                separated(datum.scalars().iter(), ", ", out, |scalar, out| self.literal(scalar, out));
+                out.push(']');
+            }
+        }
+        out.push_str(cast(datum));
+    }
+
+    fn parameter(&self, number: usize, datum: &Datum<'_>, out: &mut String) {
+        out.push_str(&format!("${number}{}", cast(datum)));
+    }
+
+    fn can_hold(&self, text: &str) -> bool {
+        !text.contains('\0')
+    }
+
+    fn member(&self, column: &str, list: Operand<'_>, negated: bool, out: &mut String) {
+        out.push_str(column);
+        out.push_str(if negated { " <> ALL (" } else { " = ANY (" });
+        list.write(self, out);
+        out.push(')');
+    }
+
+    fn overlaps(&self, column: &str, list: Operand<'_>, out: &mut String) {
+        if list.datum.len() > FEW_ELEMENTS {
+            let (before, behind) = self.some_element(column);
+            out.push_str(&before);
+            self.member("x", list, false, out);
+            out.push_str(&behind);
+            return;
+        }
+        out.push_str(column);
+        out.push_str(" && ");
+        list.write(self, out);
+    }
+
+    fn includes(&self, column: &str, list: Operand<'_>, out: &mut String) {
+        out.push_str(column);
+        out.push_str(" @> ");
+        list.write(self, out);
+    }
+
+    fn some_element(&self, column: &str) -> (String, String) {
+        (format!("EXISTS (SELECT 1 FROM unnest({column}) AS element (x) WHERE "), ")".to_owned())
+    }
+
+    fn collation(&self) -> &'static str {
+        " COLLATE \"C\""
+    }
+
+    fn column_type(&self, column: &Column, table: &Table) -> String {
+        let mut out = type_name(column.kind()).to_owned();
+        if column.is_list() {
+            out.push_str("[]");
+        }
+        // Documents are not compared.
+        if column.kind() == ColumnType::Text && column.field().is_some() {
+            out.push_str(" COLLATE \"C\"");
+        }
+        if !column.is_nullable() {
+            out.push_str(" NOT NULL");
+        }
+        let default = column.field().and_then(|field| table.catalog().field(field).default());
+        if let Some(default) = default {
+            out.push_str(" DEFAULT ");
+            self.literal(&Datum::Text(default.into()), &mut out);
+        }
+        out
+    }
+
+    fn script(&self, table: &Table, file: &str) -> String {
+        let name = table_name(self, table);
+        let mut out = String::new();
+        heading(
+            &[
+                "PostgreSQL. Export the cases, then run this script by psql:",
+                "",
+                &format!("    casefilter export CASES -o {file}"),
+                "    casefilter ddl --dialect postgres | psql -v ON_ERROR_STOP=1 DATABASE",
+                "",
+                "Instants are milliseconds since 1970-01-01 00:00:00 UTC. A string with a zero character, which",
+                "PostgreSQL cannot hold, ends the export. The database must be of encoding UTF8.",
+            ],
+            &mut out,
+        );
+        out.push_str(&format!("\nCREATE TABLE {name} (\n"));
+        columns(self, table, &mut out);
+        out.push_str("\n);\n\n");
+        heading(
+            &[
+                "On Citus: place rows by id, so that each worker has an equal share and sorts its own page.",
+                &format!("SELECT create_distributed_table('{}', 'id');", table.name().join(".")),
+            ],
+            &mut out,
+        );
+        // psql reads a backslash command up to the end of the line.
+        out.push_str(&format!("\n\\copy {name} FROM "));
+        quoted(&file.replace(['\n', '\r'], " "), '\'', &mut out);
+        out.push_str(" WITH (FORMAT text, ENCODING 'UTF8')\n\n");
+        heading(
+            &[
+                "Indexes, made after loading. B-tree and GIN refuse strings that take over 2,700 bytes compressed.",
+            ],
+            &mut out,
+        );
+        indexes(table, &name, &mut out);
+        out.push_str(&format!("\nANALYZE {name};\n"));
+        out
+    }
+}
+
+/// An index for each field that is asked for in more than one way; as comments those that not everybody wants.
+fn indexes(table: &Table, name: &str, out: &mut String) {
+    let mut wanted = String::new();
+    let mut later = String::new();
+    let time = time_column(table);
+    for column in table.columns() {
+        let Some(field) = column.field().filter(|field| *field != FieldId::ID) else { continue };
+        let field = table.catalog().field(field);
+        let mut quoted = String::new();
+        Postgres.identifier(column.name(), &mut quoted);
+        let on = format!("CREATE INDEX ON {name}");
+        if column.is_list() {
+            wanted.push_str(&format!("{on} USING gin ({quoted});\n"));
+        } else if matches!(field.kind(), FieldType::Number | FieldType::Timestamp) {
+            // Greatest first is not least first from behind: absent values come last in both.
+            wanted.push_str(&format!("{on} ({quoted} DESC NULLS LAST, \"id\");\n"));
+            let least_first = format!("{on} ({quoted}, \"id\");\n");
+            if column.name() == time {
+                wanted.push_str(&least_first);
+            } else {
+                later.push_str(&format!("-- {least_first}"));
+            }
+        } else if field.known_values().len() > 0 {
+            let then = if time == "id" { String::new() } else { format!("\"{time}\" DESC NULLS LAST, ") };
+            wanted.push_str(&format!("{on} ({quoted}, {then}\"id\");\n"));
+        } else if field.is_key() {
+            wanted.push_str(&format!("{on} USING hash ({quoted});\n"));
+        } else {
+            later.push_str(&format!("-- {on} USING hash ({quoted});\n"));
+        }
+    }
+    out.push_str(&format!("ALTER TABLE {name} ADD PRIMARY KEY (\"id\");\n"));
+    out.push_str(&format!("CREATE INDEX ON {name} (\"place\");\n{wanted}\n"));
+    heading(&["For those who sort least first, or ask for one value of such a field at a time:"], out);
+    out.push_str(&later);
+}

@@ -1,0 +1,155 @@
+//! Spark SQL.
+
+use super::{Form, MAX_ROWS, Operand, Syntax, columns, heading, quoted, separated, table_name};
+use crate::sql::datum::Datum;
+use crate::sql::table::{Column, ColumnType, Table};
+
+pub(super) struct Spark;
+
+/// Longer lists are hashed once; `arrays_overlap` hashes its arguments anew for every row.
+const FEW_ELEMENTS: usize = 64;
+/// Rows are counted in 32 bits where they are limited.
+const MAX_LIMIT: u64 = i32::MAX.cast_unsigned() as u64;
+
+fn type_name(kind: ColumnType) -> &'static str {
+    match kind {
+        ColumnType::Text => "STRING",
+        ColumnType::Number => "DOUBLE",
+        ColumnType::Integer => "BIGINT",
+        ColumnType::Boolean => "BOOLEAN",
+    }
+}
+
+/// A string between quotes, with the escapes of Java.
+///
+/// `$` is spelled out since Spark puts the values of variables, `${…}`, into the text of a statement before
+/// it reads it, strings too.
+fn string(text: &str, out: &mut String) {
+    out.push('\'');
+    for c in text.chars() {
+        match c {
+            '\'' | '\\' => {
+                out.push('\\');
+                out.push(c);
+            }
+            '$' | '\0' => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+            _ => out.push(c),
+        }
+    }
+    out.push('\'');
+}
+
+impl Syntax for Spark {
+    fn identifier(&self, name: &str, out: &mut String) {
+        quoted(name, '`', out);
+    }
+
+    fn literal(&self, datum: &Datum<'_>, out: &mut String) {
+        match datum {
+            Datum::Null => out.push_str("NULL"),
+            Datum::Text(text) => string(text, out),
+            Datum::Number(number) => out.push_str(&format!("{number:e}D")),
+            // The least integer has no literal of its own.
+            Datum::Integer(i64::MIN) => out.push_str("CAST('-9223372036854775808' AS BIGINT)"),
+            Datum::Integer(integer) => out.push_str(&format!("{integer}L")),
+            Datum::Boolean(boolean) => out.push_str(if *boolean { "TRUE" } else { "FALSE" }),
+            Datum::Texts(_) | Datum::Numbers(_) | Datum::Integers(_) | Datum::Booleans(_) => {
+                out.push_str("array(");
+                separated(datum.scalars().iter(), ", ", out, |scalar, out| self.literal(scalar, out));
+                out.push(')');
+            }
+        }
+    }
+
+    fn parameter(&self, _number: usize, _datum: &Datum<'_>, out: &mut String) {
+        out.push('?');
+    }
+
+    fn member(&self, column: &str, list: Operand<'_>, negated: bool, out: &mut String) {
+        match list.form {
+            Form::Bound => {
+                out.push_str(if negated { "NOT array_contains(" } else { "array_contains(" });
+                list.write(self, out);
+                out.push_str(&format!(", {column})"));
+            }
+            Form::Literal => {
+                out.push_str(column);
+                out.push_str(if negated { " NOT IN (" } else { " IN (" });
+                list.write_members(self, out);
+                out.push(')');
+            }
+        }
+    }
+
+    fn overlaps(&self, column: &str, list: Operand<'_>, out: &mut String) {
+        if list.form == Form::Literal && list.datum.len() > FEW_ELEMENTS {
+            let (before, behind) = self.some_element(column);
+            out.push_str(&before);
+            self.member("x", list, false, out);
+            out.push_str(&behind);
+            return;
+        }
+        out.push_str(&format!("arrays_overlap({column}, "));
+        list.write(self, out);
+        out.push(')');
+    }
+
+    fn includes(&self, column: &str, list: Operand<'_>, out: &mut String) {
+        out.push_str("size(array_except(");
+        list.write(self, out);
+        out.push_str(&format!(", {column})) = 0"));
+    }
+
+    fn some_element(&self, column: &str) -> (String, String) {
+        (format!("exists({column}, x -> "), ")".to_owned())
+    }
+
+    /// Beyond what a limit can count, rows are numbered.
+    fn page(&self, wanted: &str, order: &str, offset: u64, limit: u64) -> (String, String) {
+        let (offset, limit) = (offset.min(MAX_ROWS), limit.min(MAX_ROWS));
+        let end = offset.saturating_add(limit);
+        if end <= MAX_LIMIT {
+            let skip = if offset == 0 { String::new() } else { format!(" OFFSET {offset}") };
+            return (format!("SELECT {wanted}"), format!(" ORDER BY {order} LIMIT {limit}{skip}"));
+        }
+        let numbered = format!("row_number() OVER (ORDER BY {order}) AS `number`");
+        let range = format!("`number` > {offset}L AND `number` <= {end}L");
+        (
+            format!("SELECT {wanted} FROM (SELECT {wanted}, {numbered}"),
+            format!(") WHERE {range} ORDER BY `number`"),
+        )
+    }
+
+    fn column_type(&self, column: &Column, _table: &Table) -> String {
+        let name = type_name(column.kind());
+        if column.is_list() { format!("ARRAY<{name}>") } else { name.to_owned() }
+    }
+
+    fn script(&self, table: &Table, file: &str) -> String {
+        let name = table_name(self, table);
+        let mut out = String::new();
+        heading(
+            &[
+                "Spark SQL. Export the cases, then run this script:",
+                "",
+                &format!("    casefilter export CASES --flat -o {file}"),
+                "    casefilter ddl --dialect spark > ddl.sql && spark-sql -f ddl.sql",
+                "",
+                "Instants are milliseconds since 1970-01-01 00:00:00 UTC. Each file of the table holds a range of time,",
+                "sorted, so that its statistics pass over what a range leaves out.",
+            ],
+            &mut out,
+        );
+        out.push_str(&format!("\nCREATE TABLE {name} (\n"));
+        columns(self, table, &mut out);
+        out.push_str("\n) USING parquet;\n\n");
+        let mut by = String::new();
+        self.identifier(super::time_column(table), &mut by);
+        let mut path = String::new();
+        quoted(file, '`', &mut path);
+        out.push_str(&format!(
+            "INSERT INTO {name}\nSELECT /*+ REPARTITION_BY_RANGE({by}) */ * FROM parquet.{path} SORT BY {by};\n"
+        ));
+        out
+    }
+}

@@ -1,0 +1,405 @@
+//! The table that cases lie in: one column for each field.
+
+use std::collections::HashSet;
+use std::fmt;
+
+use super::datum::Datum;
+use super::dialect::Dialect;
+use crate::batch::Row;
+use crate::catalog::{Catalog, Field, FieldId, FieldType};
+use crate::error::Error;
+use crate::ingest::read_case;
+use crate::limits::Limits;
+use crate::value::Value;
+
+/// The column of the order in which cases were first stored.
+pub(super) const PLACE: &str = "place";
+/// The column of documents.
+pub(super) const DOCUMENT: &str = "document";
+/// The longest name that every dialect takes, in bytes: that of PostgreSQL.
+const MAX_NAME_BYTES: usize = 63;
+
+/// The type of a column, or of the elements of one that holds lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ColumnType {
+    /// Text, ordered by code point.
+    Text,
+    /// IEEE doubles, all finite, none a negative zero.
+    Number,
+    /// Integers of 64 bits: places, and instants in milliseconds since 1970-01-01 00:00:00 UTC.
+    Integer,
+    /// `true` and `false`.
+    Boolean,
+}
+
+/// A column of a [`Table`].
+///
+/// Only a column of neither lists nor a default may hold nulls.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Column {
+    name: String,
+    kind: ColumnType,
+    is_list: bool,
+    is_nullable: bool,
+    field: Option<FieldId>,
+}
+
+impl Column {
+    /// The name, of the letters `a` to `z`, digits and `_`.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The type of the values.
+    #[must_use]
+    pub fn kind(&self) -> ColumnType {
+        self.kind
+    }
+
+    /// True when each case has a list of values, which may be empty but not null.
+    #[must_use]
+    pub fn is_list(&self) -> bool {
+        self.is_list
+    }
+
+    /// True when a case without the field has a null.
+    #[must_use]
+    pub fn is_nullable(&self) -> bool {
+        self.is_nullable
+    }
+
+    /// The field whose values it holds; none for place and document.
+    #[must_use]
+    pub fn field(&self) -> Option<FieldId> {
+        self.field
+    }
+}
+
+/// A name that a table cannot have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadTableName(String);
+
+impl fmt::Display for BadTableName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "found table name {}, expected one to three words joined by dots, each of the letters a to z, \
+             digits and underscores, no digit first, at most {MAX_NAME_BYTES} bytes",
+            crate::error::quote(&self.0)
+        )
+    }
+}
+
+impl std::error::Error for BadTableName {}
+
+/// A table of cases: `place`, a column for each field of a catalogue, and `document`.
+///
+/// Names of columns are those of the fields in snake case, `caseReview.status` being
+/// `case_review_status`; of fields that would share a name the later ones get a number behind it. So a
+/// catalogue [with](Catalog::with) further fields keeps the names of those that it had.
+///
+/// ```
+/// use casefilter::{Catalog, sql::Table};
+/// let table = Table::new(&Catalog::cases());
+/// let names: Vec<&str> = table.columns().iter().map(|column| column.name()).collect();
+/// assert_eq!(names[..4], ["place", "id", "name", "applicant_reference_applicant_id"]);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Table {
+    catalog: Catalog,
+    /// Schema and the like first, the table's own name last.
+    name: Vec<String>,
+    columns: Vec<Column>,
+    /// By field number: the place of its column.
+    by_field: Vec<Option<usize>>,
+}
+
+impl Table {
+    /// The table `cases` for the visible fields of a catalogue, and for `id`.
+    #[must_use]
+    pub fn new(catalog: &Catalog) -> Self {
+        let plain = |name: &str, kind| Column {
+            name: name.to_owned(),
+            kind,
+            is_list: false,
+            is_nullable: false,
+            field: None,
+        };
+        let mut taken: HashSet<String> = [PLACE, DOCUMENT].map(str::to_owned).into();
+        let mut columns = vec![plain(PLACE, ColumnType::Integer)];
+        let mut by_field = vec![None; catalog.fields().len()];
+        for id in catalog.field_ids() {
+            let field = catalog.field(id);
+            // Hidden fields take their names too, so that an allow-list changes no other name.
+            let name = unique(field, &mut taken);
+            if id != FieldId::ID && !catalog.is_visible(id) {
+                continue;
+            }
+            if let Some(slot) = by_field.get_mut(id.index()) {
+                *slot = Some(columns.len());
+            }
+            columns.push(Column {
+                name,
+                kind: kind_of(field),
+                is_list: field.is_many(),
+                is_nullable: !field.is_many() && id != FieldId::ID && field.default().is_none(),
+                field: Some(id),
+            });
+        }
+        columns.push(plain(DOCUMENT, ColumnType::Text));
+        Self { catalog: catalog.clone(), name: vec!["cases".to_owned()], columns, by_field }
+    }
+
+    /// The same table by another name, with schema and database in front if need be.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, sql::Table};
+    /// let table = Table::new(&Catalog::cases());
+    /// assert!(table.clone().named("compliance.cases_2026").is_ok());
+    /// assert!(table.named("cases; drop table users").is_err());
+    /// ```
+    ///
+    /// # Errors
+    /// A name that is not one to three words of ASCII letters, digits and underscores, joined by dots.
+    pub fn named(self, name: &str) -> Result<Self, BadTableName> {
+        let is_word = |word: &str| {
+            word.len() <= MAX_NAME_BYTES
+                && word.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
+                && word.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+        };
+        let words: Vec<String> = name.split('.').map(str::to_owned).collect();
+        if words.len() > 3 || !words.iter().all(|word| is_word(word)) {
+            return Err(BadTableName(name.to_owned()));
+        }
+        Ok(Self { name: words, ..self })
+    }
+
+    /// The catalogue whose fields are columns.
+    #[must_use]
+    pub fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+
+    /// The columns in order.
+    #[must_use]
+    pub fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    /// The words of the table's name.
+    pub(super) fn name(&self) -> &[String] {
+        &self.name
+    }
+
+    /// The column of a field; none of a field that the catalogue hides.
+    #[must_use]
+    pub fn column_of(&self, field: FieldId) -> Option<&Column> {
+        self.columns.get((*self.by_field.get(field.index())?)?)
+    }
+
+    /// The script that makes this table and loads an export into it.
+    ///
+    /// `file` is the export: rows as [`write_copy`](super::write_copy) writes them for PostgreSQL, a Parquet
+    /// file with the columns of the table for the others.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, sql::{Dialect, Table}};
+    /// let script = Table::new(&Catalog::cases()).script(Dialect::DuckDb, "cases.parquet");
+    /// assert!(script.contains(r#""priority" VARCHAR NOT NULL DEFAULT 'medium'"#));
+    /// ```
+    #[must_use]
+    pub fn script(&self, dialect: Dialect, file: &str) -> String {
+        dialect.syntax().script(self, file)
+    }
+
+    /// The row of a case, a datum for each column.
+    ///
+    /// Members that are malformed count as absent, as in a lenient import.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, sql::{Datum, Table}};
+    /// let table = Table::new(&Catalog::cases());
+    /// let row = table.row(7, r#"{"id":"a","tags":["vip",null]}"#)?;
+    /// assert_eq!(row[..3], [Datum::Integer(7), Datum::Text("a".into()), Datum::Null]);
+    /// # Ok::<(), casefilter::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The document is no case: not JSON, no object, without a usable `id`, or too large.
+    pub fn row<'d>(&self, place: u64, document: &'d str) -> Result<Vec<Datum<'d>>, Error> {
+        let mut row = Row::default();
+        read_case(document, &self.catalog, &Limits::default(), &mut row)?;
+        let of_case = |column: &Column| match column.field {
+            Some(field) if column.is_list => Datum::list(column.kind, row.values(field)),
+            Some(field) => row.values(field).next().map_or(Datum::Null, Datum::of),
+            None if column.kind == ColumnType::Integer => {
+                Datum::Integer(i64::try_from(place).unwrap_or(i64::MAX))
+            }
+            None => Datum::Text(document.into()),
+        };
+        Ok(self.columns.iter().map(of_case).collect())
+    }
+}
+
+fn kind_of(field: &Field) -> ColumnType {
+    match field.kind() {
+        FieldType::String => ColumnType::Text,
+        FieldType::Number => ColumnType::Number,
+        FieldType::Timestamp => ColumnType::Integer,
+        FieldType::Boolean => ColumnType::Boolean,
+    }
+}
+
+/// The name of a field in snake case, with a number behind it where the name is taken.
+fn unique(field: &Field, taken: &mut HashSet<String>) -> String {
+    let snake = snake_case(field.name());
+    let mut number = 1_u32;
+    let mut name = snake.clone();
+    while !taken.insert(name.clone()) {
+        number = number.saturating_add(1);
+        name = format!("{snake}_{number}");
+    }
+    name
+}
+
+/// Lower-case words joined by underscores; short enough that a number fits behind.
+fn snake_case(name: &str) -> String {
+    let mut snake = String::new();
+    let mut after_small = false;
+    for c in name.chars() {
+        if c.is_ascii_uppercase() && after_small {
+            snake.push('_');
+        }
+        after_small = c.is_ascii_lowercase() || c.is_ascii_digit();
+        snake.push(if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' });
+    }
+    if !snake.starts_with(|c: char| c.is_ascii_lowercase()) {
+        snake.insert_str(0, "f_");
+    }
+    // A number of ten digits and its underscore fit behind.
+    snake.truncate(MAX_NAME_BYTES.saturating_sub(11));
+    snake
+}
+
+/// A value as a datum.
+impl<'a> Datum<'a> {
+    fn of<'v>(value: &'v Value<'a>) -> Self {
+        match value {
+            Value::String(text) => Self::Text(text.clone()),
+            Value::Number(number) => Self::Number(number.get()),
+            Value::Timestamp(timestamp) => Self::Integer(timestamp.as_millis()),
+            Value::Boolean(boolean) => Self::Boolean(*boolean),
+        }
+    }
+
+    fn list<'v>(kind: ColumnType, values: impl Iterator<Item = &'v Value<'a>>) -> Self
+    where
+        'a: 'v,
+    {
+        match kind {
+            ColumnType::Text => Self::Texts(
+                values
+                    .filter_map(|value| match value {
+                        Value::String(text) => Some(text.clone()),
+                        _ => None,
+                    })
+                    .collect(),
+            ),
+            ColumnType::Number => Self::Numbers(
+                values
+                    .filter_map(|value| match value {
+                        Value::Number(number) => Some(number.get()),
+                        _ => None,
+                    })
+                    .collect(),
+            ),
+            ColumnType::Integer => Self::Integers(
+                values
+                    .filter_map(|value| match value {
+                        Value::Timestamp(timestamp) => Some(timestamp.as_millis()),
+                        _ => None,
+                    })
+                    .collect(),
+            ),
+            ColumnType::Boolean => Self::Booleans(
+                values
+                    .filter_map(|value| match value {
+                        Value::Boolean(boolean) => Some(*boolean),
+                        _ => None,
+                    })
+                    .collect(),
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_snake_case_and_unique() {
+        assert_eq!(
+            snake_case("caseReview.checklistState.checklist.name"),
+            "case_review_checklist_state_checklist_name"
+        );
+        assert_eq!(snake_case("firstNameEn"), "first_name_en");
+        assert_eq!(snake_case("2fa.ok"), "f_2fa_ok");
+        assert_eq!(snake_case("страна"), "f_______");
+        assert!(snake_case(&"x".repeat(200)).len() < MAX_NAME_BYTES - 10);
+        let catalog = Catalog::new(
+            ["place", "a.b", "aB", "a_b", "a_b_2", "document"]
+                .map(|name| Field::new(name, FieldType::String)),
+        )
+        .unwrap();
+        let table = Table::new(&catalog);
+        let names: Vec<&str> = table.columns().iter().map(Column::name).collect();
+        assert_eq!(
+            names,
+            ["place", "id", "place_2", "a_b", "a_b_2", "a_b_3", "a_b_2_2", "document_2", "document"]
+        );
+        let wider = Table::new(&catalog.with([Field::new("AB", FieldType::Number)]).unwrap());
+        assert_eq!(table.columns()[..8], wider.columns()[..8]);
+    }
+
+    #[test]
+    fn hidden_fields_have_no_column() {
+        let table = Table::new(&Catalog::cases().allow(["tags"]).unwrap());
+        let names: Vec<&str> = table.columns().iter().map(Column::name).collect();
+        assert_eq!(names, ["place", "id", "tags", "document"]);
+    }
+
+    #[test]
+    fn a_row_has_the_value_sets_of_the_case() {
+        let catalog = Catalog::cases()
+            .allow([
+                "priority",
+                "createdAt",
+                "applicantInfo.dob",
+                "tags",
+                "totalAmountInDefaultCurrency",
+                "caseReview.checklistState.checklist.checked",
+            ])
+            .unwrap();
+        let document = r#"{"id":"a","createdAt":"0000-01-01 00:00:00+1800","applicantInfo":{"dob":"-9223372036854775808"},
+            "totalAmountInDefaultCurrency":-0.0,"caseReview":{"checklistState":{"checklist":[{"checked":true},{"name":"x"}]}},"tags":"malformed"}"#;
+        let row = Table::new(&catalog).row(u64::MAX, document).unwrap();
+        let Datum::Number(amount) = row[3] else { panic!("{row:?}") };
+        assert!(amount.is_sign_positive());
+        assert_eq!(
+            row,
+            [
+                Datum::Integer(i64::MAX),
+                Datum::Text("a".into()),
+                Datum::Integer(-62_167_284_000_000),
+                Datum::Number(0.0),
+                Datum::Integer(i64::MIN),
+                Datum::Booleans(vec![true]),
+                Datum::Text("medium".into()),
+                Datum::Texts(vec![]),
+                Datum::Text(document.into()),
+            ]
+        );
+    }
+}

@@ -1,0 +1,289 @@
+//! Predicates as conditions.
+//!
+//! A condition need not be of two truth values: where a column is null, a test that a value passes may be
+//! null. Since conditions are joined by *and* and *or* alone, a null then counts as false wherever it stands,
+//! and the tests that an absent field passes say so themselves.
+
+use std::borrow::Cow;
+
+use super::datum::Datum;
+use super::statement::{ListTest, Statement};
+use super::table::{Column, Table};
+use crate::operator::{Connective, Operator};
+use crate::predicate::{Leaf, Node, Set, Test, Tree, number_bound, timestamp_bound};
+use crate::value::{Number, Timestamp, Value};
+
+/// What is left to write, last first.
+enum Step {
+    Node(usize, bool),
+    Text(&'static str),
+}
+
+/// Appends the condition that a predicate is. Nothing recurses.
+pub(super) fn write_predicate(tree: &Tree<Leaf>, table: &Table, statement: &mut Statement) {
+    let mut steps = vec![Step::Node(tree.root(), true)];
+    while let Some(step) = steps.pop() {
+        let (id, is_root) = match step {
+            Step::Text(text) => {
+                statement.push(text);
+                continue;
+            }
+            Step::Node(id, is_root) => (id, is_root),
+        };
+        match tree.get(id) {
+            Some(Node::Branch(connective, children)) => {
+                let between = match connective {
+                    Connective::And => " AND ",
+                    Connective::Or => " OR ",
+                };
+                if !is_root {
+                    statement.push("(");
+                    steps.push(Step::Text(")"));
+                }
+                for (at, child) in children.iter().enumerate().rev() {
+                    steps.push(Step::Node(*child, false));
+                    if at > 0 {
+                        steps.push(Step::Text(between));
+                    }
+                }
+            }
+            Some(Node::Leaf(leaf)) => match table.column_of(leaf.field) {
+                Some(column) => write_test(&leaf.test, column, statement),
+                None => statement.push("FALSE"),
+            },
+            Some(Node::Constant(true)) => statement.push("TRUE"),
+            Some(Node::Constant(false)) | None => statement.push("FALSE"),
+        }
+    }
+}
+
+fn write_test(test: &Test, column: &Column, statement: &mut Statement) {
+    let mut name = String::new();
+    statement.syntax().identifier(column.name(), &mut name);
+    match test {
+        Test::Any(set) => {
+            let (points, ranges) = parts(set, statement);
+            if ranges.is_empty() {
+                write_points(points, &name, column.is_list(), statement);
+            } else if column.is_list() {
+                let (before, behind) = statement.syntax().some_element(&name);
+                statement.push(&before);
+                write_ranges(points, &ranges, "x", false, statement);
+                statement.push(&behind);
+            } else {
+                write_ranges(points, &ranges, &name, true, statement);
+            }
+        }
+        Test::None(set) => {
+            let (points, _) = parts(set, statement);
+            if points.is_empty() {
+                statement.push("TRUE");
+            } else if column.is_list() {
+                statement.push("NOT (");
+                write_points(points, &name, true, statement);
+                statement.push(")");
+            } else {
+                write_none(points, &name, column.is_nullable(), statement);
+            }
+        }
+        Test::All(set) => {
+            let (points, _) = parts(set, statement);
+            if points.len() < set.len() {
+                // The column cannot hold one of them.
+                statement.push("FALSE");
+            } else {
+                write_lists(ListTest::Includes, &name, points, statement);
+            }
+        }
+    }
+}
+
+/// A range: the operators and values of its ends, where it has them.
+type Range = Vec<(&'static str, Value<'static>)>;
+
+/// The single values of a set that a column can hold, and the ranges.
+fn parts(set: &Set, statement: &Statement) -> (Vec<Value<'static>>, Vec<Range>) {
+    match set {
+        Set::Strings(_) | Set::Booleans(_) => {
+            let syntax = statement.syntax();
+            let points = set.points().into_iter().filter(|value| match value {
+                Value::String(text) => syntax.can_hold(text),
+                _ => true,
+            });
+            (points.collect(), Vec::new())
+        }
+        Set::Numbers(intervals) => {
+            let (points, ranges) = partition(intervals.as_slice(), Value::Number);
+            let range = |(low, high): (Number, Number)| {
+                let low = (low != Number::MIN).then(|| number_bound(low, true));
+                let high = (high != Number::MAX).then(|| number_bound(high, false));
+                ends(low, high, Value::Number)
+            };
+            (points, ranges.into_iter().map(range).collect())
+        }
+        Set::Timestamps(intervals) => {
+            let (points, ranges) = partition(intervals.as_slice(), Value::Timestamp);
+            let range = |(low, high): (Timestamp, Timestamp)| {
+                let low = (low != Timestamp::MIN).then(|| timestamp_bound(low, true));
+                let high = (high != Timestamp::MAX).then(|| timestamp_bound(high, false));
+                ends(low, high, Value::Timestamp)
+            };
+            (points, ranges.into_iter().map(range).collect())
+        }
+    }
+}
+
+fn partition<T: Copy + PartialEq>(
+    intervals: &[(T, T)],
+    value: fn(T) -> Value<'static>,
+) -> (Vec<Value<'static>>, Vec<(T, T)>) {
+    let (points, ranges): (Vec<_>, Vec<_>) = intervals.iter().copied().partition(|(low, high)| low == high);
+    (points.into_iter().map(|(point, _)| value(point)).collect(), ranges)
+}
+
+fn ends<T>(low: Option<(Operator, T)>, high: Option<(Operator, T)>, value: fn(T) -> Value<'static>) -> Range {
+    low.into_iter().chain(high).map(|(operator, at)| (operator.name(), value(at))).collect()
+}
+
+/// The column, or a list in it, has one of the points.
+fn write_points(points: Vec<Value<'static>>, name: &str, is_list: bool, statement: &mut Statement) {
+    match points.as_slice() {
+        [] => statement.push("FALSE"),
+        [_] if !is_list => {
+            statement.push(&format!("{name} = "));
+            points.into_iter().for_each(|point| statement.push_value(scalar(point)));
+        }
+        _ => {
+            write_lists(if is_list { ListTest::Overlaps } else { ListTest::Member }, name, points, statement);
+        }
+    }
+}
+
+/// The column has none of the points, of which there are some.
+fn write_none(points: Vec<Value<'static>>, name: &str, is_nullable: bool, statement: &mut Statement) {
+    if is_nullable {
+        statement.push(&format!("({name} IS NULL OR "));
+    }
+    if points.len() == 1 {
+        statement.push(&format!("{name} <> "));
+        points.into_iter().for_each(|point| statement.push_value(scalar(point)));
+    } else {
+        write_lists(ListTest::NoMember, name, points, statement);
+    }
+    if is_nullable {
+        statement.push(")");
+    }
+}
+
+/// A list test, in parts where the dialect wants shorter lists.
+fn write_lists(test: ListTest, name: &str, points: Vec<Value<'static>>, statement: &mut Statement) {
+    let between = match test {
+        ListTest::Member | ListTest::Overlaps => " OR ",
+        ListTest::NoMember | ListTest::Includes => " AND ",
+    };
+    let lists = lists(points, statement.syntax().list_bytes());
+    let several = lists.len() > 1;
+    if several {
+        statement.push("(");
+    }
+    for (at, list) in lists.into_iter().enumerate() {
+        if at > 0 {
+            statement.push(between);
+        }
+        statement.push_list(test, name, list);
+    }
+    if several {
+        statement.push(")");
+    }
+}
+
+/// Ranges and points of one value, or of an element.
+fn write_ranges(
+    points: Vec<Value<'static>>,
+    ranges: &[Range],
+    name: &str,
+    in_parentheses: bool,
+    statement: &mut Statement,
+) {
+    let several = ranges.len() > 1 || !points.is_empty();
+    if several && in_parentheses {
+        statement.push("(");
+    }
+    for (at, range) in ranges.iter().enumerate() {
+        if at > 0 {
+            statement.push(" OR ");
+        }
+        match range.as_slice() {
+            [] => statement.push(&format!("{name} IS NOT NULL")),
+            [(operator, value)] => {
+                statement.push(&format!("{name} {operator} "));
+                statement.push_value(scalar(value.clone()));
+            }
+            ends => {
+                statement.push("(");
+                for (at, (operator, value)) in ends.iter().enumerate() {
+                    statement.push(if at > 0 { " AND " } else { "" });
+                    statement.push(&format!("{name} {operator} "));
+                    statement.push_value(scalar(value.clone()));
+                }
+                statement.push(")");
+            }
+        }
+    }
+    if !points.is_empty() {
+        statement.push(" OR ");
+        write_points(points, name, false, statement);
+    }
+    if several && in_parentheses {
+        statement.push(")");
+    }
+}
+
+fn scalar(value: Value<'static>) -> Datum<'static> {
+    match value {
+        Value::String(text) => Datum::Text(text),
+        Value::Number(number) => Datum::Number(number.get()),
+        Value::Timestamp(timestamp) => Datum::Integer(timestamp.as_millis()),
+        Value::Boolean(boolean) => Datum::Boolean(boolean),
+    }
+}
+
+/// Values of one type as lists, each of about so many bytes at most.
+fn lists(values: Vec<Value<'static>>, most_bytes: usize) -> Vec<Datum<'static>> {
+    let mut lists: Vec<Datum<'static>> = Vec::new();
+    let mut bytes = 0_usize;
+    for value in values {
+        // Twice the length bounds a string of quotes and backslashes; no number takes more than 24 bytes.
+        let own = match &value {
+            Value::String(text) => text.len().saturating_mul(2).saturating_add(4),
+            _ => 28,
+        };
+        bytes = bytes.saturating_add(own);
+        let scalar = scalar(value);
+        if bytes <= most_bytes
+            && let Some(last) = lists.last_mut()
+        {
+            append(last, scalar);
+            continue;
+        }
+        bytes = own;
+        lists.push(match scalar {
+            Datum::Text(text) => Datum::Texts(vec![text]),
+            Datum::Number(number) => Datum::Numbers(vec![number]),
+            Datum::Integer(integer) => Datum::Integers(vec![integer]),
+            Datum::Boolean(boolean) => Datum::Booleans(vec![boolean]),
+            list => list,
+        });
+    }
+    lists
+}
+
+fn append(list: &mut Datum<'static>, scalar: Datum<'static>) {
+    match (list, scalar) {
+        (Datum::Texts(texts), Datum::Text(text)) => texts.push(Cow::Owned(text.into_owned())),
+        (Datum::Numbers(numbers), Datum::Number(number)) => numbers.push(number),
+        (Datum::Integers(integers), Datum::Integer(integer)) => integers.push(integer),
+        (Datum::Booleans(booleans), Datum::Boolean(boolean)) => booleans.push(boolean),
+        _ => debug_assert!(false, "the values of a set are of one type"),
+    }
+}

@@ -1,0 +1,317 @@
+//! Record batches give the answers that the same cases give as JSON: taken in, written out, or filtered as they are.
+
+#[expect(dead_code, reason = "of the worlds, what is checked in them is checked elsewhere")]
+mod world;
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int32Type;
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, Int32Array, ListArray, RecordBatch, RecordBatchIterator, StringArray,
+};
+use arrow_schema::{DataType, Field};
+use bytes::Bytes;
+use casefilter::arrow::{CaseEncoder, ParquetWriter};
+use casefilter::{Answer, Catalog, Engine, ErrorKind, Filter, Limits, Mode, Order, Params, Request};
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use proptest::prelude::*;
+use world::choices::Choices;
+use world::generate::World;
+
+fn lenient(catalog: &Catalog, documents: &[String]) -> Engine {
+    let engine = Engine::new(catalog.clone());
+    let mut import = engine.import(Mode::Lenient);
+    for document in documents {
+        import.push(document.as_bytes()).unwrap();
+        import.push(b"\n").unwrap();
+    }
+    import.commit().unwrap();
+    engine
+}
+
+fn all(engine: &Engine) -> Answer {
+    engine.search(&Request::new(Filter::all(engine.catalog())).limit(u64::MAX))
+}
+
+fn encode<'d>(catalog: &Catalog, documents: impl Iterator<Item = &'d str>) -> RecordBatch {
+    let mut encoder = CaseEncoder::new(catalog);
+    documents.for_each(|document| encoder.push(document).unwrap());
+    encoder.finish()
+}
+
+fn load(catalog: &Catalog, batches: &[RecordBatch]) -> Engine {
+    let engine = Engine::new(catalog.clone());
+    let mut import = engine.import(Mode::Strict);
+    let reader = RecordBatchIterator::new(batches.iter().cloned().map(Ok), batches[0].schema());
+    import.record_batches("batches", reader).unwrap();
+    import.commit().unwrap();
+    engine.validate().unwrap();
+    engine
+}
+
+fn parquet(engine: &Engine, order: Option<Order>) -> Bytes {
+    let mut writer = ParquetWriter::new(Vec::new(), engine.catalog(), order).unwrap();
+    let request = Request { order, ..Request::new(Filter::all(engine.catalog())).limit(u64::MAX) };
+    engine.search(&request).documents().for_each(|document| writer.push(document).unwrap());
+    writer.finish().unwrap().into()
+}
+
+/// The same rows in other types: dictionaries, large strings and lists, and a slice of something longer.
+fn retyped(batch: &RecordBatch) -> RecordBatch {
+    fn other(kind: &DataType) -> DataType {
+        match kind {
+            DataType::Utf8 => DataType::LargeUtf8,
+            DataType::List(field) => {
+                DataType::LargeList(Arc::new(field.as_ref().clone().with_data_type(other(field.data_type()))))
+            }
+            DataType::Struct(fields) => DataType::Struct(
+                fields
+                    .iter()
+                    .map(|field| field.as_ref().clone().with_data_type(other(field.data_type())))
+                    .collect(),
+            ),
+            kind => kind.clone(),
+        }
+    }
+    let schema = batch.schema();
+    let columns = schema.fields().iter().zip(batch.columns()).enumerate().map(|(at, (field, column))| {
+        let kind = match field.data_type() {
+            DataType::Utf8 if at % 2 == 0 => {
+                DataType::Dictionary(DataType::Int32.into(), DataType::Utf8.into())
+            }
+            kind => other(kind),
+        };
+        (field.name().clone(), arrow_cast::cast(column, &kind).unwrap(), true)
+    });
+    let once = RecordBatch::try_from_iter_with_nullable(columns.collect::<Vec<_>>()).unwrap();
+    let twice = arrow_select::concat::concat_batches(&once.schema(), [&once, &once]).unwrap();
+    twice.slice(once.num_rows(), once.num_rows())
+}
+
+/// Holds a world's record batches equal to the engine that read its documents.
+fn check(world: &World) {
+    let engine = lenient(&world.catalog, &world.documents);
+    if engine.is_empty() {
+        return;
+    }
+    let stored = all(&engine);
+    let whole = encode(&world.catalog, stored.documents());
+    let middle = whole.num_rows() / 2;
+    let parts = [whole.slice(0, middle), whole.slice(middle, whole.num_rows() - middle)];
+    let other = retyped(&whole);
+    let loaded = [load(&world.catalog, &parts), load(&world.catalog, std::slice::from_ref(&other))];
+    let ids: Vec<&str> = stored.ids().collect();
+    for asked in &world.requests {
+        let body = asked.body.to_string();
+        let Ok(filter) = Filter::compile(&asked.catalog, body.as_bytes()) else { continue };
+        let request = Request::new(filter.clone()).limit(u64::MAX);
+        let answer = engine.search(&request);
+        let expected: Vec<&str> = answer.ids().collect();
+        for loaded in &loaded {
+            assert_eq!(loaded.search(&request).ids().collect::<Vec<_>>(), expected, "{body}");
+        }
+        for batch in [&whole, &other] {
+            assert_eq!(selected(&filter.mask(batch).unwrap(), &ids), expected, "{body}");
+        }
+    }
+}
+
+fn selected<'i>(mask: &BooleanArray, ids: &[&'i str]) -> Vec<&'i str> {
+    assert_eq!((mask.len(), mask.null_count()), (ids.len(), 0));
+    ids.iter().zip(mask.values()).filter(|(_, selected)| *selected).map(|(id, _)| *id).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn batches_answer_as_documents_do(seed in any::<u64>()) {
+        check(&World::small(&mut Choices::seeded(seed)));
+    }
+}
+
+#[test]
+fn a_sorted_file_says_so_and_has_every_case() {
+    let catalog = Catalog::cases();
+    let data = include_str!("data/plain.cases.ndjson");
+    let documents: Vec<String> = data.lines().map(str::to_owned).collect();
+    let engine = lenient(&catalog, &documents);
+    let order = Order::parse(&catalog, "-createdAt").unwrap();
+    let file = parquet(&engine, order);
+    let reader = SerializedFileReader::new(file.clone()).unwrap();
+    let group = reader.metadata().row_group(0);
+    let sorting = group.sorting_columns().unwrap();
+    assert_eq!(sorting.len(), 1);
+    let sorted = usize::try_from(sorting[0].column_idx).unwrap();
+    assert_eq!(group.column(sorted).column_path().string(), "createdAt");
+    assert!(sorting[0].descending && !sorting[0].nulls_first);
+    assert!(group.column(sorted).statistics().unwrap().min_bytes_opt().is_some());
+    // Nothing is sorted as Parquet sorts.
+    let by_status = parquet(&engine, Order::parse(&catalog, "status").unwrap());
+    let reader = SerializedFileReader::new(by_status).unwrap();
+    assert_eq!(reader.metadata().row_group(0).sorting_columns(), None);
+
+    let again = Engine::new(catalog.clone());
+    let mut import = again.import(Mode::Strict);
+    import.parquet("", file).unwrap();
+    import.commit().unwrap();
+    let newest = Request { order, ..Request::new(Filter::all(&catalog)).limit(u64::MAX) };
+    let ids = |engine: &Engine| engine.search(&newest).ids().map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(ids(&again), ids(&engine));
+    assert_eq!(all(&again).ids().map(str::to_owned).collect::<Vec<_>>(), ids(&engine));
+}
+
+#[test]
+fn what_is_no_value_is_null_and_arrays_keep_their_order() {
+    let catalog = Catalog::cases();
+    let batch = encode(
+        &catalog,
+        [
+            r#"{"id":"a","tags":["z",null,"a","z"],"applicantInfo":{"dob":-5},"createdAt":"2024-01-01 05:30:00+05:30"}"#,
+            r#"{"id":"b","tags":["a",1],"applicantInfo":{"dob":"12"},"priority":3,"name":{"x":1}}"#,
+            r#"{"id":"c","tags":[],"applicantInfo":null,"caseReview":{"checklistState":{"checklist":[{"name":"n"},null,{}]}}}"#,
+            r#"{"id":"d","caseReview":{"status":5,"checklistState":{"checklist":[{"name":"n","checked":"yes"}]}}}"#,
+        ]
+        .into_iter(),
+    );
+    let lines = arrow_json_lines(&batch);
+    assert_eq!(
+        lines,
+        [
+            r#"{"id":"a","createdAt":"2024-01-01T00:00:00Z","applicantInfo":{"dob":"-5"},"tags":["z",null,"a","z"]}"#,
+            r#"{"id":"b","applicantInfo":{"dob":"12"}}"#,
+            r#"{"id":"c","caseReview":{"checklistState":{"checklist":[{"name":"n"},null,{}]}},"tags":[]}"#,
+            r#"{"id":"d","caseReview":{"checklistState":{"checklist":[{"name":"n"}]}}}"#,
+        ]
+    );
+}
+
+fn arrow_json_lines(batch: &RecordBatch) -> Vec<String> {
+    let mut writer = arrow_json::LineDelimitedWriter::new(Vec::new());
+    writer.write(batch).unwrap();
+    writer.finish().unwrap();
+    String::from_utf8(writer.into_inner()).unwrap().lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn an_encoder_refuses_what_is_no_case_and_goes_on() {
+    let mut encoder = CaseEncoder::new(&Catalog::cases());
+    encoder.push(r#"{"id":"a"}"#).unwrap();
+    for (document, kind) in [
+        ("{}", ErrorKind::BadId),
+        (r#"{"id":"b","id":"c"}"#, ErrorKind::DuplicateKey),
+        ("[]", ErrorKind::WrongType),
+    ] {
+        assert_eq!(encoder.push(document).unwrap_err().kind, kind);
+    }
+    encoder.push(r#"{"id":"b"}"#).unwrap();
+    assert_eq!(encoder.finish()["id"].as_string::<i32>().iter().flatten().collect::<Vec<_>>(), ["a", "b"]);
+    assert!(encoder.is_empty());
+    assert_eq!(encoder.finish().num_rows(), 0);
+}
+
+#[test]
+fn a_mask_asks_only_for_the_columns_of_its_fields() {
+    let catalog = Catalog::cases();
+    let number: ArrayRef = Arc::new(Int32Array::from(vec![1, 2]));
+    let name: ArrayRef = Arc::new(StringArray::from(vec![Some("n"), None]));
+    let batch = RecordBatch::try_from_iter([("clientId", number), ("name", name)]).unwrap();
+    let mask = |text: &str| Filter::compile_text(&catalog, text).unwrap().mask(&batch);
+    let truths = |text: &str| mask(text).unwrap().values().iter().collect::<Vec<_>>();
+    assert_eq!(truths("name = n"), [true, false]);
+    assert_eq!(truths("name <> n"), [false, true]);
+    assert_eq!(truths("priority = medium and tags <> x"), [true, true]);
+    assert_eq!(truths("priority <> medium"), [false, false]);
+    let error = mask("clientId = x").unwrap_err();
+    assert_eq!((error.path.as_str(), error.kind), ("clientId", ErrorKind::WrongType));
+    let none = Filter::compile(&catalog, br#"{"ids":[]}"#).unwrap().mask(&batch).unwrap();
+    assert_eq!(none.true_count(), 0);
+}
+
+#[test]
+fn a_value_that_no_field_has_is_an_error_unless_it_is_null() {
+    let catalog = Catalog::cases();
+    let filter = Filter::compile_text(&catalog, "updatedAt > \"2024-01-01 00:00:00\"").unwrap();
+    let dates = |texts: Vec<Option<&str>>| {
+        RecordBatch::try_from_iter_with_nullable([(
+            "updatedAt",
+            Arc::new(StringArray::from(texts)) as ArrayRef,
+            true,
+        )])
+        .unwrap()
+    };
+    let error = filter.mask(&dates(vec![Some("2024-01-02 00:00:00"), Some("soon")])).unwrap_err();
+    assert_eq!((error.path.as_str(), error.kind), ("updatedAt", ErrorKind::BadTimestamp));
+    assert_eq!(filter.mask(&dates(vec![Some("2024-01-02 00:00:00"), None])).unwrap().true_count(), 1);
+    // What lies under a null, or between lists, is no value.
+    let words = StringArray::from(vec![Some("a"), Some("x"), Some("b")]);
+    let item = Arc::new(Field::new_list_field(DataType::Utf8, true));
+    let offsets = arrow_buffer::OffsetBuffer::new(vec![0, 1, 2, 3].into());
+    let lists = ListArray::new(item, offsets, Arc::new(words), Some(vec![true, false, true].into()));
+    let batch =
+        RecordBatch::try_from_iter_with_nullable([("tags", Arc::new(lists) as ArrayRef, true)]).unwrap();
+    let tags = |text: &str| Filter::compile_text(&catalog, text).unwrap().mask(&batch).unwrap();
+    assert_eq!(tags("tags = x").true_count(), 0);
+    assert_eq!(tags("tags in (a, b)").true_count(), 2);
+    assert_eq!(tags("tags <> a").values().iter().collect::<Vec<_>>(), [false, true, true]);
+}
+
+#[test]
+fn a_stream_whose_batches_change_ends_the_import() {
+    let batch = |name: &str| {
+        let ids: ArrayRef = Arc::new(StringArray::from(vec![name]));
+        RecordBatch::try_from_iter([("id", ids.clone()), (name, ids)]).unwrap()
+    };
+    let engine = Engine::new(Catalog::cases());
+    let mut import = engine.import(Mode::Lenient);
+    let reader = RecordBatchIterator::new([Ok(batch("name")), Ok(batch("clientId"))], batch("name").schema());
+    let refusal = import.record_batches("stream", reader).unwrap_err();
+    assert_eq!((refusal.source.as_str(), refusal.line), ("stream", 2));
+    assert!(import.commit().is_err());
+    assert!(engine.is_empty());
+}
+
+#[test]
+fn the_conformance_cases_answer_alike() {
+    for (cases, requests) in [
+        (include_str!("data/plain.cases.ndjson"), include_str!("data/plain.requests.ndjson")),
+        (include_str!("data/weird.cases.ndjson"), include_str!("data/weird.requests.ndjson")),
+    ] {
+        let catalog = Catalog::cases();
+        let documents: Vec<String> = cases.lines().map(str::to_owned).collect();
+        let engine = lenient(&catalog, &documents);
+        let stored = all(&engine);
+        let batch = encode(&catalog, stored.documents());
+        let ids: Vec<&str> = stored.ids().collect();
+        let mut seen = 0;
+        for line in requests.lines() {
+            let line: serde_json::Value = serde_json::from_str(line).unwrap();
+            let body = match &line["request"]["body"] {
+                serde_json::Value::String(raw) => raw.clone(),
+                body => body.to_string(),
+            };
+            let request = Request::parse(&catalog, &Limits::default(), body.as_bytes(), &Params::default());
+            let Ok(request) = request else { continue };
+            let answer = engine.search(&request.limit(u64::MAX));
+            let filter = Filter::compile(&catalog, body.as_bytes()).unwrap();
+            assert_eq!(
+                selected(&filter.mask(&batch).unwrap(), &ids),
+                answer.ids().collect::<Vec<_>>(),
+                "{line}"
+            );
+            seen += 1;
+        }
+        assert!(seen > 100);
+    }
+}
+
+#[test]
+fn dictionaries_are_read_through() {
+    let words: arrow_array::DictionaryArray<Int32Type> =
+        [Some("open"), None, Some("open")].into_iter().collect();
+    let batch =
+        RecordBatch::try_from_iter_with_nullable([("caseReview.status", Arc::new(words) as ArrayRef, true)]);
+    let filter = Filter::compile_text(&Catalog::cases(), "status = open").unwrap();
+    assert_eq!(filter.mask(&batch.unwrap()).unwrap().true_count(), 2);
+}

@@ -1,0 +1,318 @@
+//! What statements are made of. That engines answer them as casefilter does is for `tests/sql/run`.
+
+use casefilter::sql::{Datum, Dialect, Table, write_copy};
+use casefilter::{Catalog, Field, FieldType, Filter, Order, Request};
+use proptest::prelude::*;
+
+#[path = "sql/tokens.rs"]
+mod tokens;
+
+fn catalog() -> Catalog {
+    Catalog::cases()
+        .with([
+            Field::new("scores[]", FieldType::Number),
+            Field::new("seen[]", FieldType::Timestamp),
+            Field::new("level", FieldType::String).known(["it's", "a\\b", "${c}"]).default_value("it's"),
+            Field::new("flag", FieldType::Boolean),
+        ])
+        .unwrap()
+}
+
+fn count(dialect: Dialect, text: &str) -> String {
+    let filter = Filter::compile_text(&catalog(), text).unwrap();
+    let statement = Table::new(&catalog()).count(dialect, &filter);
+    tokens::check(&statement);
+    let condition = statement.sql();
+    condition.split_once(" WHERE ").map_or(condition.clone(), |(_, condition)| condition.to_owned())
+}
+
+#[test]
+fn tests_are_written_as_each_engine_runs_them_fast() {
+    use Dialect::{ClickHouse, DuckDb, Postgres, Spark};
+    for (text, dialect, wanted) in [
+        ("name = a", Postgres, r#""name" = $1::text"#),
+        ("name <> a", Postgres, r#"("name" IS NULL OR "name" <> $1::text)"#),
+        ("priority <> low", Postgres, r#""priority" <> $1::text"#),
+        ("name in (a, b)", Postgres, r#""name" = ANY ($1::text[])"#),
+        ("name in (a, b)", ClickHouse, "`name` IN {p1:Array(String)}"),
+        ("name in (a, b)", Spark, "array_contains(?, `name`)"),
+        ("name in (a, b)", DuckDb, r#"list_contains($1::VARCHAR[], "name")"#),
+        ("name <> a and name <> b", ClickHouse, "(`name` IS NULL OR `name` NOT IN {p1:Array(String)})"),
+        ("tags <> a", Postgres, r#"NOT ("tags" && $1::text[])"#),
+        ("tags all (a, b)", Postgres, r#""tags" @> $1::text[]"#),
+        ("tags all (a, b)", ClickHouse, "hasAll(`tags`, {p1:Array(String)})"),
+        ("tags all (a, b)", Spark, "size(array_except(?, `tags`)) = 0"),
+        ("totalAmountInDefaultCurrency > 5", DuckDb, r#""total_amount_in_default_currency" > $1::DOUBLE"#),
+        (
+            "totalAmountInDefaultCurrency >= 5 and totalAmountInDefaultCurrency < 7",
+            Postgres,
+            r#"("total_amount_in_default_currency" >= $1::float8 AND "total_amount_in_default_currency" < $2::float8)"#,
+        ),
+        (
+            "totalAmountInDefaultCurrency >= 5 or totalAmountInDefaultCurrency in (1, 2)",
+            ClickHouse,
+            "(`total_amount_in_default_currency` >= {p1:Float64} OR `total_amount_in_default_currency` IN {p2:Array(Float64)})",
+        ),
+        ("createdAt > \"1970-01-01 00:00:01\"", ClickHouse, "`created_at` > {p1:Int64}"),
+        (
+            "createdAt = \"1970-01-01 00:00:01\" or createdAt <> \"1970-01-01 00:00:01\"",
+            Postgres,
+            "SELECT count(*) FROM \"cases\"",
+        ),
+        (
+            "createdAt < \"1970-01-01 00:00:01\" or createdAt > \"1970-01-01 00:00:00\"",
+            Postgres,
+            r#""created_at" IS NOT NULL"#,
+        ),
+        (
+            "scores > 5",
+            Postgres,
+            r#"EXISTS (SELECT 1 FROM unnest("scores") AS element (x) WHERE x > $1::float8)"#,
+        ),
+        (
+            "seen < \"1970-01-01 00:00:01\" or seen = \"1980-01-01 00:00:01\"",
+            ClickHouse,
+            "arrayExists(x -> x < {p1:Int64} OR x = {p2:Int64}, `seen`)",
+        ),
+        ("seen >= \"1970-01-01 00:00:01\"", Spark, "exists(`seen`, x -> x >= ?)"),
+        (
+            "seen >= \"1970-01-01 00:00:01\"",
+            DuckDb,
+            r#"len(list_filter("seen", lambda x: x >= $1::BIGINT)) > 0"#,
+        ),
+        (
+            "name = a and (tags in (b) or clientId = c)",
+            Postgres,
+            r#""name" = $1::text AND ("client_id" = $2::text OR "tags" && $3::text[])"#,
+        ),
+        ("name = \"a\\u0000\"", Postgres, "FALSE"),
+        ("name in (a, \"a\\u0000\")", Postgres, r#""name" = $1::text"#),
+        ("name <> \"a\\u0000\"", Postgres, "TRUE"),
+        ("tags all (a, \"a\\u0000\")", Postgres, "FALSE"),
+    ] {
+        assert_eq!(count(dialect, text), wanted, "{text}");
+    }
+}
+
+fn order(dialect: Dialect, order: &str, offset: u64, limit: u64) -> String {
+    let request = Request::new(Filter::all(&catalog()))
+        .order(Order::parse(&catalog(), order).unwrap())
+        .offset(offset)
+        .limit(limit);
+    let sql = Table::new(&catalog()).page(dialect, &request).to_literal();
+    tokens::tokens(dialect, &sql).unwrap();
+    sql
+}
+
+#[test]
+fn an_order_has_absent_last_known_first_and_ids_in_the_end() {
+    let cases = "SELECT `id`, `document` FROM `cases` ORDER BY";
+    let behind = |order: &str| format!("{cases} {order} LIMIT 100");
+    for (text, wanted) in [
+        ("", "`place`"),
+        ("id", "`id`"),
+        ("-id", "`id` DESC"),
+        ("-createdAt", "`created_at` DESC NULLS LAST, `id`"),
+        (
+            "priority",
+            "CASE WHEN `priority` = 'low' THEN 0 WHEN `priority` = 'medium' THEN 1 WHEN `priority` = 'high' THEN 2 ELSE 3 END, `priority`, `id`",
+        ),
+        (
+            "-level",
+            r"CASE WHEN `level` = 'it\'s' THEN 0 WHEN `level` = 'a\\b' THEN 1 WHEN `level` = '${c}' THEN 2 ELSE 3 END DESC, `level` DESC, `id`",
+        ),
+    ] {
+        assert_eq!(order(Dialect::ClickHouse, text, 0, 100), behind(wanted));
+    }
+    assert!(
+        order(Dialect::Postgres, "name", 0, 1)
+            .ends_with(r#"ORDER BY "name" COLLATE "C" NULLS LAST, "id" COLLATE "C" LIMIT 1"#)
+    );
+    assert!(order(Dialect::DuckDb, "name", u64::MAX, 1).ends_with("LIMIT 1 OFFSET 4611686018427387903"));
+    assert_eq!(
+        order(Dialect::Spark, "name", 3_000_000_000, 1),
+        "SELECT `id`, `document` FROM (SELECT `id`, `document`, row_number() OVER (ORDER BY `name` NULLS LAST, `id`) AS `number` \
+         FROM `cases`) WHERE `number` > 3000000000L AND `number` <= 3000000001L ORDER BY `number`"
+    );
+}
+
+#[test]
+fn scripts_name_every_column() {
+    let table = Table::new(&catalog()).named("compliance.cases").unwrap();
+    for dialect in Dialect::ALL {
+        let script = table.script(dialect, "it's\\a.parquet");
+        for column in table.columns() {
+            assert!(script.contains(column.name()), "{dialect} {}", column.name());
+        }
+    }
+}
+
+#[test]
+#[should_panic(expected = "not within the table's")]
+fn a_filter_of_another_catalogue_is_a_bug() {
+    let narrow = Table::new(&Catalog::cases().allow(["tags"]).unwrap());
+    let _ = narrow.count(Dialect::Spark, &Filter::compile_text(&Catalog::cases(), "name = a").unwrap());
+}
+
+#[test]
+fn seeds_of_the_fuzzer_are_sound() {
+    let seeds = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/seeds/sql");
+    let mut compiled = 0;
+    for seed in std::fs::read_dir(seeds).unwrap() {
+        let text = std::fs::read_to_string(seed.unwrap().path()).unwrap();
+        let filter =
+            Filter::compile(&catalog(), text.as_bytes()).or_else(|_| Filter::compile_text(&catalog(), &text));
+        compiled += 1;
+        for dialect in Dialect::ALL {
+            tokens::check(&Table::new(&catalog()).count(dialect, filter.as_ref().unwrap()));
+        }
+    }
+    assert!(compiled > 10);
+}
+
+/// What quoting gets wrong.
+const PIECES: &[&str] = &[
+    "'",
+    "''",
+    "\\",
+    "\\'",
+    "\"",
+    "`",
+    "\0",
+    "${",
+    "}",
+    "$1",
+    "?",
+    "--",
+    "/*",
+    ";",
+    "%",
+    "\n",
+    "\t",
+    "😀",
+    "a",
+    "0",
+    "u0041",
+    "{p1:String}",
+];
+
+/// Strings of what quoting gets wrong, and any others.
+fn hard_text() -> impl Strategy<Value = String> {
+    prop_oneof![
+        proptest::collection::vec(proptest::sample::select(PIECES), 0..8).prop_map(|pieces| pieces.concat()),
+        any::<String>(),
+    ]
+}
+
+/// The fields of a line of `COPY`, decoded as PostgreSQL's manual has it; none for a null.
+fn read_copy(line: &str) -> Vec<Option<String>> {
+    let line = line.strip_suffix('\n').unwrap();
+    assert!(!line.contains(['\n', '\r', '\0']), "{line:?}");
+    let decode = |field: &str| {
+        let mut decoded = String::new();
+        let mut rest = field.chars();
+        while let Some(c) = rest.next() {
+            decoded.push(match (c, c == '\\') {
+                (_, false) => c,
+                _ => match rest.next().unwrap() {
+                    'n' => '\n',
+                    'r' => '\r',
+                    't' => '\t',
+                    '\\' => '\\',
+                    other => panic!("the escape {other}"),
+                },
+            });
+        }
+        decoded
+    };
+    line.split('\t').map(|field| (field != "\\N").then(|| decode(field))).collect()
+}
+
+/// The strings of an array as PostgreSQL writes arrays, every string in quotes.
+fn read_array(text: &str) -> Vec<String> {
+    let mut strings = Vec::new();
+    let mut rest = text.strip_prefix('{').unwrap().strip_suffix('}').unwrap().chars();
+    while let Some(c) = rest.next() {
+        assert_eq!(c, '"', "{text}");
+        let mut string = String::new();
+        loop {
+            match rest.next().unwrap() {
+                '"' => break,
+                '\\' => string.push(rest.next().unwrap()),
+                other => string.push(other),
+            }
+        }
+        strings.push(string);
+        assert!(matches!(rest.next(), None | Some(',')), "{text}");
+    }
+    strings
+}
+
+proptest! {
+    #[test]
+    fn a_line_of_copy_says_the_row(
+        name in proptest::option::of(hard_text()),
+        tags in proptest::collection::vec(hard_text(), 0..4),
+        amount in any::<f64>(),
+    ) {
+        let table = Table::new(&Catalog::cases().allow(["name", "tags", "totalAmountInDefaultCurrency", "createdAt"]).unwrap());
+        let document = serde_json::json!({"id": "it's", "name": name, "tags": tags, "totalAmountInDefaultCurrency": amount}).to_string();
+        let row = table.row(3, &document).unwrap();
+        let mut line = String::from("before");
+        let written = write_copy(&table, &row, &mut line);
+        let zero = name.iter().chain(&tags).any(|text| text.contains('\0'));
+        prop_assert_eq!(written.is_err(), zero);
+        if let Err(error) = written {
+            prop_assert_eq!(line, "before");
+            prop_assert!(error.path == "name" || error.path == "tags");
+        } else {
+            let fields = read_copy(line.strip_prefix("before").unwrap());
+            prop_assert_eq!(&fields[..3], [Some("3".to_owned()), Some("it's".to_owned()), name]);
+            prop_assert_eq!(&fields[3], &None);
+            let number = fields[4].as_ref().map(|text| text.parse::<f64>().unwrap() + 0.0);
+            let wanted = amount.is_finite().then_some(amount + 0.0);
+            prop_assert_eq!(number.map(f64::to_bits), wanted.map(f64::to_bits));
+            prop_assert_eq!(read_array(fields[5].as_ref().unwrap()), tags);
+            prop_assert_eq!(fields[6].as_deref(), Some(document.as_str()));
+            prop_assert_eq!(&row[6], &Datum::Text(document.as_str().into()));
+        }
+    }
+
+    #[test]
+    fn literals_say_the_values(
+        texts in proptest::collection::vec(hard_text(), 1..5),
+        numbers in proptest::collection::vec(any::<f64>(), 1..5),
+        seconds in proptest::collection::vec(0_u32..86_400, 1..5),
+        all in any::<bool>(),
+    ) {
+        let json = |values: &[String]| serde_json::to_string(values).unwrap();
+        let numbers: Vec<String> = numbers.iter().filter(|number| number.is_finite()).map(|number| format!("{number:e}")).collect();
+        let times: Vec<String> = seconds.iter()
+            .map(|second| format!("0000-12-31 {:02}:{:02}:{:02}", second / 3600, second / 60 % 60, second % 60))
+            .collect();
+        let mut criteria = Vec::new();
+        for (fields, values) in [(["name", "tags"], &texts), (["totalAmountInDefaultCurrency", "scores"], &numbers), (["createdAt", "seen"], &times)] {
+            if let Some(first) = values.first() {
+                for field in fields {
+                    let test = |op: &str, values: &str| format!(r#"{{"field":"{field}","op":"{op}","values":{values}}}"#);
+                    criteria.push(test("$contains", &json(values)));
+                    criteria.push(test("<>", &json(std::slice::from_ref(first))));
+                    if all { criteria.push(test("$all", &json(values))); }
+                    if field != "name" && field != "tags" { criteria.push(test(">", &json(std::slice::from_ref(first)))); }
+                }
+            }
+        }
+        let body = format!(r#"{{"criteria":[{{"op":"$or","children":[{}]}}]}}"#, criteria.join(","));
+        let filter = Filter::compile(&catalog(), body.as_bytes()).unwrap();
+        for criterion in criteria {
+            let body = format!(r#"{{"criteria":[{criterion}]}}"#);
+            let one = Filter::compile(&catalog(), body.as_bytes()).unwrap();
+            for dialect in Dialect::ALL {
+                tokens::check(&Table::new(&catalog()).count(dialect, &one));
+            }
+        }
+        for dialect in Dialect::ALL {
+            tokens::check(&Table::new(&catalog()).count(dialect, &filter));
+        }
+    }
+}

@@ -1,0 +1,150 @@
+"""Compares the answers of SQL engines with those of casefilter; tests/sql/run calls it."""
+
+import argparse
+import json
+import pathlib
+import random
+import subprocess
+import sys
+import time
+
+import engines
+import worlds
+
+DATA = pathlib.Path(__file__).parent.parent / "data"
+
+
+class Casefilter:
+    def __init__(self, binary, scratch):
+        self.binary = binary
+        self.scratch = scratch
+
+    def run(self, *arguments, status=0):
+        done = subprocess.run([self.binary, *map(str, arguments)], capture_output=True, text=True)
+        if done.returncode != status:
+            sys.exit(f"casefilter {arguments}: exit status {done.returncode}\n{done.stderr}")
+        return done.stdout if status == 0 else done.stderr
+
+    def lines(self, *arguments):
+        # Not splitlines(), which also splits at characters that may stand in a string.
+        return [json.loads(line) for line in self.run(*arguments).split("\n") if line]
+
+
+def expected(answer):
+    """Ids, documents and count of an answer of casefilter; None of an error."""
+    if "list" not in answer:
+        assert answer["code"] == 400, answer
+        return None
+    found = answer["list"]
+    return [item["id"] for item in found["items"]], found["items"], found.get("totalItems")
+
+
+def check_world(casefilter, running, world, wrong):
+    """Loads a world into every engine, and compares every request."""
+    cases = casefilter.scratch / f"{world.name}.cases.ndjson"
+    cases.write_text("".join(document + "\n" for document in world.documents))
+    requests = casefilter.scratch / f"{world.name}.requests.ndjson"
+    requests.write_text("".join(json.dumps(request) + "\n" for request in world.requests))
+    answers = [expected(answer) for answer in casefilter.lines("search", cases, "--requests", requests)]
+    assert len(answers) == len(world.requests)
+    for answer, vector in zip(answers, world.vectors):
+        known = vector.get("ids"), vector.get("totalItems")
+        assert (answer[::2] if answer else (None, None)) == known, vector
+
+    assert world.may_fail or None not in answers, answers
+    table = f"cases_{world.name}"
+    exports = {"postgres": casefilter.scratch / f"{world.name}.tsv"}
+    for engine in running:
+        file = exports.get(engine.name, casefilter.scratch / f"{world.name}.flat.parquet")
+        flat = [] if engine.name == "postgres" else ["--flat"]
+        if engine.name == "postgres" and world.has_zeros:
+            # What the engine cannot hold ends the export, and says so.
+            said = casefilter.run("export", cases, "-o", file, status=3)
+            assert "zero character" in said and not file.exists(), said
+            continue
+        if not file.exists():
+            casefilter.run("export", cases, *flat, "-o", file)
+        start = time.time()
+        engine.load(casefilter.run("ddl", "--dialect", engine.name, "--table", table, "--file", file))
+        loaded = time.time() - start
+        compared = 0
+        start = time.time()
+        for form in [], ["--literal"]:
+            arguments = ["sql", "--dialect", engine.name, "--table", table, "--requests", requests, *form]
+            for number, (statement, answer) in enumerate(zip(casefilter.lines(*arguments), answers, strict=True)):
+                if answer is None:
+                    assert statement["code"] == 400, statement
+                    continue
+                compared += 1
+                fault = compare(engine, statement, answer)
+                if fault:
+                    wrong.append(fault)
+                    request = json.dumps(world.requests[number])
+                    print(f"WRONG {engine.name} {world.name} {number}: {fault}\n  {request[:2000]}\n  {statement['sql'][:3000]}")
+                    if len(wrong) >= 10:
+                        sys.exit("ten wrong answers are enough")
+        print(f"{engine.name:10} {world.name:8} {len(world.documents):6} cases loaded in {loaded:5.1f} s, "
+              f"{compared:5} requests compared in {time.time() - start:5.1f} s", flush=True)
+
+
+def compare(engine, statement, answer):
+    """What is wrong with the engine's answer, if anything is."""
+    ids, documents, total = answer
+    try:
+        rows = engine.query(statement["sql"], statement["params"])
+        if [row[0] for row in rows] != ids:
+            return f"ids {[row[0] for row in rows]}, expected {ids}"
+        if [json.loads(row[1]) for row in rows] != documents:
+            return "the documents differ"
+        if ("count" in statement) != (total is not None):
+            return "a count is missing, or not wanted"
+        if total is not None:
+            [[count]] = engine.query(statement["count"]["sql"], statement["count"]["params"])
+            if int(count) != total:
+                return f"count {count}, expected {total}"
+    except Exception as fault:
+        return f"{type(fault).__name__}: {fault}"[:2000]
+    return None
+
+
+def vectors(name):
+    """The conformance vectors of that name."""
+    documents = [line for line in (DATA / f"{name}.cases.ndjson").read_text().split("\n") if line]
+    lines = [json.loads(line) for line in (DATA / f"{name}.requests.ndjson").read_text().split("\n") if line]
+    return worlds.World(name, documents, [line["request"] for line in lines], [line["expect"] for line in lines])
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--casefilter", required=True)
+    parser.add_argument("--engines", required=True)
+    parser.add_argument("--scratch", type=pathlib.Path, required=True)
+    parser.add_argument("--random", type=int, default=300)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--socket")
+    parser.add_argument("--psql")
+    arguments = parser.parse_args()
+    casefilter = Casefilter(arguments.casefilter, arguments.scratch)
+    fields = json.loads(casefilter.run("fields", "--format", "json"))
+    chance = random.Random(arguments.seed)
+    plain, weird = vectors("plain"), vectors("weird")
+    hard = worlds.hard(chance, fields, 400, arguments.random)
+    zeros = worlds.hard(chance, fields, 100, arguments.random // 3, zeros=True)
+    all_worlds = [plain, weird, hard, zeros, worlds.limits(plain.documents)]
+
+    running = []
+    for name in arguments.engines.split(","):
+        start = time.time()
+        engine = engines.start(name, arguments)
+        print(f"{name:10} {engine.version()} started in {time.time() - start:.1f} s", flush=True)
+        running.append(engine)
+    wrong = []
+    for world in all_worlds:
+        check_world(casefilter, running, world, wrong)
+    if wrong:
+        sys.exit(f"{len(wrong)} wrong answers")
+    print("every answer is that of casefilter")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,233 @@
+//! Readers of the tokens of four dialects, written from their manuals and not from the encoders.
+
+use casefilter::sql::{Datum, Dialect, Statement};
+
+/// A token of a statement.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Token {
+    /// A string, decoded.
+    Text(String),
+    /// A name in quotes, decoded.
+    Name(String),
+    /// A keyword, a function or a type.
+    Word(String),
+    /// A number as it is spelled, its sign too.
+    Number(String),
+    /// The place of a parameter as it is spelled.
+    Parameter(String),
+    Symbol(char),
+}
+
+/// The tokens of a text.
+///
+/// # Errors
+/// What is no token, a comment among them.
+pub(crate) fn tokens(dialect: Dialect, sql: &str) -> Result<Vec<Token>, String> {
+    let mut rest = sql.chars().peekable();
+    let mut found: Vec<Token> = Vec::new();
+    let name_quote = match dialect {
+        Dialect::Postgres | Dialect::DuckDb => '"',
+        Dialect::ClickHouse | Dialect::Spark => '`',
+    };
+    while let Some(c) = rest.next() {
+        let next = rest.peek().copied();
+        match c {
+            ' ' => {}
+            '\'' => found.push(Token::Text(text(dialect, false, &mut rest)?)),
+            c if c == name_quote => found.push(Token::Name(name(c, &mut rest)?)),
+            'E' if dialect == Dialect::Postgres && next == Some('\'') => {
+                rest.next();
+                found.push(Token::Text(text(dialect, true, &mut rest)?));
+            }
+            '-' if next == Some('-') => return Err("a comment".into()),
+            '/' if next == Some('*') => return Err("a comment".into()),
+            '#' | ';' | '\\' | '"' | '`' => return Err(format!("the character {c}")),
+            '$' if dialect == Dialect::Spark => return Err("a variable".into()),
+            '?' if dialect == Dialect::Spark => found.push(Token::Parameter("?".into())),
+            '$' | '{' => {
+                let mut spelled = String::from(c);
+                while let Some(more) = rest.next_if(|more| match c {
+                    '$' => more.is_ascii_digit(),
+                    _ => *more != '}',
+                }) {
+                    spelled.push(more);
+                }
+                if c == '{' {
+                    rest.next();
+                    spelled.push('}');
+                }
+                found.push(Token::Parameter(spelled));
+            }
+            c if c.is_ascii_digit() || (c == '-' && next.is_some_and(|next| next.is_ascii_digit())) => {
+                let mut spelled = String::from(c);
+                while let Some(more) = rest.next_if(|more| more.is_ascii_alphanumeric() || *more == '.') {
+                    spelled.push(more);
+                    if more == 'e'
+                        && let Some(sign) = rest.next_if_eq(&'-')
+                    {
+                        spelled.push(sign);
+                    }
+                }
+                found.push(Token::Number(spelled));
+            }
+            c if c.is_ascii_alphabetic() || c == '_' => {
+                let mut word = String::from(c);
+                while let Some(more) = rest.next_if(|more| more.is_ascii_alphanumeric() || *more == '_') {
+                    word.push(more);
+                }
+                found.push(Token::Word(word));
+            }
+            '(' | ')' | '[' | ']' | ',' | '.' | '=' | '<' | '>' | ':' | '*' | '&' | '@' | '|' | '-' => {
+                found.push(Token::Symbol(c));
+            }
+            other => return Err(format!("the character {other:?}")),
+        }
+    }
+    Ok(found)
+}
+
+type Chars<'a> = std::iter::Peekable<std::str::Chars<'a>>;
+
+/// A string from behind its first quote.
+fn text(dialect: Dialect, has_escapes: bool, rest: &mut Chars<'_>) -> Result<String, String> {
+    let mut decoded = String::new();
+    while let Some(c) = rest.next() {
+        match (dialect, c) {
+            (_, '\0') => return Err("a zero byte".into()),
+            (Dialect::Postgres | Dialect::DuckDb, '\'') => {
+                if rest.next_if_eq(&'\'').is_none() {
+                    return Ok(decoded);
+                }
+                decoded.push('\'');
+            }
+            (_, '\'') => return Ok(decoded),
+            (Dialect::Postgres, '\\') if has_escapes => match rest.next() {
+                Some(same @ ('\\' | '\'')) => decoded.push(same),
+                other => return Err(format!("the escape {other:?}")),
+            },
+            (Dialect::ClickHouse, '\\') => match rest.next() {
+                Some('0') => decoded.push('\0'),
+                Some(same @ ('\\' | '\'' | '`')) => decoded.push(same),
+                other => return Err(format!("the escape {other:?}")),
+            },
+            (Dialect::Spark, '\\') => match rest.next() {
+                Some(same @ ('\\' | '\'')) => decoded.push(same),
+                Some('u') => {
+                    let digits: String = rest.by_ref().take(4).collect();
+                    let code = u32::from_str_radix(&digits, 16).map_err(|fault| fault.to_string())?;
+                    decoded.push(char::from_u32(code).ok_or("a surrogate")?);
+                }
+                other => return Err(format!("the escape {other:?}")),
+            },
+            (Dialect::Spark, '$') if rest.peek() == Some(&'{') => return Err("a variable".into()),
+            (_, c) => decoded.push(c),
+        }
+    }
+    Err("a string without an end".into())
+}
+
+fn name(quote: char, rest: &mut Chars<'_>) -> Result<String, String> {
+    let mut decoded = String::new();
+    while let Some(c) = rest.next() {
+        if c != quote {
+            decoded.push(c);
+        } else if rest.next_if_eq(&quote).is_some() {
+            decoded.push(quote);
+        } else {
+            return Ok(decoded);
+        }
+    }
+    Err("a name without an end".into())
+}
+
+/// Strings that a call of `chr(0)` joins, as one.
+fn joined(tokens: Vec<Token>) -> Vec<Token> {
+    let zero = [
+        Token::Symbol('|'),
+        Token::Symbol('|'),
+        Token::Word("chr".into()),
+        Token::Symbol('('),
+        Token::Number("0".into()),
+        Token::Symbol(')'),
+        Token::Symbol('|'),
+        Token::Symbol('|'),
+    ];
+    let mut out: Vec<Token> = Vec::new();
+    let mut rest = tokens.as_slice();
+    while let Some((first, behind)) = rest.split_first() {
+        match (out.last_mut(), rest.strip_prefix(&zero)) {
+            (Some(Token::Text(last)), Some([Token::Text(next), behind @ ..])) => {
+                last.push('\0');
+                last.push_str(next);
+                rest = behind;
+            }
+            _ => {
+                out.push(first.clone());
+                rest = behind;
+            }
+        }
+    }
+    out
+}
+
+/// Holds both forms of a statement that has no order: one statement of sound tokens each, the literals being
+/// the parameters.
+///
+/// # Panics
+/// When they are not.
+pub(crate) fn check(statement: &Statement) {
+    let dialect = statement.dialect();
+    let bound = statement.sql();
+    let places = tokens(dialect, &bound).unwrap_or_else(|fault| panic!("{dialect}: {fault}: {bound}"));
+    assert!(!places.iter().any(|token| matches!(token, Token::Text(_))), "{dialect}: {bound}");
+    let places: Vec<&str> = places
+        .iter()
+        .filter_map(|token| match token {
+            Token::Parameter(spelled) => Some(spelled.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(places.len(), statement.params().len(), "{dialect}: {bound}");
+    for (number, place) in (1..).zip(places) {
+        match dialect {
+            Dialect::Postgres | Dialect::DuckDb => assert_eq!(place, format!("${number}")),
+            Dialect::ClickHouse => assert!(place.starts_with(&format!("{{p{number}:"))),
+            Dialect::Spark => assert_eq!(place, "?"),
+        }
+    }
+
+    let literal = statement.to_literal();
+    let found = tokens(dialect, &literal).unwrap_or_else(|fault| panic!("{dialect}: {fault}: {literal}"));
+    let mut literals = joined(found).into_iter().filter(|token| match (dialect, token) {
+        (_, Token::Text(_)) | (Dialect::ClickHouse, Token::Number(_)) => true,
+        // Others count, or are the rank of a known value.
+        (Dialect::Spark, Token::Number(spelled)) => spelled.ends_with(['D', 'L']),
+        _ => false,
+    });
+    let mut next = || match literals.next() {
+        Some(Token::Text(text) | Token::Number(text)) => text,
+        other => panic!("{dialect}: {other:?} in {literal}"),
+    };
+    for datum in statement.params() {
+        match datum {
+            Datum::Text(text) => assert_eq!(next(), *text),
+            Datum::Texts(texts) => texts.iter().for_each(|text| assert_eq!(next(), *text)),
+            Datum::Number(number) => number_is(&next(), *number),
+            Datum::Numbers(numbers) => numbers.iter().for_each(|number| number_is(&next(), *number)),
+            Datum::Integer(integer) => integer_is(&next(), *integer),
+            Datum::Integers(integers) => integers.iter().for_each(|integer| integer_is(&next(), *integer)),
+            Datum::Boolean(_) | Datum::Booleans(_) => {}
+            Datum::Null => panic!("{dialect}: a null in {literal}"),
+        }
+    }
+    assert_eq!(literals.next(), None, "{dialect}: {literal}");
+}
+
+fn number_is(text: &str, number: f64) {
+    let read: f64 = text.trim_end_matches('D').parse().unwrap();
+    assert_eq!(read.to_bits(), number.to_bits());
+}
+
+fn integer_is(text: &str, integer: i64) {
+    assert_eq!(text.trim_end_matches('L').parse(), Ok(integer));
+}

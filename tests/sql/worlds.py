@@ -1,0 +1,164 @@
+"""Worlds: cases and requests over them, from the vectors and made up."""
+
+import datetime
+import json
+
+# What quoting gets wrong.
+STRINGS = [
+    "", " ", "a", "A", "b", "é", "e\u0301", "É", "z", "Z", "ß", "ﬀ", "😀", "\uffff", "\U0010ffff", "a'b", "''", "'", "\"", "a\"b",
+    "\\", "\\\\", "a\\", "\\'", "'; DROP TABLE cases; --", "--", "/*", "*/", ";", "%", "_", "a%b", "\\%", "$1", "$2::text", "?",
+    "{p1:String}", ":p1", "%s", "%(a)s", "${spark.app.name}", "$$", "$a$", "`", "\\x41", "\\u0041", "\\101", "\\0", "\\N", "NULL",
+    "null", "\t", "\n", "\r\n", "a\nb", "\\.", "\n\\.\n", "\b", "\x01", "\x7f", "\u00a0", "\u2028", "\u202e", "{}", "{a,b}", "[1]", "(", "true",
+    "t", "0", "low", "medium", "high", "open", "opened", "byApi", "x" * 3000, "\\" * 500, "'" * 500, "ORDER BY", "N'x'", "E'x'", "x'00'",
+]
+ZEROS = ["\0", "a\0", "\0b", "a\0b", "\0\0", "'\0'", "\\\0", "\0" + "1"]
+NUMBERS = [
+    "0", "-0", "-0.0", "1", "-1", "0.1", "0.30000000000000004", "0.3", "1e308", "-1e308", "1.7976931348623157e308", "5e-324", "-5e-324",
+    "2.2250738585072014e-308", "9007199254740993", "9007199254740992", "1e22", "1e23", "123456789.125", "1000000000000000000000",
+]
+TIMES = [
+    "0000-01-01 00:00:00", "0000-01-01 00:00:00+1800", "0000-02-29 12:00:00", "0001-01-01 00:00:00", "1582-10-10 00:00:00",
+    "1899-12-31 23:59:59", "1900-01-01 00:00:00", "1969-12-31 23:59:59", "1970-01-01 00:00:00", "1970-01-01 00:00:00+00:00",
+    "2024-02-29 23:59:59-0930", "2024-03-01 09:29:59", "2299-12-31 23:59:59", "2300-01-01 00:00:00", "9999-12-31 23:59:59", "9999-12-31 23:59:59-18:00",
+]
+MILLIS = ["0", "-1", "1", "999", "1000", "-62167219200000", "-62167219200001", "253402300799000", "9223372036854775807", "-9223372036854775808"]
+
+
+class World:
+    def __init__(self, name, documents, requests, vectors=()):
+        self.name = name
+        self.documents = documents
+        self.requests = requests
+        self.vectors = vectors
+        # Requests of the vectors may be wrong on purpose.
+        self.may_fail = bool(vectors)
+        self.has_zeros = any("\\u0000" in document for document in documents)
+
+
+def hard(chance, fields, cases, requests, zeros=False):
+    """Cases and requests full of hard values."""
+    strings = STRINGS + ZEROS * 3 if zeros else STRINGS
+    documents = [case(chance, fields, f"{chance.choice(strings)[:40]}{number}", strings) for number in range(cases)]
+    # Some cases come again, changed, and keep their place.
+    for document in chance.sample(documents, cases // 10):
+        documents.append(case(chance, fields, json.loads(document)["id"], strings))
+    wanted = [request(chance, fields, STRINGS + ZEROS) for _ in range(requests)]
+    world = World("zeros" if zeros else "hard", documents, wanted)
+    ids = [json.loads(document)["id"] for document in documents]
+    for one in wanted[::7]:
+        one["body"]["ids"] = chance.sample(ids, chance.randrange(4)) + ["none such"]
+    return world
+
+
+def case(chance, fields, name, strings):
+    """A case with some of the fields, in the spelling of documents."""
+    document = {"id": name}
+    for field in fields:
+        if field["name"] == "id" or chance.random() < 0.5:
+            continue
+        keys = field["name"].split(".")
+        if keys[-2:-1] == ["checklist"]:
+            rows = [{"name": chance.choice(strings), "checked": chance.random() < 0.5} for _ in range(chance.randrange(3))]
+            put(document, keys[:-1], [{key: row[key] for key in chance.sample(sorted(row), chance.randrange(3))} for row in rows])
+        elif keys[0] == "amlCases":
+            ids = [chance.choice(strings) for _ in range(chance.randrange(3))]
+            document["amlCases"] = [{"amlCaseId": one, "other": 1} for one in ids]
+        elif field["many"]:
+            some = [chance.choice([None, *chance.sample(strings, 3)]) for _ in range(chance.randrange(5))]
+            put(document, keys, chance.choice([some, some + some, None]))
+        else:
+            put(document, keys, value(chance, field, strings))
+    return json.dumps(document, ensure_ascii=chance.random() < 0.5)
+
+
+def value(chance, field, strings):
+    if chance.random() < 0.05:
+        return None
+    if field["type"] == "string":
+        return chance.choice(list(field["known"]) * 4 + strings) if field["known"] else chance.choice(strings)
+    if field["type"] == "number":
+        return float(chance.choice(NUMBERS))
+    if field["name"] == "applicantInfo.dob":
+        millis = chance.choice(MILLIS)
+        return chance.choice([millis, int(millis)])
+    return chance.choice(TIMES)
+
+
+def put(document, keys, leaf):
+    for key in keys[:-1]:
+        document = document.setdefault(key, {})
+    document[keys[-1]] = leaf
+
+
+def request(chance, fields, strings):
+    single = [field["name"] for field in fields if not field["many"]]
+    one = {"body": {"criteria": [criterion(chance, fields, strings, 1) for _ in range(chance.randint(1, 3))]}}
+    if chance.random() < 0.8:
+        one["order"] = chance.choice(["", "-"]) + chance.choice(single + ["priority", "status", "createdByType"])
+    if chance.random() < 0.5:
+        one["offset"] = chance.choice([0, 1, 3, 50, 10**6, 2**31, 2**63, 2**64 - 1])
+    one["limit"] = chance.choice([0, 1, 2, 10, 100, 1000, 10000])
+    one["countTotalItems"] = chance.random() < 0.5
+    return one
+
+
+def criterion(chance, fields, strings, depth):
+    if depth < 5 and chance.random() < 0.45:
+        children = [criterion(chance, fields, strings, depth + 1) for _ in range(chance.randint(1, 4))]
+        return {"op": chance.choice(["$and", "$or"]), "children": children}
+    field = chance.choice(fields)
+    operators = ["=", "<>", "<>", "$contains", "$contains", "$all"]
+    if field["type"] in ("number", "timestamp"):
+        operators += [">", ">=", "<", "<="] * 2
+    operator = chance.choice(operators)
+    count = 1
+    if operator.startswith("$"):
+        count = chance.choice([1, 2, 3, 10, 70]) if operator == "$contains" else chance.choice([1, 1, 2, 3])
+    return {"field": field["name"], "op": operator, "values": [text(chance, field, strings) for _ in range(count)]}
+
+
+def text(chance, field, strings):
+    if field["type"] == "string":
+        return chance.choice(list(field["known"]) * 3 + strings) if field["known"] else chance.choice(strings)
+    if field["type"] == "number":
+        return chance.choice(NUMBERS)
+    if field["type"] == "boolean":
+        return chance.choice(["true", "false"])
+    epoch = datetime.datetime(1970, 1, 1)
+    near = (epoch + datetime.timedelta(seconds=chance.choice([-1, 0, 1, 253402300799]))).strftime("%Y-%m-%d %H:%M:%S")
+    return chance.choice([*TIMES, near])
+
+
+def limits(documents):
+    """Requests as large as they may be."""
+    ids = [json.loads(document)["id"] for document in documents]
+    some = ids[::3]
+    many = some + [f"none {number} '\\" for number in range(65536 - len(some))]
+    fields = ["name", "clientId", "groupByType", "createdByOfficer", "review.reviewId"]
+    contains = [{"field": field, "op": op, "values": many[number::16]} for number, (field, op) in enumerate(zip(fields * 3, ["$contains", "<>", "$all"] * 5))]
+    for one in contains:
+        if one["op"] == "<>":
+            one["values"] = one["values"][:1]
+    tags = [f"tag{number}" for number in range(30000)] + ["vip", "cash", "crypto"]
+    wide = [{"field": fields[number % 5], "op": "<>", "values": [f"{number}"]} for number in range(2000)]
+    pairs = [
+        {"op": "$and", "children": [{"field": "name", "op": "=", "values": [f"n{number}"]}, {"field": "clientId", "op": "=", "values": [f"client0{number % 10}"]}]}
+        for number in range(1300)
+    ]
+    deep = {"field": "status", "op": "=", "values": ["open"]}
+    for level in range(31):
+        other = {"field": fields[level % 5], "op": "=" if level % 2 else "<>", "values": [f"{level}"]}
+        deep = {"op": "$and" if level % 2 else "$or", "children": [other, deep]}
+    bodies = [
+        {"ids": many},
+        {"criteria": [{"field": "id", "op": "$contains", "values": many}]},
+        {"criteria": [{"op": "$or", "children": [{"field": "id", "op": "$contains", "values": many[1:]}, {"field": "priority", "op": "=", "values": ["high"]}]}]},
+        {"criteria": [{"op": "$or", "children": contains}]},
+        {"criteria": [{"field": "tags", "op": "$contains", "values": tags}]},
+        {"criteria": [{"op": "$or", "children": [{"field": "tags", "op": "$all", "values": tags}, {"field": "status", "op": "=", "values": ["open"]}]}]},
+        {"criteria": wide},
+        {"criteria": [{"op": "$or", "children": pairs}]},
+        {"criteria": [deep]},
+        {"criteria": [{"field": "totalAmountInDefaultCurrency", "op": "$contains", "values": [f"{number}.5" for number in range(60000)]}]},
+    ]
+    return World("limits", documents, [{"body": body, "limit": 10000, "order": "-createdAt", "countTotalItems": True} for body in bodies])
