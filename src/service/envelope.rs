@@ -101,7 +101,6 @@ impl Failure {
         Self { closes: true, ..self }
     }
 
-    #[cfg(test)]
     pub(super) fn status(&self) -> StatusCode {
         self.status
     }

@@ -27,11 +27,14 @@ pub(super) fn routes(router: Router<Arc<Shared>>) -> Router<Arc<Shared>> {
 
 /// Whether requests should be sent here.
 async fn readiness(State(shared): State<Arc<Shared>>) -> Response {
-    if shared.is_draining() {
-        Failure::new(StatusCode::SERVICE_UNAVAILABLE, "the service is shutting down").into_response()
+    let why = if shared.is_draining() {
+        "the service is shutting down"
+    } else if shared.is_broken() {
+        "an update failed; the log says why, and a restart takes up what is on disk"
     } else {
-        json(br#"{"status":"ready"}"#.to_vec())
-    }
+        return json(br#"{"status":"ready"}"#.to_vec());
+    };
+    Failure::new(StatusCode::SERVICE_UNAVAILABLE, why).into_response()
 }
 
 fn text(metrics: String) -> Response {

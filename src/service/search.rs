@@ -33,7 +33,9 @@ fn search_now(shared: &Shared, call: &Call) -> Result<Vec<u8>, Failure> {
     let request = request.inspect_err(|errors| shared.metrics.count_errors(errors))?;
     let answer = shared.store.search(&request)?;
     shared.metrics.count_rows(answer.examined());
-    let mut out = Vec::new();
+    // What stands around the documents fits into the rest.
+    let size = answer.documents().map(|document| document.len().saturating_add(1)).sum::<usize>();
+    let mut out = Vec::with_capacity(size.saturating_add(128));
     match &call.token.projection {
         None => answer.write_json(&mut out),
         Some(projection) => {

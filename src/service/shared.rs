@@ -36,6 +36,8 @@ pub(super) struct Shared {
     /// Bytes of bodies on their way in.
     room: Semaphore,
     is_draining: AtomicBool,
+    /// An update failed for a reason of the file: the store takes no more until it is opened anew.
+    is_broken: AtomicBool,
 }
 
 /// What is known of a request when its answer is ready, for logs and metrics.
@@ -68,6 +70,7 @@ impl Shared {
             writing: Arc::new(Semaphore::new(1)),
             room: Semaphore::new(permits(options.buffered_bytes)),
             is_draining: AtomicBool::new(false),
+            is_broken: AtomicBool::new(false),
             options,
         }
     }
@@ -154,7 +157,11 @@ impl Shared {
         let shared = Arc::clone(self);
         let run = move || {
             let _kept = (permit, turn);
-            shared.run(work)
+            shared.run(work).inspect_err(|failure| {
+                if failure.status().is_server_error() {
+                    shared.is_broken.store(true, Ordering::Relaxed);
+                }
+            })
         };
         tokio::task::spawn_blocking(run)
             .await
@@ -175,6 +182,10 @@ impl Shared {
 
     pub(super) fn is_draining(&self) -> bool {
         self.is_draining.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn is_broken(&self) -> bool {
+        self.is_broken.load(Ordering::Relaxed)
     }
 
     pub(super) fn begin_draining(&self) {
