@@ -72,7 +72,7 @@
 //! 289 GB of memory, more than one machine should hold. With documents on disk (`Store`), 10⁸ cases in 29 GB are the
 //! comfortable end of one machine; from there on:
 //!
-//! **Citus.** A row is 1,620 bytes with its document, the script's indexes some 950 more (59 for each B-tree of a number or time
+//! **Citus.** A row is 1,620 bytes with its document, the script's indexes some 950 more (reckoned, not measured: 1,328 were, with more of them; 59 for each B-tree of a number or time
 //! with `id`, 68 to 85 for a known value with time, 2 to 32 for GIN): 2.6 TB, on 16 workers 160 GB each. With 128 shards, placed by
 //! `id`, every worker has an equal share of every search, and `ids` go to their shards alone. A page `status = open … order by -createdAt limit
 //! 100` walks 100 entries of `(case_review_status, created_at DESC, id)` in each shard, without a sort: 0.2 ms measured for one
