@@ -1,8 +1,6 @@
 //! A batch being filled.
 
-use super::{
-    Batch, Columns, Document, DocumentsBuilder, Keep, MAX_DOCUMENT_BYTES, MAX_ROWS, OwnedRow, Places, Row,
-};
+use super::{Batch, Document, DocumentsBuilder, Keep, MAX_DOCUMENT_BYTES, MAX_ROWS, OwnedRow, Places, Row};
 use crate::catalog::{Catalog, FieldId};
 use crate::column::ColumnBuilder;
 
@@ -95,11 +93,6 @@ impl BatchBuilder {
         self.document_bytes = 0;
         let places = std::mem::take(&mut self.places);
         let rows = places.len();
-        Batch {
-            rows,
-            columns: Columns::Sealed(columns),
-            places: Places::new(places),
-            documents: self.documents.seal(),
-        }
+        Batch::sealed(rows, columns, Places::new(places), self.documents.seal())
     }
 }

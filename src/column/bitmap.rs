@@ -1,5 +1,7 @@
 //! Bitmaps over the rows of a batch, and selections made of them.
 
+use super::slice::{Move, Slice};
+
 /// Words of a full batch: with so many, no row of 16 bits lies beyond them.
 const FULL: usize = (1 << 16) / LANES;
 
@@ -34,7 +36,7 @@ fn update_rows(words: &mut [u64], rows: &[u16], update: impl Fn(u64, u64) -> u64
 /// One bit a row. Invariant: bits behind the last row are zero.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Bitmap {
-    words: Box<[u64]>,
+    words: Slice<u64>,
     rows: usize,
 }
 
@@ -57,7 +59,7 @@ impl Bitmap {
     /// The bits that a kernel writes into the words it is handed; those behind the last row are cleared.
     pub(crate) fn filled_by(rows: usize, kernel: impl FnOnce(&mut [u64])) -> Self {
         let mut bitmap = Self::zeros(rows);
-        kernel(&mut bitmap.words);
+        kernel(bitmap.words.to_mut());
         bitmap.clear_tail();
         bitmap
     }
@@ -65,7 +67,7 @@ impl Bitmap {
     fn clear_tail(&mut self) {
         let used = self.rows % LANES;
         if used > 0
-            && let Some(last) = self.words.last_mut()
+            && let Some(last) = self.words.to_mut().last_mut()
         {
             *last &= (1_u64 << used).wrapping_sub(1);
         }
@@ -89,7 +91,7 @@ impl Bitmap {
     }
 
     pub(crate) fn clear(&mut self, row: usize) {
-        if let Some(word) = self.words.get_mut(row / LANES) {
+        if let Some(word) = self.words.to_mut().get_mut(row / LANES) {
             *word &= !(1 << (row % LANES));
         }
     }
@@ -113,6 +115,10 @@ impl Bitmap {
 
     pub(crate) fn size_bytes(&self) -> usize {
         size_of_val::<[u64]>(&self.words)
+    }
+
+    pub(super) fn slices<'s>(&'s mut self, all: &mut Vec<&'s mut dyn Move>) {
+        all.push(&mut self.words);
     }
 
     /// Says which invariant does not hold.
@@ -180,6 +186,12 @@ impl Selection {
             _ => None,
         };
         all.into_iter().flatten().chain(bitmap.into_iter().flatten())
+    }
+
+    pub(super) fn slices<'s>(&'s mut self, all: &mut Vec<&'s mut dyn Move>) {
+        if let Self::Bitmap(bitmap) = self {
+            bitmap.slices(all);
+        }
     }
 
     pub(crate) fn size_bytes(&self) -> usize {

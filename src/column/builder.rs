@@ -145,7 +145,7 @@ pub(super) fn strings(rows: usize, layout: &Layout, dictionary: Dictionary, code
 /// `order` is that of [`sorted`].
 pub(super) fn numbers(values: Vec<f64>, layout: &Layout, order: Option<Vec<u16>>) -> Data {
     let zone = zone(&values, layout, |value| Number::new(*value));
-    let sorted = sorted(&values, layout, order, |value| Number::new(*value));
+    let sorted = sorted(&values, layout, order, |value| number_ordinal(*value));
     Data::Numbers { values: values.into(), zone, sorted }
 }
 
@@ -229,37 +229,47 @@ pub(super) fn holders(rows: usize, layout: &Layout, values: &Bitmap) -> [Selecti
     })
 }
 
+/// That of a finite number.
+pub(super) fn number_ordinal(value: f64) -> i64 {
+    Number::new(value).map_or(0, Number::ordinal)
+}
+
 /// The rows of a single-valued column that have a value, ascending by it, then by row; `None` when all
 /// have one and are stored so.
 ///
 /// `order` has those rows in a few ascending runs, one behind the other; without it they are sorted.
-fn sorted<S, K: Ord>(
+fn sorted<S>(
     values: &[S],
     layout: &Layout,
     order: Option<Vec<u16>>,
-    key: impl Fn(&S) -> K,
+    ordinal: impl Fn(&S) -> i64,
 ) -> Option<SortedRows> {
     if let Layout::Many(_) = layout {
         return None;
     }
     // Values beside their rows: comparing them then looks nothing up.
-    let mut keyed: Vec<(K, u16)> = Vec::with_capacity(values.len());
+    let mut keyed: Vec<(i64, u16)> = Vec::with_capacity(values.len());
     match order {
         None => {
             let rows = (0..=u16::MAX).zip(values).filter(|(row, _)| counts(layout, usize::from(*row)));
-            keyed.extend(rows.map(|(row, value)| (key(value), row)));
+            keyed.extend(rows.map(|(row, value)| (ordinal(value), row)));
             if !keyed.is_sorted() {
                 keyed.sort_unstable();
             }
         }
         Some(order) => {
-            keyed.extend(order.into_iter().filter_map(|row| Some((key(values.get(usize::from(row))?), row))));
+            keyed.extend(
+                order.into_iter().filter_map(|row| Some((ordinal(values.get(usize::from(row))?), row))),
+            );
             // This sort merges runs that it finds.
             keyed.sort();
         }
     }
     let is_stored_so = keyed.len() == values.len() && keyed.is_sorted_by_key(|(_, row)| *row);
-    (!is_stored_so).then(|| SortedRows::new(keyed.into_iter().map(|(_, row)| row).collect(), values.len()))
+    (!is_stored_so).then(|| {
+        let rows = keyed.into_iter().map(|(_, row)| row).collect();
+        SortedRows::new(rows, values.len(), |row| values.get(row).map_or(0, &ordinal))
+    })
 }
 
 pub(super) fn pack(bits: &[bool]) -> Bitmap {

@@ -1,5 +1,6 @@
 //! Timestamps of a column, in the narrower of two forms.
 
+use super::slice::{Move, Slice};
 use std::borrow::Cow;
 
 /// Milliseconds since the Unix epoch, one for each value of a column.
@@ -8,8 +9,8 @@ use std::borrow::Cow;
 /// that number: cases of one batch tend to lie within years of each other, in whole seconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Millis {
-    Wide(Box<[i64]>),
-    Steps { base: i64, step_ms: u32, steps: Box<[u32]> },
+    Wide(Slice<i64>),
+    Steps { base: i64, step_ms: u32, steps: Slice<u32> },
 }
 
 impl Millis {
@@ -56,6 +57,13 @@ impl Millis {
             Self::Wide(values) => Cow::Borrowed(values),
             Self::Steps { .. } => (0..self.len()).filter_map(|at| self.get(at)).collect(),
         }
+    }
+
+    pub(super) fn slices<'s>(&'s mut self, all: &mut Vec<&'s mut dyn Move>) {
+        all.push(match self {
+            Self::Wide(values) => values,
+            Self::Steps { steps, .. } => steps,
+        });
     }
 
     pub(crate) fn size_bytes(&self) -> usize {

@@ -1,6 +1,7 @@
 //! From the codes of a string column to the rows that have them.
 
 use super::LANES;
+use super::slice::{Move, Slice};
 
 /// The rows of each code of a column.
 ///
@@ -10,11 +11,11 @@ use super::LANES;
 pub(crate) struct Postings {
     rows: usize,
     /// By code: how many rows have it.
-    counts: Box<[u32]>,
+    counts: Slice<u32>,
     /// By code: where its words start in `words`, or its rows in `lists`.
-    starts: Box<[u32]>,
-    words: Box<[u64]>,
-    lists: Box<[u16]>,
+    starts: Slice<u32>,
+    words: Slice<u64>,
+    lists: Slice<u16>,
 }
 
 /// The rows of one code.
@@ -121,6 +122,13 @@ impl Postings {
     #[inline]
     pub(crate) fn count(&self, code: u32) -> usize {
         self.counts.get(code as usize).map_or(0, |count| *count as usize)
+    }
+
+    pub(super) fn slices<'s>(&'s mut self, all: &mut Vec<&'s mut dyn Move>) {
+        all.push(&mut self.words);
+        all.push(&mut self.lists);
+        all.push(&mut self.counts);
+        all.push(&mut self.starts);
     }
 
     pub(crate) fn size_bytes(&self) -> usize {
