@@ -42,7 +42,7 @@ impl Dictionary {
 
     /// What [`parts`](Self::parts) gave; [`validate`](Self::validate) tells whether it can be that.
     #[cfg(feature = "store")]
-    pub(super) fn from_parts(text: Box<str>, ends: Box<[u32]>) -> Self {
+    pub(super) fn from_parts(text: Box<str>, ends: Vec<u32>) -> Self {
         Self { text, ends: ends.into() }
     }
 

@@ -1,8 +1,9 @@
 //! Slices of plain values: each in memory of its own, or all those of a batch side by side.
 
-use std::ops::{Deref, Range};
-use std::sync::Arc;
+use std::marker::PhantomData;
+use std::ops::Deref;
 
+use bytes::{Buf, Bytes};
 use memmap2::MmapMut;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -13,21 +14,20 @@ impl<T: FromBytes + IntoBytes + Immutable + KnownLayout + Copy + 'static> Plain 
 
 /// Values that are never changed again, one behind the other.
 #[derive(Clone, Debug)]
-pub(crate) struct Slice<T>(Memory<T>);
-
-#[derive(Clone, Debug)]
-enum Memory<T> {
-    Own(Box<[T]>),
-    /// These bytes of a region, which are whole and aligned values.
-    Shared(Arc<Region>, Range<usize>),
+pub(crate) struct Slice<T> {
+    /// Whole and aligned values.
+    bytes: Bytes,
+    values: PhantomData<T>,
 }
 
-/// Memory straight from the system, where it can be had in pages much larger than 4 KiB.
-///
-/// A search of ten million cases reads some thousand bitmaps of 8 KiB, all over the heap. On small pages each costs
-/// two or three misses of the TLB, and the processor fetches ahead no further than to the end of a page.
-#[derive(Debug)]
-pub(crate) struct Region(MmapMut);
+/// Values in memory of their own.
+struct Own<T>(Vec<T>);
+
+impl<T: Plain> AsRef<[u8]> for Own<T> {
+    fn as_ref(&self) -> &[u8] {
+        self.0.as_bytes()
+    }
+}
 
 /// Where a slice starts: at a cache line, so that no wide load crosses two.
 const ALIGNMENT: usize = 64;
@@ -39,33 +39,7 @@ impl<T: Plain> Deref for Slice<T> {
 
     #[inline]
     fn deref(&self) -> &[T] {
-        match &self.0 {
-            Memory::Own(values) => values,
-            Memory::Shared(region, bytes) => {
-                let bytes = region.0.get(bytes.clone()).unwrap_or_default();
-                <[T]>::ref_from_bytes(bytes).unwrap_or_default()
-            }
-        }
-    }
-}
-
-impl<T: Plain> Slice<T> {
-    /// The values, to be changed; they get memory of their own.
-    pub(crate) fn to_mut(&mut self) -> &mut [T] {
-        if let Memory::Shared(..) = self.0 {
-            self.0 = Memory::Own(Box::from(&**self));
-        }
-        match &mut self.0 {
-            Memory::Own(values) => values,
-            Memory::Shared(..) => &mut [],
-        }
-    }
-
-    pub(crate) fn into_vec(self) -> Vec<T> {
-        match self.0 {
-            Memory::Own(values) => values.into_vec(),
-            Memory::Shared(..) => self.to_vec(),
-        }
+        <[T]>::ref_from_bytes(&self.bytes).unwrap_or_default()
     }
 }
 
@@ -77,21 +51,16 @@ impl<T: Plain + PartialEq> PartialEq for Slice<T> {
 
 impl<T: Plain + Eq> Eq for Slice<T> {}
 
-impl<T> From<Vec<T>> for Slice<T> {
-    fn from(values: Vec<T>) -> Self {
-        Self(Memory::Own(values.into()))
+impl<T: Plain + Send> From<Vec<T>> for Slice<T> {
+    fn from(mut values: Vec<T>) -> Self {
+        values.shrink_to_fit();
+        Self { bytes: Bytes::from_owner(Own(values)), values: PhantomData }
     }
 }
 
-impl<T> From<Box<[T]>> for Slice<T> {
-    fn from(values: Box<[T]>) -> Self {
-        Self(Memory::Own(values))
-    }
-}
-
-impl<T> FromIterator<T> for Slice<T> {
+impl<T: Plain + Send> FromIterator<T> for Slice<T> {
     fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
-        Self(Memory::Own(values.into_iter().collect()))
+        values.into_iter().collect::<Vec<T>>().into()
     }
 }
 
@@ -99,22 +68,25 @@ impl<T> FromIterator<T> for Slice<T> {
 pub(crate) trait Move {
     /// Its values, as bytes.
     fn bytes(&self) -> &[u8];
-    /// Reads its values, which are there, from the bytes from `start` on.
-    fn settle(&mut self, region: &Arc<Region>, start: usize);
+    /// Reads its values from these bytes, which are the same.
+    fn settle(&mut self, bytes: Bytes);
 }
 
 impl<T: Plain> Move for Slice<T> {
     fn bytes(&self) -> &[u8] {
-        (**self).as_bytes()
+        &self.bytes
     }
 
-    fn settle(&mut self, region: &Arc<Region>, start: usize) {
-        let end = start.saturating_add(self.bytes().len());
-        self.0 = Memory::Shared(Arc::clone(region), start..end);
+    fn settle(&mut self, bytes: Bytes) {
+        self.bytes = bytes;
     }
 }
 
-/// Moves slices side by side into large pages, if there is enough for one; where the system gives no memory they stay.
+/// Moves slices side by side into memory straight from the system, in pages of 2 MiB where it has such, if they fill
+/// one; where the system gives no memory they stay.
+///
+/// A search of ten million cases reads some thousand bitmaps of 8 KiB, all over the heap. On pages of 4 KiB each costs
+/// two or three misses of the TLB, and the processor fetches ahead no further than to the end of a page.
 pub(crate) fn pack(slices: &mut [&mut dyn Move]) {
     let padded = |slice: &dyn Move| slice.bytes().len().next_multiple_of(ALIGNMENT);
     let size = slices.iter().map(|slice| padded(&**slice)).fold(0, usize::saturating_add);
@@ -133,12 +105,11 @@ pub(crate) fn pack(slices: &mut [&mut dyn Move]) {
         target.copy_from_slice(bytes);
         start = start.saturating_add(padded(&**slice));
     }
-    let region = Arc::new(Region(map));
-    let mut start: usize = 0;
+    let mut region = Bytes::from_owner(map);
     for slice in slices {
-        let size = padded(&**slice);
-        slice.settle(&region, start);
-        start = start.saturating_add(size);
+        let padding = padded(&**slice).saturating_sub(slice.bytes().len());
+        slice.settle(region.split_to(slice.bytes().len()));
+        region.advance(padding.min(region.len()));
     }
 }
 
@@ -154,7 +125,6 @@ mod tests {
         let mut none: Slice<u32> = Vec::new().into();
         let before = (words.to_vec(), bytes.to_vec(), rows.to_vec());
         pack(&mut [&mut words, &mut bytes, &mut none, &mut rows]);
-        assert!(matches!(rows.0, Memory::Shared(..)));
         assert_eq!((words.to_vec(), bytes.to_vec(), rows.to_vec()), before);
         assert_eq!(none.len(), 0);
         assert!(
@@ -171,7 +141,8 @@ mod tests {
     #[test]
     fn what_fills_no_large_page_stays() {
         let mut few: Slice<u64> = vec![1, 2, 3].into();
+        let before = few.as_ptr();
         pack(&mut [&mut few]);
-        assert!(matches!(few.0, Memory::Own(_)));
+        assert_eq!(few.as_ptr(), before);
     }
 }

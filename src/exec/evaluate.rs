@@ -55,7 +55,7 @@ pub(crate) fn select<'q>(
 #[inline]
 fn plan<'q>(query: &'q Query<'q>, number: usize, batch: &'q Batch, live: &'q Selection) -> Selected<'q> {
     let root = query.predicate.root();
-    let program = Program::new(Plan::new(query, number, batch), root, live);
+    let program = Program::new(Plan::needed(query, number, batch), root, live);
     let Estimate { rows: likely, is_exact, cost } = program.estimate(root);
     let likely = likely.min(batch.rows());
     let exact = (is_exact && matches!(live, Selection::All)).then_some(likely);

@@ -88,10 +88,21 @@ pub(super) enum ValueTest<'p> {
 impl<'p> Plan<'p> {
     /// The steps on the batch of this number.
     pub(super) fn new(query: &'p Query<'p>, number: usize, batch: &'p Batch) -> Self {
+        Self::beside(&[], query, number, batch)
+    }
+
+    /// The steps that evaluating the root needs; nodes below one that zone maps settle have no meaning.
+    pub(super) fn needed(query: &'p Query<'p>, number: usize, batch: &'p Batch) -> Self {
+        Self::beside(&query.settled_by_zones(number), query, number, batch)
+    }
+
+    /// The steps of nodes that are not settled yet.
+    fn beside(settled: &[Option<bool>], query: &'p Query<'p>, number: usize, batch: &'p Batch) -> Self {
         let nodes = query.predicate.nodes();
         let mut steps: Vec<Step<'p>> = Vec::with_capacity(nodes.len());
         for (id, node) in nodes.iter().enumerate() {
             let step = match node {
+                _ if let Some(Some(value)) = settled.get(id) => Step::Settled(*value),
                 Node::Constant(value) => Step::Settled(*value),
                 Node::Leaf(leaf) => Step::of_leaf(leaf, query.access(id, number), number, batch),
                 Node::Branch(connective, children) => {

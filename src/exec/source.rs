@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::kernels;
 use super::plan::{Source, ValueTest};
 use crate::batch::split;
-use crate::column::{Codes, Column, Data, LANES, Layout, Millis, Sorted, flip_rows};
+use crate::column::{Codes, Column, Data, LANES, Layout, Millis, Selection, Sorted, flip_rows};
 use crate::value::{Number, Timestamp};
 
 /// The places of a row's values.
@@ -102,6 +102,9 @@ pub(super) fn prefetch(source: &Source<'_>, row: usize) {
         | Source::Scan(column, _) => column,
         Source::Kept(_) | Source::Present(_) | Source::Listed(_) => return,
     };
+    if let Layout::Single(Selection::Bitmap(present)) = &column.layout {
+        kernels::prefetch(present.words(), row / LANES);
+    }
     match (&column.layout, &column.data) {
         (Layout::Many(ends), _) => kernels::prefetch(ends, row),
         (_, Data::Strings { codes, .. }) => match codes {
@@ -161,9 +164,9 @@ fn write_passing(column: &Column, test: &ValueTest<'_>, words: &mut [u64]) {
         Layout::Single(present) => {
             write_values(&column.data, test, words);
             match present {
-                crate::column::Selection::All => {}
-                crate::column::Selection::None => words.fill(0),
-                crate::column::Selection::Bitmap(present) => {
+                Selection::All => {}
+                Selection::None => words.fill(0),
+                Selection::Bitmap(present) => {
                     kernels::combine(kernels::Combine::And, words, present.words());
                 }
             }

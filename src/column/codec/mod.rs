@@ -169,7 +169,7 @@ fn read_strings(rows: usize, layout: &Layout, values: usize, reader: &mut Reader
     let mut count = || reader.one::<u64>().map(|count| usize::try_from(count).unwrap_or(usize::MAX));
     let (distinct, length) = (count()?, count()?);
     let text = str::from_utf8(reader.bytes(length)?).map_err(|fault| fault.to_string())?;
-    let dictionary = Dictionary::from_parts(text.into(), reader.ends(distinct)?.into());
+    let dictionary = Dictionary::from_parts(text.into(), reader.ends(distinct)?);
     dictionary.validate()?;
     let codes = if distinct <= 1 << 8 {
         Codes::U8(reader.all(values)?.into())
