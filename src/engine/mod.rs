@@ -28,6 +28,7 @@
 
 mod answer;
 mod change;
+mod counting;
 pub mod explain;
 #[cfg(feature = "parallel")]
 mod gathered;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+use super::counting::{self, Counted};
 use super::view::View;
 use super::{Answer, Engine};
 use crate::catalog::Catalog;
@@ -125,6 +126,14 @@ pub(super) fn query<'s>(request: &'s Request, view: &'s View) -> Query<'s> {
     })
 }
 
+/// The batches of these numbers.
+pub(super) fn visits<'s>(view: &'s View, numbers: &[usize]) -> impl Iterator<Item = Visit<'s>> {
+    numbers.iter().filter_map(move |number| {
+        let slot = view.slot(*number)?;
+        Some(Visit { number: *number, batch: &slot.batch, live: &slot.live })
+    })
+}
+
 impl<'s> Search<'s> {
     pub(super) fn new(
         catalog: &'s Catalog,
@@ -166,7 +175,7 @@ impl<'s> Search<'s> {
     pub(super) fn run(&self, strategy: &Strategy) -> (Vec<At>, u64) {
         let mut total = match strategy.total {
             TotalStrategy::Directory { cases } => cases,
-            TotalStrategy::Counting => self.counted(),
+            TotalStrategy::Counting => self.count(),
             TotalStrategy::NotAsked | TotalStrategy::WithPage => 0,
         };
         let along = (strategy.total == TotalStrategy::WithPage).then_some(&mut total);
@@ -182,33 +191,18 @@ impl<'s> Search<'s> {
         (rows, total)
     }
 
-    /// The selected rows of all batches.
-    fn counted(&self) -> u64 {
-        let mut total: u64 = 0;
-        let mut count = |selected: Option<Selected<'_>>| {
-            total = total.saturating_add(selected.map_or(0, |selected| selected.count() as u64));
-        };
-        // What the next batch is counted from is on its way while the one before it is counted.
-        let mut next = None;
-        for visit in self.visits() {
-            let selected = self.select(&visit);
-            selected.announce();
-            count(next.replace(selected));
-        }
-        count(next);
-        total
-    }
-
     pub(super) fn sort_by(&self) -> SortBy<'s> {
         SortBy::new(self.request.order, self.catalog.fields())
     }
 
     pub(super) fn visits(&self) -> impl Iterator<Item = Visit<'s>> {
-        let view = self.view;
-        self.numbers.iter().filter_map(move |number| {
-            let slot = view.slot(*number)?;
-            Some(Visit { number: *number, batch: &slot.batch, live: &slot.live })
-        })
+        visits(self.view, &self.numbers)
+    }
+
+    fn count(&self) -> u64 {
+        let Counted { selected, examined } = counting::count(self.query, self.view, &self.numbers);
+        self.examined.set(self.examined.get().saturating_add(examined));
+        selected
     }
 
     fn select(&self, visit: &Visit<'s>) -> Selected<'s> {

@@ -110,6 +110,12 @@ impl<'q> Selected<'q> {
         }
     }
 
+    /// What gathering the rows takes, in the time that a word of 64 rows takes.
+    #[cfg(feature = "parallel")]
+    pub(crate) fn effort(&self) -> usize {
+        if self.exact.is_some() { 0 } else { self.effort }
+    }
+
     /// About how many rows there are.
     pub(crate) fn likely(&self) -> usize {
         self.likely

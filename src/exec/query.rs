@@ -1,5 +1,7 @@
 //! A predicate looked up once in what all batches of a snapshot have in common.
 
+use std::sync::Arc;
+
 use smallvec::SmallVec;
 
 use super::evaluate::Tiles;
@@ -14,7 +16,7 @@ pub(crate) struct Query<'q> {
     pub(super) predicate: &'q Tree<Leaf>,
     directory: &'q Directory,
     /// By node of the predicate: how leaves are reached in the batches that the directory covers.
-    accesses: Vec<Access<'q>>,
+    accesses: Arc<[Access<'q>]>,
     /// Some node below the root is a leaf that zone maps may settle.
     has_zones: bool,
     /// Where the rows of a batch are combined.
@@ -59,6 +61,21 @@ impl<'q> Query<'q> {
             tiles: Tiles::default(),
             trace: None,
         }
+    }
+
+    /// What makes the same query on another thread; none where notes are taken.
+    #[cfg(feature = "parallel")]
+    pub(crate) fn fork(&self) -> Option<impl Fn() -> Query<'q> + Sync + use<'q>> {
+        let (predicate, directory) = (self.predicate, self.directory);
+        let (accesses, has_zones) = (Arc::clone(&self.accesses), self.has_zones);
+        self.trace.is_none().then_some(move || Query {
+            predicate,
+            directory,
+            accesses: Arc::clone(&accesses),
+            has_zones,
+            tiles: Tiles::default(),
+            trace: None,
+        })
     }
 
     /// This query, with notes taken of what it is used for.
