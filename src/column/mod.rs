@@ -5,9 +5,11 @@ mod builder;
 #[cfg(feature = "store")]
 pub(crate) mod codec;
 mod dictionary;
+mod interner;
 mod merge;
 mod millis;
 mod postings;
+mod radix;
 mod sorted;
 
 pub(crate) use bitmap::{Bitmap, LANES, Selection, flip_rows, set_rows};
@@ -16,6 +18,7 @@ pub(crate) use dictionary::{Codes, Dictionary};
 pub(crate) use merge::Picks;
 pub(crate) use millis::Millis;
 pub(crate) use postings::{Posting, Postings};
+pub(crate) use radix::sort_from_bit;
 pub(crate) use sorted::{Sorted, SortedRows};
 
 #[cfg(any(test, feature = "store"))]
