@@ -422,7 +422,7 @@ impl<'a> Reader<'a> {
 }
 
 /// How many bytes of a string stand before its next quote, backslash or control character.
-#[inline]
+#[inline(always)]
 pub(crate) fn plain_len(bytes: &[u8]) -> usize {
     const ONES: u64 = u64::MAX / 255;
     const HIGHS: u64 = ONES << 7;
@@ -436,12 +436,12 @@ pub(crate) fn plain_len(bytes: &[u8]) -> usize {
         let backslashes = (word ^ ONES.wrapping_mul(0x5c)).wrapping_sub(ONES);
         let ends = (quotes_and_controls | backslashes) & !word & HIGHS;
         if ends != 0 {
-            return len.saturating_add(ends.trailing_zeros() as usize / 8);
+            return len.wrapping_add(ends.trailing_zeros() as usize / 8);
         }
-        len = len.saturating_add(8);
+        len = len.wrapping_add(8);
     }
     let is_plain = |byte: &&u8| **byte >= b' ' && **byte != b'"' && **byte != b'\\';
-    len.saturating_add(rest.iter().take_while(is_plain).count())
+    len.wrapping_add(rest.iter().take_while(is_plain).count())
 }
 
 /// The brackets open around a place, a bit each.

@@ -33,8 +33,9 @@ impl<'a> Row<'a> {
         self.faults.clear();
     }
 
+    #[inline]
     pub(crate) fn push(&mut self, field: FieldId, value: Value<'a>) {
-        if self.values.capacity() == 0 {
+        if self.values.len() == self.values.capacity() {
             self.values.reserve(USUAL_VALUES);
         }
         self.values.push((field, value));

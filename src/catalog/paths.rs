@@ -146,6 +146,18 @@ impl Paths {
         self.nodes.get(node).map_or(Shape::Object, |node| node.shape)
     }
 
+    /// As [`shape`](Self::shape); `None` of a number that no node has.
+    #[inline]
+    pub(crate) fn shape_if_any(&self, node: PathId) -> Option<Shape> {
+        self.nodes.get(node).map(|node| node.shape)
+    }
+
+    /// The node of an array's elements.
+    #[inline]
+    pub(crate) fn element(&self, array: PathId) -> Option<PathId> {
+        self.nodes.get(array)?.children.first().map(|(_, child)| *child)
+    }
+
     /// How many nodes there are; their numbers are below that.
     pub(crate) fn len(&self) -> usize {
         self.nodes.len()

@@ -46,7 +46,8 @@ impl Postings {
         let mut counts = vec![0_u32; distinct];
         for (_, code) in occurrences() {
             if let Some(count) = counts.get_mut(code as usize) {
-                *count = count.saturating_add(1);
+                // There are no more rows than that.
+                *count = count.wrapping_add(1);
             }
         }
         let dense_from = rows.div_ceil(DENSE_FRACTION);
@@ -78,10 +79,10 @@ impl Postings {
             if count < dense_from {
                 if let (Some(slot), Ok(row)) = (lists.get_mut(*start as usize), u16::try_from(row)) {
                     *slot = row;
-                    *start = start.saturating_add(1);
+                    *start = start.wrapping_add(1);
                 }
             } else if count != rows
-                && let Some(word) = words.get_mut((*start as usize).saturating_add(row / LANES))
+                && let Some(word) = words.get_mut((*start as usize).wrapping_add(row / LANES))
             {
                 *word |= 1 << (row % LANES);
             }

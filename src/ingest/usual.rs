@@ -124,99 +124,107 @@ struct Open {
     keys_start: usize,
 }
 
-/// What stands where a value is read.
-enum Found {
-    /// All of a value, or nothing of one.
-    Scalar,
-    /// A bracket, which was read.
-    Bracket(Open),
-    /// The end of the innermost bracket, which was read.
-    End,
+impl Open {
+    fn new(is_object: bool, node: usize, keys_start: usize) -> Self {
+        Self { is_object, is_first: true, node, last: NOWHERE, seen: 0, keys_start }
+    }
 }
 
+/// Stands for the end of the innermost bracket, where a node is looked for.
+const END: usize = NOWHERE - 1;
+
 /// Everything returns `None` where the document is not a usual one, whatever the reason.
+///
+/// Offsets wrap nowhere: they lie in the text or just behind it.
 impl<'a> Walk<'a, '_> {
-    #[inline]
+    #[inline(always)]
     fn byte(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    #[inline]
+    #[inline(always)]
     fn bump(&mut self) {
-        self.at = self.at.saturating_add(1);
+        self.at = self.at.wrapping_add(1);
     }
 
     /// The next byte that is no space, which stays unread.
-    #[inline]
+    #[inline(always)]
     fn next_byte(&mut self) -> Option<u8> {
-        loop {
-            match self.byte()? {
-                b' ' | b'\t' | b'\n' | b'\r' => self.bump(),
-                byte => return Some(byte),
-            }
+        match self.byte()? {
+            b' ' | b'\t' | b'\n' | b'\r' => self.byte_behind_space(),
+            byte => Some(byte),
         }
+    }
+
+    #[cold]
+    fn byte_behind_space(&mut self) -> Option<u8> {
+        while let b' ' | b'\t' | b'\n' | b'\r' = self.byte()? {
+            self.bump();
+        }
+        self.byte()
     }
 
     fn document(&mut self) -> Option<()> {
         if self.next_byte()? != b'{' {
             return None;
         }
-        let Found::Bracket(mut open) = self.bracket(true, Paths::ROOT) else { return None };
+        self.bump();
+        let mut open = Open::new(true, Paths::ROOT, 0);
         loop {
-            let found = if open.is_object { self.member(&mut open)? } else { self.element(&mut open)? };
-            match found {
-                Found::Scalar => {}
-                Found::Bracket(inner) => {
-                    if self.outer.len().saturating_add(1) >= self.depth_limit {
+            let node = if open.is_object { self.member(&mut open)? } else { self.element(&mut open)? };
+            if node == END {
+                self.bump();
+                if self.keys.len() > open.keys_start {
+                    self.keys.truncate(open.keys_start);
+                }
+                match self.outer.pop() {
+                    Some(outer) => open = outer,
+                    None => break,
+                }
+                continue;
+            }
+            let byte = self.next_byte()?;
+            match (byte, self.catalog.paths().shape_if_any(node)) {
+                (b'"', shape @ (Some(Shape::Leaf(_)) | None)) => {
+                    let text = self.string()?;
+                    if let Some(Shape::Leaf(field)) = shape {
+                        self.push_string(field, text)?;
+                    }
+                }
+                (b'{', Some(Shape::Object) | None) | (b'[', Some(Shape::Array) | None) => {
+                    self.bump();
+                    if self.outer.len().wrapping_add(1) >= self.depth_limit {
                         return None;
                     }
+                    let inner = Open::new(byte == b'{', node, self.keys.len());
                     self.outer.push(std::mem::replace(&mut open, inner));
                 }
-                Found::End => {
-                    self.keys.truncate(open.keys_start);
-                    match self.outer.pop() {
-                        Some(outer) => open = outer,
-                        None => break,
-                    }
-                }
+                (b'n', _) => self.word("null")?,
+                (b't' | b'f', shape @ (Some(Shape::Leaf(_)) | None)) => self.boolean(byte == b't', shape)?,
+                (b'-' | b'0'..=b'9', shape @ (Some(Shape::Leaf(_)) | None)) => self.number(shape)?,
+                _ => return None,
             }
         }
         self.next_byte().is_none().then_some(())
     }
 
-    fn bracket(&mut self, is_object: bool, node: usize) -> Found {
-        self.bump();
-        let keys_start = self.keys.len();
-        Found::Bracket(Open { is_object, is_first: true, node, last: NOWHERE, seen: 0, keys_start })
-    }
-
-    /// Reads the next element of an array, or its end.
-    #[inline]
-    fn element(&mut self, open: &mut Open) -> Option<Found> {
+    /// Goes to the next element of an array, and gives its node; [`END`] before its bracket.
+    #[inline(always)]
+    fn element(&mut self, open: &mut Open) -> Option<usize> {
         match self.next_byte()? {
-            b']' => {
-                self.bump();
-                return Some(Found::End);
-            }
+            b']' => return Some(END),
             b',' if !open.is_first => self.bump(),
             _ if open.is_first => open.is_first = false,
             _ => return None,
         }
-        let element = match open.node {
-            NOWHERE => NOWHERE,
-            node => self.catalog.paths().child(node, "").map_or(NOWHERE, |(_, child)| child),
-        };
-        self.value(element)
+        Some(self.catalog.paths().element(open.node).unwrap_or(NOWHERE))
     }
 
-    /// Reads the next member of an object, or its end.
-    #[inline]
-    fn member(&mut self, open: &mut Open) -> Option<Found> {
+    /// Reads the next key of an object and its colon, and gives its node; [`END`] before its bracket.
+    #[inline(always)]
+    fn member(&mut self, open: &mut Open) -> Option<usize> {
         match self.next_byte()? {
-            b'}' => {
-                self.bump();
-                return Some(Found::End);
-            }
+            b'}' => return Some(END),
             b',' if !open.is_first => self.bump(),
             b'"' if open.is_first => open.is_first = false,
             _ => return None,
@@ -233,11 +241,11 @@ impl<'a> Walk<'a, '_> {
             }
             open.seen |= bit;
         }
-        self.value(node)
+        Some(node)
     }
 
     /// Reads one of the members that were next before, if one is; its node and place.
-    #[inline]
+    #[inline(always)]
     fn guess(&mut self, open: &Open) -> Option<(usize, usize)> {
         if open.node == NOWHERE {
             return None;
@@ -248,7 +256,7 @@ impl<'a> Walk<'a, '_> {
             if let Some((tag, place)) = self.catalog.paths().tag(node)
                 && let Some(len) = tag.stands_in(rest)
             {
-                self.at = self.at.saturating_add(len);
+                self.at = self.at.wrapping_add(len);
                 return Some((node, place));
             }
         }
@@ -256,6 +264,7 @@ impl<'a> Walk<'a, '_> {
     }
 
     /// Reads any key and its colon; its node and place.
+    #[inline(never)]
     fn key(&mut self, open: &Open) -> Option<(usize, usize)> {
         if self.next_byte()? != b'"' {
             return None;
@@ -282,17 +291,16 @@ impl<'a> Walk<'a, '_> {
     }
 
     /// Reads the string whose quote stands next.
-    #[inline]
+    #[inline(always)]
     fn string(&mut self) -> Option<Cow<'a, str>> {
-        let start = self.at.saturating_add(1);
-        let rest = self.text.as_bytes().get(start..)?;
-        let len = plain_len(rest);
-        if rest.get(len) == Some(&b'"') {
-            let end = start.saturating_add(len);
-            self.at = end.saturating_add(1);
-            return self.text.get(start..end).map(Cow::Borrowed);
+        let start = self.at.wrapping_add(1);
+        let rest = self.text.get(start..)?;
+        let len = plain_len(rest.as_bytes());
+        if rest.as_bytes().get(len) != Some(&b'"') {
+            return self.escaped_string();
         }
-        self.escaped_string()
+        self.at = start.wrapping_add(len).wrapping_add(1);
+        rest.get(..len).map(Cow::Borrowed)
     }
 
     #[cold]
@@ -303,31 +311,8 @@ impl<'a> Walk<'a, '_> {
         Some(text)
     }
 
-    /// Reads the value that stands next, which lies at `node` of the catalogue's paths; of an array or
-    /// object the bracket.
-    #[inline]
-    fn value(&mut self, node: usize) -> Option<Found> {
-        let byte = self.next_byte()?;
-        let shape = match node {
-            NOWHERE => None,
-            node => Some(self.catalog.paths().shape(node)),
-        };
-        match (byte, shape) {
-            (b'"', Some(Shape::Leaf(field))) => self.string_of(field)?,
-            (b'"', None) => drop(self.string()?),
-            (b'{', Some(Shape::Object) | None) => return Some(self.bracket(true, node)),
-            (b'[', Some(Shape::Array) | None) => return Some(self.bracket(false, node)),
-            (b'n', _) => self.word("null")?,
-            (b't' | b'f', leaf @ (None | Some(Shape::Leaf(_)))) => self.boolean(byte == b't', leaf)?,
-            (b'-' | b'0'..=b'9', leaf @ (None | Some(Shape::Leaf(_)))) => self.number(leaf)?,
-            _ => return None,
-        }
-        Some(Found::Scalar)
-    }
-
-    #[inline]
-    fn string_of(&mut self, field: FieldId) -> Option<()> {
-        let text = self.string()?;
+    #[inline(always)]
+    fn push_string(&mut self, field: FieldId, text: Cow<'a, str>) -> Option<()> {
         let own = self.catalog.field(field);
         let value = match own.kind() {
             FieldType::String => Value::String(text),
