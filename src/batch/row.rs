@@ -33,7 +33,7 @@ impl<'a> Row<'a> {
         self.faults.clear();
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push(&mut self, field: FieldId, value: Value<'a>) {
         if self.values.len() == self.values.capacity() {
             self.values.reserve(USUAL_VALUES);

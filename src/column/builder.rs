@@ -52,14 +52,31 @@ impl Values {
     }
 
     /// Adds a value; one of another type, which a row of this catalogue never holds, adds nothing.
+    #[inline(always)]
     fn push(&mut self, value: &Value<'_>) {
-        match (self, value) {
-            (Self::Strings { dictionary, codes }, Value::String(text)) => codes.push(dictionary.code(text)),
-            (Self::Numbers(values), Value::Number(number)) => values.push(number.get()),
-            (Self::Timestamps(values), Value::Timestamp(timestamp)) => values.push(timestamp.as_millis()),
-            (Self::Booleans(values), Value::Boolean(boolean)) => values.push(*boolean),
-            _ => debug_assert!(false, "a value of its field's type"),
+        match value {
+            Value::String(text) => {
+                if let Self::Strings { dictionary, codes } = self {
+                    return codes.push(dictionary.code(text));
+                }
+            }
+            Value::Number(number) => {
+                if let Self::Numbers(values) = self {
+                    return values.push(number.get());
+                }
+            }
+            Value::Timestamp(timestamp) => {
+                if let Self::Timestamps(values) = self {
+                    return values.push(timestamp.as_millis());
+                }
+            }
+            Value::Boolean(boolean) => {
+                if let Self::Booleans(values) = self {
+                    return values.push(*boolean);
+                }
+            }
         }
+        debug_assert!(false, "a value of its field's type");
     }
 
     /// Fills the places of absent values, so that there are `len`.

@@ -29,7 +29,8 @@ pub(super) fn parse<'a>(text: &'a str, limits: &Limits) -> Option<Body<'a>> {
             criteria: None,
             nodes: Vec::with_capacity(likely),
             children: Vec::with_capacity(likely),
-            texts: Vec::with_capacity(likely),
+            // A criterion has more than one value about as often as it is a complex one, with none.
+            texts: Vec::with_capacity(likely.saturating_mul(2)),
         },
         siblings: SmallVec::new(),
         values: 0,
