@@ -1,8 +1,6 @@
 //! A batch being filled.
 
-use super::{
-    Batch, Columns, Document, DocumentsBuilder, Keep, MAX_DOCUMENT_BYTES, MAX_ROWS, OwnedRow, Places, Row,
-};
+use super::{Batch, Document, DocumentsBuilder, Keep, MAX_DOCUMENT_BYTES, MAX_ROWS, OwnedRow, Places, Row};
 use crate::catalog::{Catalog, FieldId};
 use crate::column::ColumnBuilder;
 
@@ -94,11 +92,6 @@ impl BatchBuilder {
         let rows = places.len();
         let columns =
             self.columns.iter_mut().map(|column| column.as_mut().map(|column| column.seal(rows))).collect();
-        Batch {
-            rows,
-            columns: Columns::Sealed(columns),
-            places: Places::new(places),
-            documents: self.documents.seal(),
-        }
+        Batch::sealed(rows, columns, Places::new(places), self.documents.seal())
     }
 }

@@ -7,7 +7,7 @@
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::documents::Numbers;
-use super::{Batch, Columns, Documents, MAX_ROWS, Places};
+use super::{Batch, Documents, MAX_ROWS, Places};
 use crate::catalog::{Catalog, FieldId};
 use crate::column::codec::{self, Fault, Reader, Writer};
 use crate::column::{Column, Data, Layout, Selection};
@@ -138,7 +138,7 @@ pub(crate) fn read<E: From<Fault>>(
             *slot = Some(column);
         }
     }
-    Ok(Batch { rows, columns: Columns::Sealed(columns.into()), places, documents })
+    Ok(Batch::sealed(rows, columns.into(), places, documents))
 }
 
 /// Every row has a string, and none is empty.

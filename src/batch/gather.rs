@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Batch, Columns, Documents, DocumentsMerge, Keep, Places};
+use super::{Batch, Documents, DocumentsMerge, Keep, Places};
 use crate::catalog::{Catalog, FieldId};
 use crate::column::{Column, Picks};
 
@@ -77,11 +77,6 @@ impl Gather {
             self.sources.get(usize::from(*source)).map_or(u64::MAX, |batch| batch.place(usize::from(*row)))
         });
         let places = Places::new(places.collect());
-        Batch {
-            rows: self.picks.rows().len(),
-            places,
-            columns: Columns::Sealed(self.columns.into()),
-            documents: self.documents.seal(),
-        }
+        Batch::sealed(self.picks.rows().len(), self.columns.into(), places, self.documents.seal())
     }
 }

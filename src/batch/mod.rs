@@ -23,7 +23,7 @@ pub(crate) use row::Row;
 
 use self::waiting::Waiting;
 use crate::catalog::{Catalog, FieldId};
-use crate::column::{Column, Data};
+use crate::column::{self, Column, Data};
 
 /// The most rows of a batch, so that a row's number in its batch is a `u16`.
 pub(crate) const MAX_ROWS: usize = 1 << 16;
@@ -53,6 +53,12 @@ enum Columns {
 }
 
 impl Batch {
+    /// Of columns that are whole.
+    fn sealed(rows: usize, mut columns: Box<[Option<Column>]>, places: Places, documents: Documents) -> Self {
+        column::pack(columns.iter_mut().flatten());
+        Self { rows, columns: Columns::Sealed(columns), places, documents }
+    }
+
     pub(crate) fn rows(&self) -> usize {
         self.rows
     }

@@ -1,5 +1,7 @@
 //! Bitmaps over the rows of a batch, and selections made of them.
 
+use super::slice::{Move, Slice};
+
 /// Words of a full batch: with so many, no row of 16 bits lies beyond them.
 const FULL: usize = (1 << 16) / LANES;
 
@@ -34,7 +36,7 @@ fn update_rows(words: &mut [u64], rows: &[u16], update: impl Fn(u64, u64) -> u64
 /// One bit a row. Invariant: bits behind the last row are zero.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Bitmap {
-    words: Box<[u64]>,
+    words: Slice<u64>,
     rows: usize,
 }
 
@@ -49,26 +51,20 @@ impl Bitmap {
 
     /// Every row's bit set.
     pub(crate) fn ones(rows: usize) -> Self {
-        let mut bitmap = Self { words: vec![u64::MAX; rows.div_ceil(LANES)].into(), rows };
-        bitmap.clear_tail();
-        bitmap
+        Self::filled_by(rows, |words| words.fill(u64::MAX))
     }
 
     /// The bits that a kernel writes into the words it is handed; those behind the last row are cleared.
     pub(crate) fn filled_by(rows: usize, kernel: impl FnOnce(&mut [u64])) -> Self {
-        let mut bitmap = Self::zeros(rows);
-        kernel(&mut bitmap.words);
-        bitmap.clear_tail();
-        bitmap
-    }
-
-    fn clear_tail(&mut self) {
-        let used = self.rows % LANES;
+        let mut words = vec![0; rows.div_ceil(LANES)];
+        kernel(&mut words);
+        let used = rows % LANES;
         if used > 0
-            && let Some(last) = self.words.last_mut()
+            && let Some(last) = words.last_mut()
         {
             *last &= (1_u64 << used).wrapping_sub(1);
         }
+        Self { words: words.into(), rows }
     }
 
     pub(crate) fn rows(&self) -> usize {
@@ -76,7 +72,7 @@ impl Bitmap {
     }
 
     pub(crate) fn into_words(self) -> Vec<u64> {
-        self.words.into_vec()
+        self.words.to_vec()
     }
 
     pub(crate) fn words(&self) -> &[u64] {
@@ -88,10 +84,16 @@ impl Bitmap {
         self.words.get(row / LANES).is_some_and(|word| word >> (row % LANES) & 1 == 1)
     }
 
-    pub(crate) fn clear(&mut self, row: usize) {
-        if let Some(word) = self.words.get_mut(row / LANES) {
-            *word &= !(1 << (row % LANES));
-        }
+    /// This without the bits of these rows.
+    pub(crate) fn without(&self, rows: impl IntoIterator<Item = usize>) -> Self {
+        Self::filled_by(self.rows, |words| {
+            words.copy_from_slice(&self.words);
+            for row in rows {
+                if let Some(word) = words.get_mut(row / LANES) {
+                    *word &= !(1 << (row % LANES));
+                }
+            }
+        })
     }
 
     /// How many bits are set.
@@ -115,11 +117,15 @@ impl Bitmap {
         size_of_val::<[u64]>(&self.words)
     }
 
+    pub(super) fn slices<'s>(&'s mut self, all: &mut Vec<&'s mut dyn Move>) {
+        all.push(&mut self.words);
+    }
+
     /// Says which invariant does not hold.
     pub(crate) fn validate(&self) -> Result<(), String> {
-        let mut cleared = self.clone();
-        cleared.clear_tail();
-        match self.words.len() == self.rows.div_ceil(LANES) && cleared == *self {
+        let used = self.rows % LANES;
+        let is_clean = used == 0 || self.words.last().is_none_or(|last| last >> used == 0);
+        match self.words.len() == self.rows.div_ceil(LANES) && is_clean {
             true => Ok(()),
             false => Err(format!(
                 "a bitmap of {} rows with {} words or bits behind its end",
@@ -182,6 +188,12 @@ impl Selection {
         all.into_iter().flatten().chain(bitmap.into_iter().flatten())
     }
 
+    pub(super) fn slices<'s>(&'s mut self, all: &mut Vec<&'s mut dyn Move>) {
+        if let Self::Bitmap(bitmap) = self {
+            bitmap.slices(all);
+        }
+    }
+
     pub(crate) fn size_bytes(&self) -> usize {
         match self {
             Self::Bitmap(bitmap) => bitmap.size_bytes(),
@@ -208,14 +220,11 @@ mod tests {
     #[test]
     fn bits_behind_the_last_row_stay_zero() {
         for rows in [0, 1, 63, 64, 65, 65_535, 65_536] {
-            let mut bitmap = Bitmap::ones(rows);
+            let bitmap = Bitmap::ones(rows);
             assert_eq!(bitmap.count(), rows);
             assert_eq!(bitmap.ones_iter().count(), rows);
             assert_eq!(bitmap.validate(), Ok(()));
-            for row in 0..rows {
-                bitmap.clear(row);
-            }
-            assert_eq!(bitmap, Bitmap::zeros(rows));
+            assert_eq!(bitmap.without(0..rows), Bitmap::zeros(rows));
             let bitmap = Bitmap::filled_by(rows, |words| words.fill(u64::MAX));
             assert_eq!(bitmap.validate(), Ok(()));
             assert_eq!(

@@ -183,16 +183,11 @@ pub(super) fn strings(rows: usize, layout: &Layout, dictionary: Dictionary, code
 /// `order` is that of [`sorted`], where it is known.
 pub(super) fn numbers(values: Vec<f64>, layout: &Layout, order: Option<Vec<u16>>) -> Data {
     let zone = zone(&values, layout, |value| Number::new(*value));
-    // Of positive numbers the bits have the order, of negative ones the reverse.
-    let bits = |value: &f64| {
-        let bits = value.to_bits();
-        if bits >> 63 == 0 { bits | 1 << 63 } else { !bits }
-    };
     let sorted = match (order, zone) {
         (None, Some((low, high))) => {
-            sorted_by_bits(&values, layout, bits(&low.get())..=bits(&high.get()), bits)
+            sorted_from(&values, layout, low.ordinal()..=high.ordinal(), |value| number_ordinal(*value))
         }
-        (order, _) => sorted(&values, layout, order.unwrap_or_default(), |value| Number::new(*value)),
+        (order, _) => sorted(&values, layout, order.unwrap_or_default(), |value| number_ordinal(*value)),
     };
     Data::Numbers { values: values.into(), zone, sorted }
 }
@@ -200,10 +195,9 @@ pub(super) fn numbers(values: Vec<f64>, layout: &Layout, order: Option<Vec<u16>>
 /// `order` is that of [`sorted`], where it is known.
 pub(super) fn timestamps(values: Vec<i64>, layout: &Layout, order: Option<Vec<u16>>) -> Data {
     let zone = zone(&values, layout, |millis| Some(Timestamp::from_millis(*millis)));
-    let bits = |millis: &i64| millis.cast_unsigned() ^ 1 << 63;
     let sorted = match (order, zone) {
         (None, Some((low, high))) => {
-            sorted_by_bits(&values, layout, bits(&low.as_millis())..=bits(&high.as_millis()), bits)
+            sorted_from(&values, layout, low.as_millis()..=high.as_millis(), |millis| *millis)
         }
         (order, _) => sorted(&values, layout, order.unwrap_or_default(), |millis| *millis),
     };
@@ -271,7 +265,7 @@ fn postings_of<C>(
         }),
         Layout::Many(ends) => Postings::of_many(rows, distinct, || {
             let mut start = 0;
-            (0_u32..).zip(ends).flat_map(move |(row, end)| {
+            (0_u32..).zip(ends.iter()).flat_map(move |(row, end)| {
                 let own = codes.get(std::mem::replace(&mut start, *end as usize)..*end as usize);
                 own.unwrap_or_default().iter().map(move |value| (row, code(value)))
             })
@@ -296,33 +290,38 @@ pub(super) fn holders(rows: usize, layout: &Layout, values: &Bitmap) -> [Selecti
     })
 }
 
+/// That of a finite number.
+pub(super) fn number_ordinal(value: f64) -> i64 {
+    Number::new(value).map_or(0, Number::ordinal)
+}
+
 /// The rows of a single-valued column that have a value, ascending by it, then by row; `None` when all
 /// have one and are stored so.
 ///
 /// `order` has those rows in a few ascending runs, one behind the other.
-fn sorted<S, K: Ord>(
+fn sorted<S>(
     values: &[S],
     layout: &Layout,
     order: Vec<u16>,
-    key: impl Fn(&S) -> K,
+    ordinal: impl Fn(&S) -> i64,
 ) -> Option<SortedRows> {
     if let Layout::Many(_) = layout {
         return None;
     }
     // Values beside their rows: comparing them then looks nothing up.
-    let keyed = order.into_iter().filter_map(|row| Some((key(values.get(usize::from(row))?), row)));
-    let mut keyed: Vec<(K, u16)> = keyed.collect();
+    let keyed = order.into_iter().filter_map(|row| Some((ordinal(values.get(usize::from(row))?), row)));
+    let mut keyed: Vec<(i64, u16)> = keyed.collect();
     // This sort merges runs that it finds.
     keyed.sort();
-    sorted_rows(values.len(), keyed.into_iter().map(|(_, row)| row).collect())
+    sorted_rows(values, keyed.into_iter().map(|(_, row)| row).collect(), ordinal)
 }
 
-/// As [`sorted`], of values whose order is that of their bits, which lie in `range`.
-fn sorted_by_bits<S>(
+/// As [`sorted`], of values in any order whose ordinals lie in `range`.
+fn sorted_from<S>(
     values: &[S],
     layout: &Layout,
-    range: RangeInclusive<u64>,
-    bits: impl Fn(&S) -> u64,
+    range: RangeInclusive<i64>,
+    ordinal: impl Fn(&S) -> i64,
 ) -> Option<SortedRows> {
     if let Layout::Many(_) = layout {
         return None;
@@ -330,9 +329,10 @@ fn sorted_by_bits<S>(
     let (low, high) = range.into_inner();
     // The distance from the least value and the row behind it are one word; of long distances the
     // lowest bits have no room in it.
-    let shift = ROW_BITS.saturating_sub(high.saturating_sub(low).leading_zeros());
+    let distance = |ordinal: i64| ordinal.wrapping_sub(low).cast_unsigned();
+    let shift = ROW_BITS.saturating_sub(distance(high).leading_zeros());
     let rows = (0..=u16::MAX).zip(values).filter(|(row, _)| counts(layout, usize::from(*row)));
-    let word = |(row, value)| bits(value).wrapping_sub(low) >> shift << ROW_BITS | u64::from(row);
+    let word = |(row, value)| distance(ordinal(value)) >> shift << ROW_BITS | u64::from(row);
     let mut words: Vec<u64> = rows.map(word).collect();
     sort_from_bit(&mut words, ROW_BITS);
     #[expect(clippy::cast_possible_truncation, reason = "the row is the lowest bits")]
@@ -341,17 +341,17 @@ fn sorted_by_bits<S>(
         for run in words.chunk_by_mut(|a, b| a >> ROW_BITS == b >> ROW_BITS).filter(|run| run.len() > 1) {
             run.sort_unstable_by_key(|word| {
                 let row = row_of(word);
-                (values.get(usize::from(row)).map(&bits), row)
+                (values.get(usize::from(row)).map(&ordinal), row)
             });
         }
     }
-    sorted_rows(values.len(), words.iter().map(row_of).collect())
+    sorted_rows(values, words.iter().map(row_of).collect(), ordinal)
 }
 
-/// Of these rows, in order, of a column of so many.
-fn sorted_rows(column_rows: usize, rows: Vec<u16>) -> Option<SortedRows> {
-    let is_stored_so = rows.len() == column_rows && rows.is_sorted();
-    (!is_stored_so).then(|| SortedRows::new(rows, column_rows))
+/// Of these rows, in order, of a column of these values.
+fn sorted_rows<S>(values: &[S], rows: Vec<u16>, ordinal: impl Fn(&S) -> i64) -> Option<SortedRows> {
+    let is_stored_so = rows.len() == values.len() && rows.is_sorted();
+    (!is_stored_so).then(|| SortedRows::new(rows, values.len(), |row| values.get(row).map_or(0, &ordinal)))
 }
 
 /// Bits of a row's number.

@@ -1,11 +1,13 @@
 //! The distinct strings of a column, and codes that stand for them.
 
+use super::slice::{Move, Slice};
+
 /// The distinct strings of a column in one batch, ascending by code point; a code is a rank.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Dictionary {
     text: Box<str>,
     /// Where each string ends in `text`.
-    ends: Box<[u32]>,
+    ends: Slice<u32>,
 }
 
 impl Dictionary {
@@ -40,8 +42,8 @@ impl Dictionary {
 
     /// What [`parts`](Self::parts) gave; [`validate`](Self::validate) tells whether it can be that.
     #[cfg(feature = "store")]
-    pub(super) fn from_parts(text: Box<str>, ends: Box<[u32]>) -> Self {
-        Self { text, ends }
+    pub(super) fn from_parts(text: Box<str>, ends: Vec<u32>) -> Self {
+        Self { text, ends: ends.into() }
     }
 
     /// The first code in `from..` whose string is not less than `text`, and whether it is equal.
@@ -113,9 +115,9 @@ impl Dictionary {
 /// Codes in the narrowest width that holds them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Codes {
-    U8(Box<[u8]>),
-    U16(Box<[u16]>),
-    U32(Box<[u32]>),
+    U8(Slice<u8>),
+    U16(Slice<u16>),
+    U32(Slice<u32>),
 }
 
 impl Codes {
@@ -149,6 +151,14 @@ impl Codes {
             Self::U16(codes) => codes.get(at).map_or(0, |code| usize::from(*code)),
             Self::U32(codes) => codes.get(at).map_or(0, |code| *code as usize),
         }
+    }
+
+    pub(super) fn slices<'s>(&'s mut self, all: &mut Vec<&'s mut dyn Move>) {
+        all.push(match self {
+            Self::U8(codes) => codes,
+            Self::U16(codes) => codes,
+            Self::U32(codes) => codes,
+        });
     }
 
     pub(crate) fn size_bytes(&self) -> usize {

@@ -1,5 +1,6 @@
 //! Timestamps of a column, in the narrower of two forms.
 
+use super::slice::{Move, Slice};
 use std::borrow::Cow;
 
 /// Milliseconds since the Unix epoch, one for each value of a column.
@@ -8,8 +9,8 @@ use std::borrow::Cow;
 /// that number: cases of one batch tend to lie within years of each other, in whole seconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Millis {
-    Wide(Box<[i64]>),
-    Steps { base: i64, step_ms: u32, steps: Box<[u32]> },
+    Wide(Slice<i64>),
+    Steps { base: i64, step_ms: u32, steps: Slice<u32> },
 }
 
 impl Millis {
@@ -20,7 +21,7 @@ impl Millis {
         // Of two constants, so that dividing by them takes no division.
         let steps = steps_from::<1000>(&values, base, &counts).map(|steps| (1000, steps));
         match steps.or_else(|| Some((1, steps_from::<1>(&values, base, &counts)?))) {
-            Some((step_ms, steps)) => Self::Steps { base, step_ms, steps },
+            Some((step_ms, steps)) => Self::Steps { base, step_ms, steps: steps.into() },
             None => Self::Wide(values.into()),
         }
     }
@@ -52,6 +53,13 @@ impl Millis {
         }
     }
 
+    pub(super) fn slices<'s>(&'s mut self, all: &mut Vec<&'s mut dyn Move>) {
+        all.push(match self {
+            Self::Wide(values) => values,
+            Self::Steps { steps, .. } => steps,
+        });
+    }
+
     pub(crate) fn size_bytes(&self) -> usize {
         match self {
             Self::Wide(values) => size_of_val::<[i64]>(values),
@@ -62,11 +70,7 @@ impl Millis {
 
 /// How many steps each value is from `base`; `None` unless those that count all are a whole number of them
 /// that 32 bits hold.
-fn steps_from<const MS: u64>(
-    values: &[i64],
-    base: i64,
-    counts: impl Fn(usize) -> bool,
-) -> Option<Box<[u32]>> {
+fn steps_from<const MS: u64>(values: &[i64], base: i64, counts: impl Fn(usize) -> bool) -> Option<Vec<u32>> {
     let steps = values.iter().enumerate().map(|(at, value)| {
         // Right also where the distance is beyond an `i64`, since no value is less.
         let distance = value.wrapping_sub(base).cast_unsigned();

@@ -10,6 +10,7 @@ mod merge;
 mod millis;
 mod postings;
 mod radix;
+mod slice;
 mod sorted;
 
 pub(crate) use bitmap::{Bitmap, LANES, Selection, flip_rows, set_rows};
@@ -19,6 +20,7 @@ pub(crate) use merge::Picks;
 pub(crate) use millis::Millis;
 pub(crate) use postings::{Posting, Postings};
 pub(crate) use radix::sort_from_bit;
+use slice::{Move, Slice};
 pub(crate) use sorted::{Sorted, SortedRows};
 
 #[cfg(any(test, feature = "store"))]
@@ -47,7 +49,7 @@ pub(crate) enum Layout {
     /// A value a row; the rows in the selection have one.
     Single(Selection),
     /// Any number of values a row; the offset behind the last value of each row.
-    Many(Box<[u32]>),
+    Many(Slice<u32>),
 }
 
 /// The values, one behind the other.
@@ -61,7 +63,7 @@ pub(crate) enum Data {
     },
     /// `sorted` is there where [`Sorted::new`] needs it.
     Numbers {
-        values: Box<[f64]>,
+        values: Slice<f64>,
         zone: Option<(Number, Number)>,
         sorted: Option<SortedRows>,
     },
@@ -86,6 +88,13 @@ impl Data {
             Self::Booleans { values, .. } => values.rows(),
         }
     }
+}
+
+/// Moves the values and indexes of a batch's columns side by side, into large pages of memory if there are enough.
+pub(crate) fn pack<'c>(columns: impl Iterator<Item = &'c mut Column>) {
+    let mut slices = Vec::new();
+    columns.for_each(|column| column.slices(&mut slices));
+    slice::pack(&mut slices);
 }
 
 impl Column {
@@ -162,6 +171,38 @@ impl Column {
         }
     }
 
+    /// All slices of the columns of a batch, those that searches read most in front.
+    fn slices<'s>(&'s mut self, all: &mut Vec<&'s mut dyn Move>) {
+        match &mut self.data {
+            Data::Strings { codes, postings, .. } => {
+                if let Some(postings) = postings {
+                    postings.slices(all);
+                }
+                codes.slices(all);
+            }
+            Data::Numbers { values, sorted, .. } => {
+                if let Some(sorted) = sorted {
+                    sorted.slices(all);
+                }
+                all.push(values);
+            }
+            Data::Timestamps { values, sorted, .. } => {
+                if let Some(sorted) = sorted {
+                    sorted.slices(all);
+                }
+                values.slices(all);
+            }
+            Data::Booleans { values, holders } => {
+                holders.iter_mut().for_each(|holder| holder.slices(all));
+                values.slices(all);
+            }
+        }
+        match &mut self.layout {
+            Layout::Single(present) => present.slices(all),
+            Layout::Many(ends) => all.push(ends),
+        }
+    }
+
     /// Says which invariant does not hold.
     pub(crate) fn validate(&self) -> Result<(), String> {
         let values = self.data.len();
@@ -216,7 +257,7 @@ impl Column {
                 sorted::is_exact(
                     Sorted::new(sorted, self),
                     (0..values.len()).filter(|at| present(*at)),
-                    |row| values.get(row).and_then(|value| Number::new(*value)),
+                    |row| values.get(row).map_or(0, |value| builder::number_ordinal(*value)),
                 )?;
                 zone_is_exact(*zone, all.iter().min().copied().zip(all.iter().max().copied()))
             }
@@ -224,7 +265,7 @@ impl Column {
                 sorted::is_exact(
                     Sorted::new(sorted, self),
                     (0..values.len()).filter(|at| present(*at)),
-                    |row| values.get(row),
+                    |row| values.get(row).unwrap_or(0),
                 )?;
                 let all: Vec<Timestamp> = (0..values.len())
                     .filter(|at| present(*at))

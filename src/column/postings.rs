@@ -1,6 +1,7 @@
 //! From the codes of a string column to the rows that have them.
 
 use super::LANES;
+use super::slice::{Move, Slice};
 
 /// The rows of each code of a column.
 ///
@@ -9,12 +10,10 @@ use super::LANES;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Postings {
     rows: usize,
-    /// By code: how many rows have it.
-    counts: Box<[u32]>,
-    /// By code: where its words start in `words`, or its rows in `lists`.
-    starts: Box<[u32]>,
-    words: Box<[u64]>,
-    lists: Box<[u16]>,
+    /// By code: how many rows have it, and where its words start in `words`, or its rows in `lists`.
+    codes: Slice<[u32; 2]>,
+    words: Slice<u64>,
+    lists: Slice<u16>,
 }
 
 /// The rows of one code.
@@ -87,7 +86,8 @@ impl Postings {
                 *word |= 1 << (row % LANES);
             }
         }
-        Self { rows, counts: counts.into(), starts: starts.into(), words: words.into(), lists: lists.into() }
+        let codes = counts.into_iter().zip(starts).map(|(count, start)| [count, start]).collect();
+        Self { rows, codes, words: words.into(), lists: lists.into() }
     }
 
     /// As [`new`](Self::new) where a row may have several codes, and one more than once.
@@ -108,10 +108,7 @@ impl Postings {
     /// The rows of a code; none for a code that does not exist.
     #[inline]
     pub(crate) fn get(&self, code: u32) -> Posting<'_> {
-        let code = code as usize;
-        let (Some(count), Some(start)) = (self.counts.get(code), self.starts.get(code)) else {
-            return Posting::List(&[]);
-        };
+        let Some([count, start]) = self.codes.get(code as usize) else { return Posting::List(&[]) };
         let (count, start) = (*count as usize, *start as usize);
         if count == self.rows {
             Posting::All
@@ -126,13 +123,18 @@ impl Postings {
     /// How many rows have the code.
     #[inline]
     pub(crate) fn count(&self, code: u32) -> usize {
-        self.counts.get(code as usize).map_or(0, |count| *count as usize)
+        self.codes.get(code as usize).map_or(0, |[count, _]| *count as usize)
+    }
+
+    pub(super) fn slices<'s>(&'s mut self, all: &mut Vec<&'s mut dyn Move>) {
+        all.push(&mut self.words);
+        all.push(&mut self.lists);
+        all.push(&mut self.codes);
     }
 
     pub(crate) fn size_bytes(&self) -> usize {
         [
-            size_of_val::<[u32]>(&self.counts),
-            size_of_val::<[u32]>(&self.starts),
+            size_of_val::<[[u32; 2]]>(&self.codes),
             size_of_val::<[u64]>(&self.words),
             size_of_val::<[u16]>(&self.lists),
         ]

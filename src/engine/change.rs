@@ -415,8 +415,7 @@ impl<'e> Change<'e> {
         }
         let mut apart: Vec<Option<BatchId>> = Vec::new();
         for (batch, dead) in sealed.into_iter().zip(dead) {
-            let mut live = Bitmap::ones(batch.rows());
-            dead.iter().for_each(|row| live.clear(usize::from(*row)));
+            let live = Bitmap::ones(batch.rows()).without(dead.into_iter().map(usize::from));
             let slot = Slot::new(effects.take_batch_id(), batch, Selection::from_bitmap(live));
             let is_covered = self.engine.sizes.is_covered(slot.live_rows);
             apart.push((!is_covered).then_some(slot.id));

@@ -115,13 +115,11 @@ impl Merge {
         let Stage::Done(batch, rows) = &self.stage else { return None };
         let sources: Vec<Option<&Slot>> =
             self.sources.iter().map(|id| view.slots().find(|slot| slot.id == *id)).collect();
-        let mut live = Bitmap::ones(rows.len());
-        for (to, (source, row)) in rows.iter().enumerate() {
+        let dead = rows.iter().enumerate().filter(|(_, (source, row))| {
             let slot = sources.get(usize::from(*source)).copied().flatten();
-            if !slot.is_some_and(|slot| slot.is_live(*row)) {
-                live.clear(to);
-            }
-        }
+            !slot.is_some_and(|slot| slot.is_live(*row))
+        });
+        let live = Bitmap::ones(rows.len()).without(dead.map(|(to, _)| to));
         let slot = Slot::shared(id, Arc::clone(batch), Selection::from_bitmap(live));
         let is_covered = sizes.is_covered(slot.live_rows);
         let moved = Moved {

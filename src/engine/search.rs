@@ -166,9 +166,7 @@ impl<'s> Search<'s> {
     pub(super) fn run(&self, strategy: &Strategy) -> (Vec<At>, u64) {
         let mut total = match strategy.total {
             TotalStrategy::Directory { cases } => cases,
-            TotalStrategy::Counting => {
-                self.visits().map(|visit| self.select(&visit).count() as u64).fold(0, u64::saturating_add)
-            }
+            TotalStrategy::Counting => self.counted(),
             TotalStrategy::NotAsked | TotalStrategy::WithPage => 0,
         };
         let along = (strategy.total == TotalStrategy::WithPage).then_some(&mut total);
@@ -182,6 +180,23 @@ impl<'s> Search<'s> {
             }
         };
         (rows, total)
+    }
+
+    /// The selected rows of all batches.
+    fn counted(&self) -> u64 {
+        let mut total: u64 = 0;
+        let mut count = |selected: Option<Selected<'_>>| {
+            total = total.saturating_add(selected.map_or(0, |selected| selected.count() as u64));
+        };
+        // What the next batch is counted from is on its way while the one before it is counted.
+        let mut next = None;
+        for visit in self.visits() {
+            let selected = self.select(&visit);
+            selected.announce();
+            count(next.replace(selected));
+        }
+        count(next);
+        total
     }
 
     pub(super) fn sort_by(&self) -> SortBy<'s> {

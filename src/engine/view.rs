@@ -42,15 +42,12 @@ impl Slot {
     /// The same batch with fewer live rows.
     pub(super) fn without(&self, dead: impl IntoIterator<Item = u16>) -> Self {
         let rows = self.batch.rows();
-        let mut live = match &*self.live {
+        let live = match &*self.live {
             Selection::None => Bitmap::zeros(rows),
             Selection::All => Bitmap::ones(rows),
             Selection::Bitmap(bitmap) => bitmap.clone(),
         };
-        for row in dead {
-            live.clear(usize::from(row));
-        }
-        let live = Selection::from_bitmap(live);
+        let live = Selection::from_bitmap(live.without(dead.into_iter().map(usize::from)));
         let live_rows = live.count(rows);
         Self { id: self.id, batch: Arc::clone(&self.batch), live: Arc::new(live), live_rows }
     }

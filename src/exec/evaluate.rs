@@ -55,7 +55,7 @@ pub(crate) fn select<'q>(
 #[inline]
 fn plan<'q>(query: &'q Query<'q>, number: usize, batch: &'q Batch, live: &'q Selection) -> Selected<'q> {
     let root = query.predicate.root();
-    let program = Program::new(Plan::new(query, number, batch), root, live);
+    let program = Program::new(Plan::needed(query, number, batch), root, live);
     let Estimate { rows: likely, is_exact, cost } = program.estimate(root);
     let likely = likely.min(batch.rows());
     let exact = (is_exact && matches!(live, Selection::All)).then_some(likely);
@@ -99,6 +99,14 @@ impl<'q> Selected<'q> {
             State::Borrowed(words) => kernels::count_ones(words),
             State::Own => tiles.first().map_or(0, |tile| kernels::count_ones(self.bits(tile))),
             State::Counted(count) => count,
+        }
+    }
+
+    /// Has the processor fetch what finding the rows begins with.
+    pub(crate) fn announce(&self) {
+        if self.exact.is_none() {
+            self.program.announce(0);
+            self.program.announce(1);
         }
     }
 
@@ -195,6 +203,7 @@ impl<'q> Selected<'q> {
         let mut at: usize = 0;
         while let Some(op) = ops.get(at) {
             let is_last = at.saturating_add(1) == ops.len();
+            self.program.announce(at.saturating_add(1));
             if count
                 && is_last
                 && let Op::Words { words, negated: false } = op
@@ -438,6 +447,11 @@ impl<'q> Machine<'_, 'q> {
         if let Some(before) = before {
             own.copy_from_slice(before);
         }
+        // The misses of the cache of all rows then overlap.
+        filter_bits(own, |row| {
+            program.prefetch(at, row);
+            true
+        });
         let is_any = filter_bits(own, |row| program.member_passes(at, row));
         self.settle(if is_any { State::Own } else { State::Zero });
         true

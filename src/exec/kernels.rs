@@ -12,9 +12,22 @@ mod simd;
 
 pub(crate) use simd::{
     ByteSet, Combine, Outcome, combine, combine_into, count_both, count_ones, has_byte_sets, in_byte_set,
+    prefetch,
 };
 
 use crate::column::LANES;
+
+/// Has the processor fetch what will be read next from front to back: it goes on by itself to the end of a page once it has
+/// seen the first lines, and begins with those before it is needed.
+pub(super) fn announce<T>(values: &[T]) {
+    const PAGE: usize = 4096;
+    const LINE: usize = 64;
+    const LINES: usize = 4;
+    let each = size_of::<T>().max(1);
+    for page in values.chunks((PAGE / each).max(1)) {
+        (0..LINES).for_each(|line| prefetch(page, line * LINE / each));
+    }
+}
 
 /// Packs the truth of `test` for each value.
 fn pack<T: Copy>(values: &[T], words: &mut [u64], test: impl Fn(T) -> bool) {

@@ -88,10 +88,21 @@ pub(super) enum ValueTest<'p> {
 impl<'p> Plan<'p> {
     /// The steps on the batch of this number.
     pub(super) fn new(query: &'p Query<'p>, number: usize, batch: &'p Batch) -> Self {
+        Self::beside(&[], query, number, batch)
+    }
+
+    /// The steps that evaluating the root needs; nodes below one that zone maps settle have no meaning.
+    pub(super) fn needed(query: &'p Query<'p>, number: usize, batch: &'p Batch) -> Self {
+        Self::beside(&query.settled_by_zones(number), query, number, batch)
+    }
+
+    /// The steps of nodes that are not settled yet.
+    fn beside(settled: &[Option<bool>], query: &'p Query<'p>, number: usize, batch: &'p Batch) -> Self {
         let nodes = query.predicate.nodes();
         let mut steps: Vec<Step<'p>> = Vec::with_capacity(nodes.len());
         for (id, node) in nodes.iter().enumerate() {
             let step = match node {
+                _ if let Some(Some(value)) = settled.get(id) => Step::Settled(*value),
                 Node::Constant(value) => Step::Settled(*value),
                 Node::Leaf(leaf) => Step::of_leaf(leaf, query.access(id, number), number, batch),
                 Node::Branch(connective, children) => {
@@ -311,25 +322,28 @@ fn plan_set<'p>(column: &'p Column, set: &'p Set, access: &Access<'_>, number: u
                 Met::Some(ranges) => {
                     let test = ValueTest::Numbers(Cow::Borrowed(ranges));
                     match Sorted::new(sorted, column) {
-                        Some(sorted) => sorted_ranges(column, sorted, ranges, test, |row| {
-                            number(row).unwrap_or(Number::MIN)
-                        }),
+                        Some(sorted) => {
+                            let ordinal = |row: usize| number(row).map_or(0, Number::ordinal);
+                            let wanted = ranges.iter().map(|(low, high)| (low.ordinal(), high.ordinal()));
+                            sorted_ranges(column, sorted, wanted, test, ordinal)
+                        }
                         None => scan(test, rows / 4),
                     }
                 }
             }
         }
         (Data::Timestamps { values, zone, sorted }, Set::Timestamps(intervals)) => {
-            let timestamp = |row: usize| values.get(row).unwrap_or(0);
             match meeting(intervals.as_slice(), *zone) {
                 Met::Nothing => Matched::Nothing,
                 Met::Everything => Matched::EveryValue,
                 Met::Some(ranges) => {
                     let test = ValueTest::Timestamps(Cow::Borrowed(ranges));
                     match Sorted::new(sorted, column) {
-                        Some(sorted) => sorted_ranges(column, sorted, ranges, test, |row| {
-                            Timestamp::from_millis(timestamp(row))
-                        }),
+                        Some(sorted) => {
+                            let ordinal = |row: usize| values.get(row).unwrap_or(0);
+                            let wanted = ranges.iter().map(|(low, high)| (low.as_millis(), high.as_millis()));
+                            sorted_ranges(column, sorted, wanted, test, ordinal)
+                        }
                         None => scan(test, rows / 4),
                     }
                 }
@@ -355,20 +369,20 @@ fn plan_set<'p>(column: &'p Column, set: &'p Set, access: &Access<'_>, number: u
 }
 
 /// The parts of the sorted rows whose values lie in the ranges.
-fn sorted_ranges<'p, T: Ord + Copy>(
+fn sorted_ranges<'p>(
     column: &'p Column,
     sorted: Sorted<'p>,
-    ranges: &[(T, T)],
+    ranges: impl Iterator<Item = (i64, i64)>,
     test: ValueTest<'p>,
-    value: impl Fn(usize) -> T,
+    ordinal: impl Fn(usize) -> i64,
 ) -> Matched<'p> {
     let len = sorted.len();
     let mut parts: SmallVec<[Range<usize>; 2]> = SmallVec::new();
     let mut matched: usize = 0;
     for (low, high) in ranges {
         let from = parts.last().map_or(0, |part: &Range<usize>| part.end);
-        let start = sorted.partition_point(from, |row| value(row) < *low);
-        let end = sorted.partition_point(start, |row| value(row) <= *high);
+        let start = sorted.partition_point(from, &ordinal, |value| value < low);
+        let end = sorted.partition_point(start, &ordinal, |value| value <= high);
         if start < end {
             matched = matched.saturating_add(end.saturating_sub(start));
             parts.push(start..end);

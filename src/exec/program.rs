@@ -4,11 +4,12 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
+use super::kernels;
 use super::plan::{Estimate, Plan, Source, Step, estimate};
 use super::rows::has_bit;
 use super::source;
 use crate::batch::{GlobalRow, split};
-use crate::column::{Posting, Postings, Selection, Sorted};
+use crate::column::{LANES, Posting, Postings, Selection, Sorted};
 use crate::operator::Connective;
 
 /// One instruction: sets of rows, and groups of them from [`Open`](Self::Open) to [`Close`](Self::Close).
@@ -156,6 +157,43 @@ impl<'p> Program<'p> {
             }
             if open.is_empty() {
                 return value;
+            }
+            at = at.saturating_add(1);
+        }
+    }
+
+    /// Has the processor fetch what an instruction reads.
+    pub(super) fn announce(&self, at: usize) {
+        match self.ops.get(at) {
+            Some(Op::Words { words, .. }) => kernels::announce(words),
+            Some(Op::List { list, .. }) => kernels::announce(list),
+            Some(Op::Made { step, .. }) => {
+                if let Some(Step::Leaf { source, .. }) = self.plan.steps.get(*step) {
+                    source::announce(source);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Has the processor fetch what tells of a row whether it is of the member that starts at an instruction.
+    pub(super) fn prefetch(&self, from: usize, row: usize) {
+        let (mut at, behind) = (from, self.behind(from));
+        while at < behind {
+            let step = match self.ops.get(at) {
+                Some(Op::Words { words, .. }) => {
+                    kernels::prefetch(words, row / LANES);
+                    None
+                }
+                Some(Op::Open { by_row: Some(step), close, .. }) => {
+                    at = *close;
+                    Some(*step)
+                }
+                Some(Op::Made { step, .. }) => Some(*step),
+                _ => None,
+            };
+            if let Some(Step::Leaf { source, .. }) = step.and_then(|step| self.plan.steps.get(step)) {
+                source::prefetch(source, row);
             }
             at = at.saturating_add(1);
         }

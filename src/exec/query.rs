@@ -1,5 +1,7 @@
 //! A predicate looked up once in what all batches of a snapshot have in common.
 
+use smallvec::SmallVec;
+
 use super::evaluate::Tiles;
 use super::trace::Trace;
 use crate::batch::{Batch, Directory, FieldDirectory, GlobalRow, Occurrences, split};
@@ -13,6 +15,8 @@ pub(crate) struct Query<'q> {
     directory: &'q Directory,
     /// By node of the predicate: how leaves are reached in the batches that the directory covers.
     accesses: Vec<Access<'q>>,
+    /// Some node below the root is a leaf that zone maps may settle.
+    has_zones: bool,
     /// Where the rows of a batch are combined.
     pub(super) tiles: Tiles,
     /// Where notes are taken, if anywhere.
@@ -40,7 +44,21 @@ impl<'q> Query<'q> {
             Node::Leaf(leaf) => access(leaf, directory, &batch),
             _ => Access::Column,
         });
-        Self { predicate, directory, accesses: accesses.collect(), tiles: Tiles::default(), trace: None }
+        let has_zone = |node: &Node<Leaf>| match node {
+            Node::Leaf(leaf) => matches!(
+                directory.field(leaf.field),
+                FieldDirectory::Numbers(_) | FieldDirectory::Timestamps(_)
+            ),
+            _ => false,
+        };
+        Self {
+            predicate,
+            directory,
+            accesses: accesses.collect(),
+            has_zones: predicate.nodes().len() > 1 && predicate.nodes().iter().any(has_zone),
+            tiles: Tiles::default(),
+            trace: None,
+        }
     }
 
     /// This query, with notes taken of what it is used for.
@@ -55,6 +73,61 @@ impl<'q> Query<'q> {
             // Any other batch has only itself to ask.
             _ => &Access::Column,
         }
+    }
+
+    /// By node, what the zone maps of a batch settle, for no row or for every row; nodes below a settled one are of no
+    /// interest and settled too. Nothing, where there are no zone maps.
+    ///
+    /// They lie one behind the other, apart from the batches: most batches that a range leaves out are
+    /// never looked at for the criteria beside it.
+    pub(super) fn settled_by_zones(&self, number: usize) -> SmallVec<[Option<bool>; 32]> {
+        let mut settled: SmallVec<[Option<bool>; 32]> = SmallVec::new();
+        if !self.has_zones || !self.directory.covers(number) {
+            return settled;
+        }
+        for node in self.predicate.nodes() {
+            let value = match node {
+                Node::Constant(value) => Some(*value),
+                Node::Leaf(leaf) => self.settled_leaf(leaf, number),
+                Node::Branch(connective, children) => {
+                    let neutral = *connective == Connective::And;
+                    let value = |child: &usize| settled.get(*child).copied().flatten();
+                    if children.iter().any(|child| value(child) == Some(!neutral)) {
+                        Some(!neutral)
+                    } else {
+                        children.iter().all(|child| value(child) == Some(neutral)).then_some(neutral)
+                    }
+                }
+            };
+            settled.push(value);
+        }
+        // A parent stands behind its children.
+        for (id, node) in self.predicate.nodes().iter().enumerate().rev() {
+            if let (Node::Branch(_, children), Some(Some(value))) = (node, settled.get(id).copied()) {
+                for child in children {
+                    if let Some(below) = settled.get_mut(*child) {
+                        *below = Some(below.unwrap_or(value));
+                    }
+                }
+            }
+        }
+        settled
+    }
+
+    fn settled_leaf(&self, leaf: &Leaf, number: usize) -> Option<bool> {
+        let (set, otherwise) = match &leaf.test {
+            Test::Any(set) => (set, false),
+            Test::None(set) => (set, true),
+            Test::All(_) => return None,
+        };
+        let meets = match (self.directory.field(leaf.field), set) {
+            (FieldDirectory::Timestamps(zones), Set::Timestamps(ranges)) => {
+                meets(zones, number, ranges.as_slice())
+            }
+            (FieldDirectory::Numbers(zones), Set::Numbers(ranges)) => meets(zones, number, ranges.as_slice()),
+            _ => true,
+        };
+        (!meets).then_some(otherwise)
     }
 
     /// The numbers of the covered batches that may have a row, ascending.

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::kernels;
 use super::plan::{Source, ValueTest};
 use crate::batch::split;
-use crate::column::{Codes, Column, Data, LANES, Layout, Sorted, flip_rows};
+use crate::column::{Codes, Column, Data, LANES, Layout, Millis, Selection, Sorted, flip_rows};
 use crate::value::{Number, Timestamp};
 
 /// The places of a row's values.
@@ -76,6 +76,49 @@ fn value_passes(data: &Data, at: usize, test: &ValueTest<'_>) -> bool {
     }
 }
 
+/// Has the processor fetch what the bits of a source are made of.
+pub(super) fn announce(source: &Source<'_>) {
+    match source {
+        Source::Sorted { sorted: Sorted::Listed(sorted), parts, .. } => {
+            for (prefix, list) in parts.iter().flat_map(|part| sorted.pieces(part.clone())) {
+                kernels::announce(prefix);
+                kernels::announce(list);
+            }
+        }
+        Source::Scan(Column { data: Data::Strings { codes: Codes::U8(codes), .. }, .. }, _) => {
+            kernels::announce(codes);
+        }
+        _ => {}
+    }
+}
+
+/// Has the processor fetch the value by which [`passes`] tells of a row.
+#[inline]
+pub(super) fn prefetch(source: &Source<'_>, row: usize) {
+    let column = match source {
+        Source::AnyPosting(column, ..)
+        | Source::EachPosting(column, ..)
+        | Source::Sorted { column, .. }
+        | Source::Scan(column, _) => column,
+        Source::Kept(_) | Source::Present(_) | Source::Listed(_) => return,
+    };
+    if let Layout::Single(Selection::Bitmap(present)) = &column.layout {
+        kernels::prefetch(present.words(), row / LANES);
+    }
+    match (&column.layout, &column.data) {
+        (Layout::Many(ends), _) => kernels::prefetch(ends, row),
+        (_, Data::Strings { codes, .. }) => match codes {
+            Codes::U8(codes) => kernels::prefetch(codes, row),
+            Codes::U16(codes) => kernels::prefetch(codes, row),
+            Codes::U32(codes) => kernels::prefetch(codes, row),
+        },
+        (_, Data::Numbers { values, .. }) => kernels::prefetch(values, row),
+        (_, Data::Timestamps { values: Millis::Wide(values), .. }) => kernels::prefetch(values, row),
+        (_, Data::Timestamps { values: Millis::Steps { steps, .. }, .. }) => kernels::prefetch(steps, row),
+        (_, Data::Booleans { .. }) => {}
+    }
+}
+
 /// Writes the bits of those of `rows` rows that are among those of a source over what the words held.
 pub(super) fn write(source: &Source<'_>, rows: usize, words: &mut [u64]) {
     match source {
@@ -121,9 +164,9 @@ fn write_passing(column: &Column, test: &ValueTest<'_>, words: &mut [u64]) {
         Layout::Single(present) => {
             write_values(&column.data, test, words);
             match present {
-                crate::column::Selection::All => {}
-                crate::column::Selection::None => words.fill(0),
-                crate::column::Selection::Bitmap(present) => {
+                Selection::All => {}
+                Selection::None => words.fill(0),
+                Selection::Bitmap(present) => {
                     kernels::combine(kernels::Combine::And, words, present.words());
                 }
             }

@@ -49,12 +49,11 @@ pub(super) fn load(file: &File, catalog: &Catalog, options: &StoreOptions) -> Re
         }
         for number in numbers {
             let batch = batches::read(&pieces, catalog, number)?;
-            let mut live = batches::read_live(&live_rows, number, batch.rows())?;
+            let live = batches::read_live(&live_rows, number, batch.rows())?;
             stored.insert(number, Selection::from_bitmap(live.clone()));
-            for row in released_rows(&batch, &released) {
-                found = found.saturating_add(usize::from(live.get(row)));
-                live.clear(row);
-            }
+            let gone: Vec<usize> = released_rows(&batch, &released).filter(|row| live.get(*row)).collect();
+            found = found.saturating_add(gone.len());
+            let live = live.without(gone);
             let last_place = batch.place_range().map_or(0, |(_, last)| last);
             if batch.document_number(0).is_none()
                 || number >= state.next_batch

@@ -33,6 +33,13 @@ impl Number {
         self.0
     }
 
+    /// An integer that orders as the number does.
+    pub(crate) fn ordinal(self) -> i64 {
+        // The doubles below zero descend by their bits.
+        let bits = self.0.to_bits().cast_signed();
+        if bits < 0 { !bits | i64::MIN } else { bits }
+    }
+
     /// Reads the JSON number grammar; `None` for any other text and for what rounds to infinity.
     ///
     /// ```

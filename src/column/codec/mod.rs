@@ -117,14 +117,21 @@ pub(crate) fn read(field: &Field, rows: usize, bytes: &[u8]) -> Result<Column, F
                 return Err(format!("the number {value}"));
             }
             let number = |at: usize| values.get(at).and_then(|value| Number::new(*value));
-            let sorted = read_sorted(rows, &layout, number, values.len(), &mut reader)?;
+            let sorted = read_sorted(
+                rows,
+                &layout,
+                |at| number(at).map_or(0, Number::ordinal),
+                values.len(),
+                &mut reader,
+            )?;
             let zone = zone(&layout, values.len(), sorted.as_ref(), number);
             Data::Numbers { values: values.into(), zone, sorted }
         }
         FieldType::Timestamp => {
             let values = read_millis(values, &mut reader)?;
             let timestamp = |at: usize| values.get(at).map(Timestamp::from_millis);
-            let sorted = read_sorted(rows, &layout, timestamp, values.len(), &mut reader)?;
+            let sorted =
+                read_sorted(rows, &layout, |at| values.get(at).unwrap_or(0), values.len(), &mut reader)?;
             let zone = zone(&layout, values.len(), sorted.as_ref(), timestamp);
             Data::Timestamps { values, zone, sorted }
         }
@@ -162,7 +169,7 @@ fn read_strings(rows: usize, layout: &Layout, values: usize, reader: &mut Reader
     let mut count = || reader.one::<u64>().map(|count| usize::try_from(count).unwrap_or(usize::MAX));
     let (distinct, length) = (count()?, count()?);
     let text = str::from_utf8(reader.bytes(length)?).map_err(|fault| fault.to_string())?;
-    let dictionary = Dictionary::from_parts(text.into(), reader.ends(distinct)?.into());
+    let dictionary = Dictionary::from_parts(text.into(), reader.ends(distinct)?);
     dictionary.validate()?;
     let codes = if distinct <= 1 << 8 {
         Codes::U8(reader.all(values)?.into())
@@ -254,10 +261,10 @@ fn read_millis(values: usize, reader: &mut Reader<'_>) -> Result<Millis, Fault> 
 }
 
 /// Sorted rows that are the present ones, ascending by value, then by row.
-fn read_sorted<K: Ord>(
+fn read_sorted(
     rows: usize,
     layout: &Layout,
-    key: impl Fn(usize) -> Option<K>,
+    ordinal: impl Fn(usize) -> i64,
     values: usize,
     reader: &mut Reader<'_>,
 ) -> Result<Option<SortedRows>, Fault> {
@@ -265,7 +272,7 @@ fn read_sorted<K: Ord>(
     match (reader.u8()?, layout) {
         (AS_STORED, Layout::Many(_)) => Ok(None),
         (AS_STORED, Layout::Single(present)) => {
-            let in_order = (0..values).is_sorted_by_key(key);
+            let in_order = (0..values).is_sorted_by_key(&ordinal);
             if in_order && present.count(rows) == values { Ok(None) } else { wrong() }
         }
         (LISTED, Layout::Single(present)) => {
@@ -273,14 +280,14 @@ fn read_sorted<K: Ord>(
             let sorted: Vec<u16> = reader.all(count)?;
             // Ascending without a repetition, and as many as are present, all of them present: so
             // each of them once.
-            let keyed = |row: &u16| (key(usize::from(*row)), *row);
+            let keyed = |row: &u16| (ordinal(usize::from(*row)), *row);
             let in_order = sorted.is_sorted_by(|a, b| keyed(a) < keyed(b));
             let all_present =
                 sorted.iter().all(|row| usize::from(*row) < rows && present.contains((*row).into()));
             if !(in_order && all_present && count == present.count(rows)) {
                 return wrong();
             }
-            Ok(Some(SortedRows::new(sorted, rows)))
+            Ok(Some(SortedRows::new(sorted, rows, ordinal)))
         }
         (form, _) => Err(format!("sorted rows of form {form} where they do not belong")),
     }

@@ -24,6 +24,19 @@ pub(crate) enum Outcome {
     Mixed,
 }
 
+/// Has the processor fetch the cache line of a value that will be asked for; without one, nothing.
+#[inline]
+pub(crate) fn prefetch<T>(values: &[T], at: usize) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(value) = values.get(at) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: every machine of this kind has the instruction, and the address is that of a value.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (values, at);
+}
+
 /// A function in the portable version and in two compiled for what the machine has.
 macro_rules! versions {
     ($(#[$doc:meta])* $name:ident, $portable:ident, $avx2:ident, $avx512:ident, ($($arg:ident: $type:ty),*) -> $out:ty, ($($narrow:tt),*)) => {
