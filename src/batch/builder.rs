@@ -42,9 +42,10 @@ impl BatchBuilder {
 
     /// Adds a case; the builder must not be full.
     pub(crate) fn push(&mut self, row: &Row<'_>, document: Document<'_>, place: u64) {
+        let number = self.rows();
         for (field, value) in row.iter() {
             if let Some(Some(column)) = self.columns.get_mut(field.index()) {
-                column.push(value);
+                column.push(number, value);
             }
         }
         self.end_row(document, place);
@@ -52,18 +53,16 @@ impl BatchBuilder {
 
     /// Adds a case that waited; the builder must not be full.
     pub(crate) fn push_owned(&mut self, row: &OwnedRow) {
+        let number = self.rows();
         for (field, value) in row.iter() {
             if let Some(Some(column)) = self.columns.get_mut(field.index()) {
-                column.push(&value);
+                column.push(number, &value);
             }
         }
         self.end_row(row.document(), row.place);
     }
 
     fn end_row(&mut self, document: Document<'_>, place: u64) {
-        for column in self.columns.iter_mut().flatten() {
-            column.end_row();
-        }
         self.places.push(place);
         self.document_bytes = self.document_bytes.saturating_add(document.size_bytes());
         self.documents.push(document);
@@ -88,11 +87,11 @@ impl BatchBuilder {
 
     /// The batch; the builder is empty afterwards.
     pub(crate) fn seal(&mut self) -> Batch {
-        let columns =
-            self.columns.iter_mut().map(|column| column.as_mut().map(ColumnBuilder::seal)).collect();
         self.document_bytes = 0;
         let places = std::mem::take(&mut self.places);
         let rows = places.len();
+        let columns =
+            self.columns.iter_mut().map(|column| column.as_mut().map(|column| column.seal(rows))).collect();
         Batch::sealed(rows, columns, Places::new(places), self.documents.seal())
     }
 }

@@ -1,5 +1,7 @@
 //! From the values of a key-like field to the rows that have them, in all batches at once.
 
+use crate::column::sort_from_bit;
+
 /// A row of some batch of a snapshot: the batch's number in the upper half, the row's in the lower.
 pub(crate) type GlobalRow = u32;
 
@@ -74,10 +76,10 @@ fn bucket(entry: u64, bits: u32) -> usize {
 }
 
 impl KeyIndex {
-    /// Adds values by hash and row.
+    /// Adds values by hash and row, rows ascending.
     pub(crate) fn add(&mut self, values: impl Iterator<Item = (u64, GlobalRow)>) {
         let mut entries: Vec<u64> = values.map(|(hash, row)| (hash >> 32 << 32) | u64::from(row)).collect();
-        entries.sort_unstable();
+        sort_from_bit(&mut entries, 32);
         // Merging only with runs no larger than what is there keeps the work of all additions together
         // at a logarithm of their number for each entry.
         while let Some(last) = self.runs.pop_if(|run| run.entries.len() <= entries.len().saturating_mul(2)) {

@@ -21,11 +21,11 @@ const USUAL_VALUES: usize = 64;
 impl<'a> Row<'a> {
     /// This row without its values, for a case of any other text.
     pub(crate) fn recycle<'b>(self) -> Row<'b> {
-        let mut faults = self.faults;
+        let (mut faults, mut values) = (self.faults, self.values);
         faults.clear();
+        values.clear();
         // Collecting from a vector of the same layout keeps its memory.
-        let values = self.values.into_iter().map_while(|_| None);
-        Row { values: values.collect(), own: 0, faults }
+        Row { values: values.into_iter().map_while(|_| None).collect(), own: 0, faults }
     }
 
     pub(crate) fn clear(&mut self) {
@@ -33,8 +33,9 @@ impl<'a> Row<'a> {
         self.faults.clear();
     }
 
+    #[inline(always)]
     pub(crate) fn push(&mut self, field: FieldId, value: Value<'a>) {
-        if self.values.capacity() == 0 {
+        if self.values.len() == self.values.capacity() {
             self.values.reserve(USUAL_VALUES);
         }
         self.values.push((field, value));

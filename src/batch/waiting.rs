@@ -33,11 +33,11 @@ impl Waiting {
 
     fn seal(&self, field: FieldId) -> Option<Column> {
         let mut builder = self.builder(field)?;
-        for row in self.rows.iter() {
-            row.iter().filter(|(other, _)| *other == field).for_each(|(_, value)| builder.push(&value));
-            builder.end_row();
+        for (number, row) in self.rows.iter().enumerate() {
+            let own = row.iter().filter(|(other, _)| *other == field);
+            own.for_each(|(_, value)| builder.push(number, &value));
         }
-        Some(builder.seal())
+        Some(builder.seal(self.rows.len()))
     }
 
     /// Makes all columns, in one pass over the rows.
@@ -45,17 +45,16 @@ impl Waiting {
         let fields = self.catalog.field_ids().zip(&self.columns);
         let mut builders: Vec<Option<ColumnBuilder>> =
             fields.map(|(field, column)| column.get().is_none().then(|| self.builder(field))?).collect();
-        for row in self.rows.iter() {
+        for (number, row) in self.rows.iter().enumerate() {
             for (field, value) in row.iter() {
                 if let Some(Some(builder)) = builders.get_mut(field.index()) {
-                    builder.push(&value);
+                    builder.push(number, &value);
                 }
             }
-            builders.iter_mut().flatten().for_each(ColumnBuilder::end_row);
         }
         for (column, builder) in self.columns.iter().zip(builders) {
             // Whoever asks meanwhile may be faster; the column is the same.
-            column.get_or_init(|| builder.map(|mut builder| builder.seal()));
+            column.get_or_init(|| builder.map(|mut builder| builder.seal(self.rows.len())));
         }
     }
 

@@ -21,6 +21,51 @@ struct Node {
     shape: Shape,
     /// Key and node of each child; an array's child has an empty key.
     children: Vec<(Box<str>, PathId)>,
+    /// Its place among the children of the node above.
+    place: usize,
+    /// How its key stands in compact JSON.
+    tag: Option<Tag>,
+}
+
+/// A key in its quotes and the colon behind it, compared sixteen bytes at a time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tag {
+    /// The bytes, little-endian; zero behind the end.
+    words: [u128; 2],
+    /// Which bits of the words count.
+    masks: [u128; 2],
+    len: usize,
+}
+
+impl Tag {
+    /// `None` for a key that is too long, or that JSON may not hold as it stands.
+    fn new(key: &str) -> Option<Self> {
+        let text = format!("\"{key}\":").into_bytes();
+        let is_plain = |byte: u8| byte >= b' ' && byte != b'"' && byte != b'\\';
+        if !key.bytes().all(is_plain) || text.len() > size_of::<[u128; 2]>() {
+            return None;
+        }
+        let (mut words, mut masks) = ([0; 2], [0; 2]);
+        for ((word, mask), bytes) in words.iter_mut().zip(&mut masks).zip(text.chunks(16)) {
+            *word = bytes.iter().rev().fold(0, |word, byte| word << 8 | u128::from(*byte));
+            *mask = bytes.iter().fold(0, |mask, _| mask << 8 | 0xff);
+        }
+        Some(Self { words, masks, len: text.len() })
+    }
+
+    /// How many bytes of `text` the key takes if it stands at its front; `None` also where the text ends soon.
+    #[inline]
+    pub(crate) fn stands_in(&self, text: &[u8]) -> Option<usize> {
+        let (front, rest) = text.split_first_chunk()?;
+        let ([first, second], [first_mask, second_mask]) = (self.words, self.masks);
+        if (u128::from_le_bytes(*front) ^ first) & first_mask != 0 {
+            return None;
+        }
+        if second_mask != 0 && (u128::from_le_bytes(*rest.first_chunk()?) ^ second) & second_mask != 0 {
+            return None;
+        }
+        Some(self.len)
+    }
 }
 
 /// The tree of keys; node 0 is the document itself, an object.
@@ -34,8 +79,9 @@ impl Paths {
 
     /// The tree that leads to `id` alone, which every document needs, be it visible or not.
     pub(super) fn identity() -> Self {
-        let root = Node { shape: Shape::Object, children: vec![("id".into(), 1)] };
-        let id = Node { shape: Shape::Leaf(FieldId::ID), children: Vec::new() };
+        let root = Node { shape: Shape::Object, children: vec![("id".into(), 1)], place: 0, tag: None };
+        let id =
+            Node { shape: Shape::Leaf(FieldId::ID), children: Vec::new(), place: 0, tag: Tag::new("id") };
         Self { nodes: vec![root, id] }
     }
 
@@ -74,7 +120,8 @@ impl Paths {
 
     fn push(&mut self, parent: PathId, key: &str, shape: Shape) -> PathId {
         let child = self.nodes.len();
-        self.nodes.push(Node { shape, children: Vec::new() });
+        let place = self.nodes.get(parent).map_or(0, |parent| parent.children.len());
+        self.nodes.push(Node { shape, children: Vec::new(), place, tag: Tag::new(key) });
         if let Some(parent) = self.nodes.get_mut(parent) {
             parent.children.push((key.into(), child));
         }
@@ -97,6 +144,30 @@ impl Paths {
 
     pub(crate) fn shape(&self, node: PathId) -> Shape {
         self.nodes.get(node).map_or(Shape::Object, |node| node.shape)
+    }
+
+    /// As [`shape`](Self::shape); `None` of a number that no node has.
+    #[inline]
+    pub(crate) fn shape_if_any(&self, node: PathId) -> Option<Shape> {
+        self.nodes.get(node).map(|node| node.shape)
+    }
+
+    /// The node of an array's elements.
+    #[inline]
+    pub(crate) fn element(&self, array: PathId) -> Option<PathId> {
+        self.nodes.get(array)?.children.first().map(|(_, child)| *child)
+    }
+
+    /// How many nodes there are; their numbers are below that.
+    pub(crate) fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// How the key of `node` stands in compact JSON, and its place among the children of the node above.
+    #[inline]
+    pub(crate) fn tag(&self, node: PathId) -> Option<(&Tag, usize)> {
+        let node = self.nodes.get(node)?;
+        Some((node.tag.as_ref()?, node.place))
     }
 
     /// Every field at or below `node`.

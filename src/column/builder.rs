@@ -1,17 +1,23 @@
 //! Columns being filled, a row at a time.
 
-use super::dictionary::DictionaryBuilder;
-use super::{Bitmap, Codes, Column, Data, Dictionary, Layout, Millis, Postings, Selection, SortedRows};
+use std::ops::RangeInclusive;
+
+use super::interner::DictionaryBuilder;
+use super::{
+    Bitmap, Codes, Column, Data, Dictionary, Layout, Millis, Postings, Selection, SortedRows, sort_from_bit,
+};
 use crate::catalog::{Field, FieldType};
 use crate::value::{Number, Timestamp, Value};
 
-/// A column to which rows are added.
+/// A column to which values are added, row by row.
+///
+/// Rows without a value cost nothing until a later row has one.
 pub(crate) struct ColumnBuilder {
     kind: FieldType,
     many: bool,
-    /// Of a single-valued field: the rows that have a value.
+    /// Of a single-valued field: whether a row has a value, up to the last one that has.
     present: Vec<bool>,
-    /// Of a many-valued field: the offset behind the last value of each row.
+    /// Of a many-valued field: the offset behind the last value of each row before the one being filled.
     ends: Vec<u32>,
     values: Values,
 }
@@ -46,23 +52,40 @@ impl Values {
     }
 
     /// Adds a value; one of another type, which a row of this catalogue never holds, adds nothing.
+    #[inline(always)]
     fn push(&mut self, value: &Value<'_>) {
-        match (self, value) {
-            (Self::Strings { dictionary, codes }, Value::String(text)) => codes.push(dictionary.code(text)),
-            (Self::Numbers(values), Value::Number(number)) => values.push(number.get()),
-            (Self::Timestamps(values), Value::Timestamp(timestamp)) => values.push(timestamp.as_millis()),
-            (Self::Booleans(values), Value::Boolean(boolean)) => values.push(*boolean),
-            _ => debug_assert!(false, "a value of its field's type"),
+        match value {
+            Value::String(text) => {
+                if let Self::Strings { dictionary, codes } = self {
+                    return codes.push(dictionary.code(text));
+                }
+            }
+            Value::Number(number) => {
+                if let Self::Numbers(values) = self {
+                    return values.push(number.get());
+                }
+            }
+            Value::Timestamp(timestamp) => {
+                if let Self::Timestamps(values) = self {
+                    return values.push(timestamp.as_millis());
+                }
+            }
+            Value::Boolean(boolean) => {
+                if let Self::Booleans(values) = self {
+                    return values.push(*boolean);
+                }
+            }
         }
+        debug_assert!(false, "a value of its field's type");
     }
 
-    /// Fills the place of an absent value.
-    fn push_absent(&mut self) {
+    /// Fills the places of absent values, so that there are `len`.
+    fn fill(&mut self, len: usize) {
         match self {
-            Self::Strings { codes, .. } => codes.push(0),
-            Self::Numbers(values) => values.push(0.0),
-            Self::Timestamps(values) => values.push(0),
-            Self::Booleans(values) => values.push(false),
+            Self::Strings { codes, .. } => codes.resize(len, 0),
+            Self::Numbers(values) => values.resize(len, 0.0),
+            Self::Timestamps(values) => values.resize(len, 0),
+            Self::Booleans(values) => values.resize(len, false),
         }
     }
 }
@@ -80,24 +103,35 @@ impl ColumnBuilder {
         }
     }
 
-    /// Adds a value of the row being filled; a second one of a field with one value counts for nothing.
-    pub(crate) fn push(&mut self, value: &Value<'_>) {
-        if self.many || self.values.len() == self.present.len() {
-            self.values.push(value);
+    /// Adds a value of a row, none of a later row being there; a second one of a field with one value
+    /// counts for nothing.
+    #[inline]
+    pub(crate) fn push(&mut self, row: usize, value: &Value<'_>) {
+        if self.many {
+            if self.ends.len() < row {
+                self.end_rows(row);
+            }
+        } else {
+            if self.present.len() > row {
+                return;
+            }
+            if self.present.len() < row {
+                self.fill(row);
+            }
+            self.present.push(true);
         }
+        self.values.push(value);
     }
 
-    /// Ends the row being filled.
-    pub(crate) fn end_row(&mut self) {
-        if self.many {
-            self.ends.push(u32::try_from(self.values.len()).unwrap_or(u32::MAX));
-        } else {
-            let is_present = self.values.len() > self.present.len();
-            if !is_present {
-                self.values.push_absent();
-            }
-            self.present.push(is_present);
-        }
+    /// Ends the rows of a single-valued field before this one.
+    fn fill(&mut self, rows: usize) {
+        self.values.fill(rows);
+        self.present.resize(rows, false);
+    }
+
+    /// Ends the rows of a many-valued field before this one.
+    fn end_rows(&mut self, rows: usize) {
+        self.ends.resize(rows, u32::try_from(self.values.len()).unwrap_or(u32::MAX));
     }
 
     /// The string of a row that was added, of a single-valued string column.
@@ -108,12 +142,16 @@ impl ColumnBuilder {
         }
     }
 
-    /// The column; the builder is as new afterwards.
-    pub(crate) fn seal(&mut self) -> Column {
+    /// The column of so many rows; the builder is as new afterwards.
+    pub(crate) fn seal(&mut self, rows: usize) -> Column {
+        if self.many {
+            self.end_rows(rows);
+        } else {
+            self.fill(rows);
+        }
         let values = std::mem::replace(&mut self.values, Values::new(self.kind, 0));
         let present = std::mem::take(&mut self.present);
         let ends = std::mem::take(&mut self.ends);
-        let rows = if self.many { ends.len() } else { present.len() };
         let layout = if self.many {
             Layout::Many(ends.into())
         } else {
@@ -142,18 +180,29 @@ pub(super) fn strings(rows: usize, layout: &Layout, dictionary: Dictionary, code
     Data::Strings { dictionary, codes, postings }
 }
 
-/// `order` is that of [`sorted`].
+/// `order` is that of [`sorted`], where it is known.
 pub(super) fn numbers(values: Vec<f64>, layout: &Layout, order: Option<Vec<u16>>) -> Data {
     let zone = zone(&values, layout, |value| Number::new(*value));
-    let sorted = sorted(&values, layout, order, |value| number_ordinal(*value));
+    let sorted = match (order, zone) {
+        (None, Some((low, high))) => {
+            sorted_from(&values, layout, low.ordinal()..=high.ordinal(), |value| number_ordinal(*value))
+        }
+        (order, _) => sorted(&values, layout, order.unwrap_or_default(), |value| number_ordinal(*value)),
+    };
     Data::Numbers { values: values.into(), zone, sorted }
 }
 
-/// `order` is that of [`sorted`].
+/// `order` is that of [`sorted`], where it is known.
 pub(super) fn timestamps(values: Vec<i64>, layout: &Layout, order: Option<Vec<u16>>) -> Data {
     let zone = zone(&values, layout, |millis| Some(Timestamp::from_millis(*millis)));
-    let sorted = sorted(&values, layout, order, |millis| *millis);
-    Data::Timestamps { values: Millis::new(values, |at| counts(layout, at)), zone, sorted }
+    let sorted = match (order, zone) {
+        (None, Some((low, high))) => {
+            sorted_from(&values, layout, low.as_millis()..=high.as_millis(), |millis| *millis)
+        }
+        (order, _) => sorted(&values, layout, order.unwrap_or_default(), |millis| *millis),
+    };
+    let least = zone.map(|(low, _)| low.as_millis());
+    Data::Timestamps { values: Millis::new(values, least, |at| counts(layout, at)), zone, sorted }
 }
 
 pub(super) fn booleans(rows: usize, layout: &Layout, values: &[bool]) -> Data {
@@ -190,26 +239,38 @@ pub(super) fn are_postings_wanted(rows: usize, values: usize, strings: usize) ->
 
 /// The postings of a column.
 pub(super) fn postings(rows: usize, layout: &Layout, dictionary: &Dictionary, codes: &Codes) -> Postings {
-    #[expect(clippy::cast_possible_truncation, reason = "rows and codes of a batch fit 32 bits")]
-    let occurrences: Vec<(u32, u32)> = {
-        let single = match layout {
-            Layout::Single(present) => Some((0..codes.len()).filter(|row| present.contains(*row))),
-            Layout::Many(_) => None,
-        };
-        let ends: &[u32] = match layout {
-            Layout::Many(ends) => ends,
-            Layout::Single(_) => &[],
-        };
-        let mut start = 0;
-        let many = ends.iter().enumerate().flat_map(move |(row, end)| {
-            let values = start..*end as usize;
-            start = *end as usize;
-            values.map(move |at| (row, at))
-        });
-        let pairs = single.into_iter().flatten().map(|row| (row, row)).chain(many);
-        pairs.map(|(row, at)| (row as u32, codes.get(at) as u32)).collect()
-    };
-    Postings::new(rows, dictionary.len(), || occurrences.iter().copied())
+    let distinct = dictionary.len();
+    match codes {
+        Codes::U8(codes) => postings_of(rows, layout, distinct, codes, |code| u32::from(*code)),
+        Codes::U16(codes) => postings_of(rows, layout, distinct, codes, |code| u32::from(*code)),
+        Codes::U32(codes) => postings_of(rows, layout, distinct, codes, |code| *code),
+    }
+}
+
+fn postings_of<C>(
+    rows: usize,
+    layout: &Layout,
+    distinct: usize,
+    codes: &[C],
+    code: impl Fn(&C) -> u32 + Copy,
+) -> Postings {
+    match layout {
+        Layout::Single(Selection::None) => Postings::new(rows, distinct, std::iter::empty),
+        Layout::Single(Selection::All) => {
+            Postings::new(rows, distinct, || (0_u32..).zip(codes.iter().map(code)))
+        }
+        Layout::Single(Selection::Bitmap(present)) => Postings::new(rows, distinct, || {
+            let rows = present.ones_iter();
+            rows.filter_map(|row| Some((u32::try_from(row).ok()?, code(codes.get(row)?))))
+        }),
+        Layout::Many(ends) => Postings::of_many(rows, distinct, || {
+            let mut start = 0;
+            (0_u32..).zip(ends.iter()).flat_map(move |(row, end)| {
+                let own = codes.get(std::mem::replace(&mut start, *end as usize)..*end as usize);
+                own.unwrap_or_default().iter().map(move |value| (row, code(value)))
+            })
+        }),
+    }
 }
 
 /// The rows that have `false` among their values, and those that have `true`.
@@ -237,40 +298,64 @@ pub(super) fn number_ordinal(value: f64) -> i64 {
 /// The rows of a single-valued column that have a value, ascending by it, then by row; `None` when all
 /// have one and are stored so.
 ///
-/// `order` has those rows in a few ascending runs, one behind the other; without it they are sorted.
+/// `order` has those rows in a few ascending runs, one behind the other.
 fn sorted<S>(
     values: &[S],
     layout: &Layout,
-    order: Option<Vec<u16>>,
+    order: Vec<u16>,
     ordinal: impl Fn(&S) -> i64,
 ) -> Option<SortedRows> {
     if let Layout::Many(_) = layout {
         return None;
     }
     // Values beside their rows: comparing them then looks nothing up.
-    let mut keyed: Vec<(i64, u16)> = Vec::with_capacity(values.len());
-    match order {
-        None => {
-            let rows = (0..=u16::MAX).zip(values).filter(|(row, _)| counts(layout, usize::from(*row)));
-            keyed.extend(rows.map(|(row, value)| (ordinal(value), row)));
-            if !keyed.is_sorted() {
-                keyed.sort_unstable();
-            }
-        }
-        Some(order) => {
-            keyed.extend(
-                order.into_iter().filter_map(|row| Some((ordinal(values.get(usize::from(row))?), row))),
-            );
-            // This sort merges runs that it finds.
-            keyed.sort();
+    let keyed = order.into_iter().filter_map(|row| Some((ordinal(values.get(usize::from(row))?), row)));
+    let mut keyed: Vec<(i64, u16)> = keyed.collect();
+    // This sort merges runs that it finds.
+    keyed.sort();
+    sorted_rows(values, keyed.into_iter().map(|(_, row)| row).collect(), ordinal)
+}
+
+/// As [`sorted`], of values in any order whose ordinals lie in `range`.
+fn sorted_from<S>(
+    values: &[S],
+    layout: &Layout,
+    range: RangeInclusive<i64>,
+    ordinal: impl Fn(&S) -> i64,
+) -> Option<SortedRows> {
+    if let Layout::Many(_) = layout {
+        return None;
+    }
+    let (low, high) = range.into_inner();
+    // The distance from the least value and the row behind it are one word; of long distances the
+    // lowest bits have no room in it.
+    let distance = |ordinal: i64| ordinal.wrapping_sub(low).cast_unsigned();
+    let shift = ROW_BITS.saturating_sub(distance(high).leading_zeros());
+    let rows = (0..=u16::MAX).zip(values).filter(|(row, _)| counts(layout, usize::from(*row)));
+    let word = |(row, value)| distance(ordinal(value)) >> shift << ROW_BITS | u64::from(row);
+    let mut words: Vec<u64> = rows.map(word).collect();
+    sort_from_bit(&mut words, ROW_BITS);
+    #[expect(clippy::cast_possible_truncation, reason = "the row is the lowest bits")]
+    let row_of = |word: &u64| *word as u16;
+    if shift > 0 {
+        for run in words.chunk_by_mut(|a, b| a >> ROW_BITS == b >> ROW_BITS).filter(|run| run.len() > 1) {
+            run.sort_unstable_by_key(|word| {
+                let row = row_of(word);
+                (values.get(usize::from(row)).map(&ordinal), row)
+            });
         }
     }
-    let is_stored_so = keyed.len() == values.len() && keyed.is_sorted_by_key(|(_, row)| *row);
-    (!is_stored_so).then(|| {
-        let rows = keyed.into_iter().map(|(_, row)| row).collect();
-        SortedRows::new(rows, values.len(), |row| values.get(row).map_or(0, &ordinal))
-    })
+    sorted_rows(values, words.iter().map(row_of).collect(), ordinal)
 }
+
+/// Of these rows, in order, of a column of these values.
+fn sorted_rows<S>(values: &[S], rows: Vec<u16>, ordinal: impl Fn(&S) -> i64) -> Option<SortedRows> {
+    let is_stored_so = rows.len() == values.len() && rows.is_sorted();
+    (!is_stored_so).then(|| SortedRows::new(rows, values.len(), |row| values.get(row).map_or(0, &ordinal)))
+}
+
+/// Bits of a row's number.
+const ROW_BITS: u32 = u16::BITS;
 
 pub(super) fn pack(bits: &[bool]) -> Bitmap {
     Bitmap::filled_by(bits.len(), |words| {

@@ -1,7 +1,6 @@
 //! The distinct strings of a column, and codes that stand for them.
 
 use super::slice::{Move, Slice};
-use hashbrown::HashTable;
 
 /// The distinct strings of a column in one batch, ascending by code point; a code is a rank.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,9 +15,10 @@ impl Dictionary {
         self.ends.len()
     }
 
-    /// Of these strings, strictly ascending.
-    pub(super) fn from_ascending<'t>(strings: impl Iterator<Item = &'t str>) -> Self {
-        let (mut text, mut ends) = (String::new(), Vec::with_capacity(strings.size_hint().0));
+    /// Of these strings, strictly ascending, which have about so many bytes together.
+    pub(super) fn from_ascending<'t>(size_bytes: usize, strings: impl Iterator<Item = &'t str>) -> Self {
+        let mut text = String::with_capacity(size_bytes);
+        let mut ends = Vec::with_capacity(strings.size_hint().0);
         for string in strings {
             text.push_str(string);
             ends.push(u32::try_from(text.len()).unwrap_or(u32::MAX));
@@ -170,139 +170,10 @@ impl Codes {
     }
 }
 
-/// Strings being gathered for a dictionary; codes are in order of first sight until [`seal`](Self::seal).
-#[derive(Default)]
-pub(crate) struct DictionaryBuilder {
-    text: String,
-    ends: Vec<u32>,
-    codes: HashTable<u32>,
-    hasher: ahash::RandomState,
-    /// For so many strings there is to be room from the first one on.
-    expected: usize,
-}
-
-/// Bytes that a string has, about.
-const STRING_BYTES: usize = 16;
-
-impl DictionaryBuilder {
-    /// For about so many strings, if there is one at all.
-    pub(crate) fn expecting(strings: usize) -> Self {
-        Self { expected: strings, ..Self::default() }
-    }
-
-    /// The code of a string, which is added when it is new.
-    ///
-    /// The texts of a batch stay below 4 GiB, since their documents do.
-    pub(crate) fn code(&mut self, text: &str) -> u32 {
-        let hash = self.hasher.hash_one(text);
-        let (own, ends) = (&self.text, &self.ends);
-        if let Some(code) = self.codes.find(hash, |code| slice(own, ends, *code) == text) {
-            return *code;
-        }
-        let code = u32::try_from(self.ends.len()).unwrap_or(u32::MAX);
-        if code == 0 {
-            self.ends.reserve(self.expected);
-            self.text.reserve(self.expected.saturating_mul(STRING_BYTES).max(text.len()));
-            self.codes.reserve(self.expected, |_| 0);
-        }
-        self.text.push_str(text);
-        self.ends.push(u32::try_from(self.text.len()).unwrap_or(u32::MAX));
-        let (own, ends, hasher) = (&self.text, &self.ends, &self.hasher);
-        self.codes.insert_unique(hash, code, |code| hasher.hash_one(slice(own, ends, *code)));
-        code
-    }
-
-    pub(crate) fn get(&self, code: u32) -> &str {
-        slice(&self.text, &self.ends, code)
-    }
-
-    /// The codes in the order of their strings.
-    fn ascending(&self) -> Vec<u32> {
-        let codes = 0..u32::try_from(self.ends.len()).unwrap_or(u32::MAX);
-        let first = self.get(0).as_bytes();
-        let shared = codes.clone().fold(first.len(), |shared, code| {
-            let pairs = first.iter().zip(self.get(code).as_bytes());
-            pairs.take(shared).take_while(|(a, b)| a == b).count()
-        });
-        // Eight bytes behind what all have in common decide between most.
-        let eight = |code: u32| {
-            let rest = self.get(code).as_bytes().get(shared..).unwrap_or_default();
-            match rest.first_chunk() {
-                Some(eight) => u64::from_be_bytes(*eight),
-                None => {
-                    let mut eight = [0; 8];
-                    for (to, from) in eight.iter_mut().zip(rest) {
-                        *to = *from;
-                    }
-                    u64::from_be_bytes(eight)
-                }
-            }
-        };
-        let mut order: Vec<(u64, u32)> = codes.map(|code| (eight(code), code)).collect();
-        order.sort_unstable_by(|(a, a_code), (b, b_code)| {
-            a.cmp(b).then_with(|| self.get(*a_code).cmp(self.get(*b_code)))
-        });
-        order.into_iter().map(|(_, code)| code).collect()
-    }
-
-    /// The dictionary, and the codes with those of first sight replaced by ranks.
-    pub(crate) fn seal(&self, codes: &[u32]) -> (Dictionary, Codes) {
-        let order = self.ascending();
-        let mut ranks = vec![0_u32; order.len()];
-        for (rank, code) in (0_u32..).zip(&order) {
-            if let Some(slot) = ranks.get_mut(*code as usize) {
-                *slot = rank;
-            }
-        }
-        let rank = |code: &u32| ranks.get(*code as usize).copied().unwrap_or(0);
-        let dictionary = Dictionary::from_ascending(order.iter().map(|code| self.get(*code)));
-        (dictionary, Codes::new(codes.iter().map(rank), order.len()))
-    }
-}
-
-fn slice<'a>(text: &'a str, ends: &[u32], code: u32) -> &'a str {
-    let code = code as usize;
-    let start = code.checked_sub(1).and_then(|before| ends.get(before)).copied().unwrap_or(0);
-    let end = ends.get(code).copied().unwrap_or(start);
-    text.get(start as usize..end as usize).unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::interner::DictionaryBuilder;
     use super::*;
-
-    #[test]
-    fn codes_are_ranks_by_code_point() {
-        let mut builder = DictionaryBuilder::default();
-        let codes: Vec<u32> =
-            ["b", "a", "", "é", "a", "z", "😀", "\u{ffff}"].iter().map(|text| builder.code(text)).collect();
-        let (dictionary, codes) = builder.seal(&codes);
-        assert_eq!(dictionary.validate(), Ok(()));
-        let texts: Vec<&str> = (0..dictionary.len()).map(|code| dictionary.get(code)).collect();
-        assert_eq!(texts, ["", "a", "b", "z", "é", "\u{ffff}", "😀"]);
-        assert_eq!(
-            (0..8).map(|at| dictionary.get(codes.get(at))).collect::<Vec<_>>(),
-            ["b", "a", "", "é", "a", "z", "😀", "\u{ffff}"]
-        );
-    }
-
-    #[test]
-    fn strings_that_share_their_beginnings_are_in_order() {
-        let ends = ["", "\0", "\0\0", "1", "12345678", "123456789", "12345678\0", "é", "\u{e8}x", "9"];
-        for shared in ["", "a", "é", "id-0000000"] {
-            for also in [None, Some("b"), Some("i"), Some("id-00000001")] {
-                let mut texts: Vec<String> = ends.iter().map(|end| format!("{shared}{end}")).collect();
-                texts.extend(also.map(str::to_owned));
-                let mut builder = DictionaryBuilder::default();
-                let codes: Vec<u32> = texts.iter().map(|text| builder.code(text)).collect();
-                let (dictionary, codes) = builder.seal(&codes);
-                assert_eq!(dictionary.validate(), Ok(()));
-                for (at, text) in texts.iter().enumerate() {
-                    assert_eq!(dictionary.get(codes.get(at)), text);
-                }
-            }
-        }
-    }
 
     #[test]
     fn few_and_many_texts_are_found_alike() {

@@ -164,7 +164,8 @@ impl<'s> Sources<'s> {
             }
         }
         strings.dedup_by_key(|(text, ..)| *text);
-        let dictionary = Dictionary::from_ascending(strings.iter().map(|(text, ..)| *text));
+        let size_bytes = strings.iter().map(|(text, ..)| text.len()).sum();
+        let dictionary = Dictionary::from_ascending(size_bytes, strings.iter().map(|(text, ..)| *text));
         let codes = self.gather(layout, 0, |batch, data, at| match data {
             Data::Strings { codes, .. } => {
                 new_codes.get(batch).and_then(|new| new.get(codes.get(at))).copied().flatten().unwrap_or(0)
@@ -216,11 +217,12 @@ mod tests {
 
     fn column<'v>(field: &Field, rows: impl Iterator<Item = Vec<Value<'v>>>) -> Column {
         let mut builder = ColumnBuilder::new(field, 0);
+        let mut len = 0;
         for values in rows {
-            values.iter().for_each(|value| builder.push(value));
-            builder.end_row();
+            values.iter().for_each(|value| builder.push(len, value));
+            len += 1;
         }
-        builder.seal()
+        builder.seal(len)
     }
 
     proptest! {

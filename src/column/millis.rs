@@ -14,22 +14,16 @@ pub(crate) enum Millis {
 }
 
 impl Millis {
-    /// Of these values; those that `counts` denies stand for no value, and may change.
-    pub(crate) fn new(values: Vec<i64>, counts: impl Fn(usize) -> bool) -> Self {
-        let counted = || values.iter().enumerate().filter(|(at, _)| counts(*at)).map(|(_, value)| *value);
-        let Some(base) = counted().min() else { return Self::Wide(values.into()) };
-        for step_ms in [1000_u32, 1] {
-            let steps_to = |value: i64| {
-                let distance = value.checked_sub(base)?;
-                (distance.checked_rem(i64::from(step_ms)) == Some(0)).then_some(())?;
-                u32::try_from(distance.checked_div(i64::from(step_ms))?).ok()
-            };
-            if counted().all(|value| steps_to(value).is_some()) {
-                let steps = values.iter().map(|value| steps_to(*value).unwrap_or(0)).collect();
-                return Self::Steps { base, step_ms, steps };
-            }
+    /// Of these values, none of them less than `base`; those that `counts` denies stand for no value, and
+    /// may change.
+    pub(crate) fn new(values: Vec<i64>, base: Option<i64>, counts: impl Fn(usize) -> bool) -> Self {
+        let Some(base) = base else { return Self::Wide(values.into()) };
+        // Of two constants, so that dividing by them takes no division.
+        let steps = steps_from::<1000>(&values, base, &counts).map(|steps| (1000, steps));
+        match steps.or_else(|| Some((1, steps_from::<1>(&values, base, &counts)?))) {
+            Some((step_ms, steps)) => Self::Steps { base, step_ms, steps: steps.into() },
+            None => Self::Wide(values.into()),
         }
-        Self::Wide(values.into())
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -74,6 +68,21 @@ impl Millis {
     }
 }
 
+/// How many steps each value is from `base`; `None` unless those that count all are a whole number of them
+/// that 32 bits hold.
+fn steps_from<const MS: u64>(values: &[i64], base: i64, counts: impl Fn(usize) -> bool) -> Option<Vec<u32>> {
+    let steps = values.iter().enumerate().map(|(at, value)| {
+        // Right also where the distance is beyond an `i64`, since no value is less.
+        let distance = value.wrapping_sub(base).cast_unsigned();
+        let steps = distance.checked_div(MS).and_then(|steps| u32::try_from(steps).ok());
+        match steps {
+            Some(steps) if distance.is_multiple_of(MS) => Some(steps),
+            _ => (!counts(at)).then_some(0),
+        }
+    });
+    steps.collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -92,7 +101,7 @@ mod tests {
             (vec![i64::MIN, i64::MAX], false),
             (vec![i64::MAX, i64::MAX], true),
         ] {
-            let millis = Millis::new(values.clone(), |_| true);
+            let millis = Millis::new(values.clone(), values.iter().min().copied(), |_| true);
             assert_eq!(matches!(millis, Millis::Steps { .. }), narrow, "{values:?}");
             assert_eq!(millis.to_wide(), values);
             assert_eq!(millis.get(values.len()), None);
@@ -101,7 +110,7 @@ mod tests {
 
     #[test]
     fn places_without_a_value_widen_nothing() {
-        let millis = Millis::new(vec![7_000, 0, 9_000], |at| at != 1);
+        let millis = Millis::new(vec![7_000, 0, 9_000], Some(7_000), |at| at != 1);
         assert!(matches!(millis, Millis::Steps { base: 7_000, step_ms: 1000, .. }));
         assert_eq!((millis.get(0), millis.get(2)), (Some(7_000), Some(9_000)));
     }

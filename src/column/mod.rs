@@ -5,9 +5,11 @@ mod builder;
 #[cfg(feature = "store")]
 pub(crate) mod codec;
 mod dictionary;
+mod interner;
 mod merge;
 mod millis;
 mod postings;
+mod radix;
 mod slice;
 mod sorted;
 
@@ -17,6 +19,7 @@ pub(crate) use dictionary::{Codes, Dictionary};
 pub(crate) use merge::Picks;
 pub(crate) use millis::Millis;
 pub(crate) use postings::{Posting, Postings};
+pub(crate) use radix::sort_from_bit;
 use slice::{Move, Slice};
 pub(crate) use sorted::{Sorted, SortedRows};
 

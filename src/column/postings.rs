@@ -34,24 +34,22 @@ pub(crate) enum Posting<'p> {
 const DENSE_FRACTION: usize = 64;
 
 impl Postings {
-    /// The postings of `distinct` codes, from each row's codes in ascending order of rows.
+    /// The postings of `distinct` codes, from the code of each row that has one, in ascending order of rows.
     ///
-    /// `occurrences` is walked twice; a row may have a code more than once.
+    /// `occurrences` is walked twice.
     pub(crate) fn new<I: Iterator<Item = (u32, u32)>>(
         rows: usize,
         distinct: usize,
         occurrences: impl Fn() -> I,
     ) -> Self {
         let mut counts = vec![0_u32; distinct];
-        let mut last_rows = vec![u32::MAX; distinct];
-        for (row, code) in occurrences() {
-            if let (Some(count), Some(last)) =
-                (counts.get_mut(code as usize), last_rows.get_mut(code as usize))
-                && std::mem::replace(last, row) != row
-            {
-                *count = count.saturating_add(1);
+        for (_, code) in occurrences() {
+            if let Some(count) = counts.get_mut(code as usize) {
+                // There are no more rows than that.
+                *count = count.wrapping_add(1);
             }
         }
+        let dense_from = rows.div_ceil(DENSE_FRACTION);
         let words_each = rows.div_ceil(LANES);
         let mut starts = Vec::with_capacity(distinct);
         let (mut words, mut lists) = (0_usize, 0_usize);
@@ -59,7 +57,7 @@ impl Postings {
             let count = *count as usize;
             let start = if count == rows {
                 0
-            } else if is_dense(count, rows) {
+            } else if count >= dense_from {
                 let start = words;
                 words = words.saturating_add(words_each);
                 start
@@ -72,31 +70,39 @@ impl Postings {
         }
         let mut words = vec![0_u64; words];
         let mut lists = vec![0_u16; lists];
-        let mut filled = starts.clone();
-        last_rows.fill(u32::MAX);
+        // By code: how many rows it has, and where the next of them goes.
+        let mut next: Vec<(u32, u32)> = counts.iter().copied().zip(starts.iter().copied()).collect();
         for (row, code) in occurrences() {
-            let code = code as usize;
-            let (Some(count), Some(start), Some(last)) =
-                (counts.get(code), filled.get_mut(code), last_rows.get_mut(code))
-            else {
-                continue;
-            };
-            let count = *count as usize;
-            if count == rows || std::mem::replace(last, row) == row {
-                continue;
-            }
-            let row = row as usize;
-            if is_dense(count, rows) {
-                if let Some(word) = words.get_mut((*start as usize).saturating_add(row / LANES)) {
-                    *word |= 1 << (row % LANES);
+            let Some((count, start)) = next.get_mut(code as usize) else { continue };
+            let (count, row) = (*count as usize, row as usize);
+            if count < dense_from {
+                if let (Some(slot), Ok(row)) = (lists.get_mut(*start as usize), u16::try_from(row)) {
+                    *slot = row;
+                    *start = start.wrapping_add(1);
                 }
-            } else if let (Some(slot), Ok(row)) = (lists.get_mut(*start as usize), u16::try_from(row)) {
-                *slot = row;
-                *start = start.saturating_add(1);
+            } else if count != rows
+                && let Some(word) = words.get_mut((*start as usize).wrapping_add(row / LANES))
+            {
+                *word |= 1 << (row % LANES);
             }
         }
         let codes = counts.into_iter().zip(starts).map(|(count, start)| [count, start]).collect();
         Self { rows, codes, words: words.into(), lists: lists.into() }
+    }
+
+    /// As [`new`](Self::new) where a row may have several codes, and one more than once.
+    pub(crate) fn of_many<I: Iterator<Item = (u32, u32)>>(
+        rows: usize,
+        distinct: usize,
+        occurrences: impl Fn() -> I,
+    ) -> Self {
+        Self::new(rows, distinct, || {
+            let mut last_rows = vec![u32::MAX; distinct];
+            occurrences().filter(move |(row, code)| {
+                let last = last_rows.get_mut(*code as usize);
+                last.is_some_and(|last| std::mem::replace(last, *row) != *row)
+            })
+        })
     }
 
     /// The rows of a code; none for a code that does not exist.
@@ -161,7 +167,7 @@ mod tests {
                     codes
                 })
                 .collect();
-            let postings = Postings::new(rows, 4, || all.iter().copied());
+            let postings = Postings::of_many(rows, 4, || all.iter().copied());
             for code in 0..5 {
                 let mut expected: Vec<usize> =
                     all.iter().filter(|(_, other)| *other == code).map(|(row, _)| *row as usize).collect();

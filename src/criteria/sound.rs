@@ -29,7 +29,8 @@ pub(super) fn parse<'a>(text: &'a str, limits: &Limits) -> Option<Body<'a>> {
             criteria: None,
             nodes: Vec::with_capacity(likely),
             children: Vec::with_capacity(likely),
-            texts: Vec::with_capacity(likely),
+            // A criterion has more than one value about as often as it is a complex one, with none.
+            texts: Vec::with_capacity(likely.saturating_mul(2)),
         },
         siblings: SmallVec::new(),
         values: 0,
@@ -80,6 +81,7 @@ struct Open<'a> {
     start: usize,
 }
 
+/// Offsets wrap nowhere: they lie in the text or just behind it.
 impl<'a> Sound<'a, '_> {
     fn body(&mut self) -> Option<()> {
         self.take(b'{')?;
@@ -193,11 +195,11 @@ impl<'a> Sound<'a, '_> {
         let word = u64::from_le_bytes(*self.text.as_bytes().get(self.at..)?.first_chunk()?);
         let key = match word {
             FIELD => {
-                self.at = self.at.saturating_add(8);
+                self.at = self.at.wrapping_add(8);
                 return Some(Key::Field);
             }
             VALUES => {
-                self.at = self.at.saturating_add(8);
+                self.at = self.at.wrapping_add(8);
                 Key::Values
             }
             CHILDREN if self.word(b"\"children\"") => Key::Children,
@@ -263,10 +265,8 @@ impl<'a> Sound<'a, '_> {
         if rest.get(len) != Some(&b'"') || len > self.limits.string_bytes {
             return None;
         }
-        let start = offset.saturating_add(1);
-        let end = start.saturating_add(len);
-        self.at = end.saturating_add(1);
-        Some((self.text.get(start..end)?, offset))
+        self.at = offset.wrapping_add(len).wrapping_add(2);
+        Some((self.text.get(offset.wrapping_add(1)..)?.get(..len)?, offset))
     }
 
     /// Reads a string with escapes.
@@ -295,7 +295,7 @@ impl<'a> Sound<'a, '_> {
     #[cold]
     fn much_space(&mut self) {
         while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.byte() {
-            self.at = self.at.saturating_add(1);
+            self.at = self.at.wrapping_add(1);
         }
     }
 
@@ -304,7 +304,7 @@ impl<'a> Sound<'a, '_> {
     fn next_is(&mut self, byte: u8) -> bool {
         self.space();
         let is = self.byte() == Some(byte);
-        self.at = self.at.saturating_add(usize::from(is));
+        self.at = self.at.wrapping_add(usize::from(is));
         is
     }
 
@@ -318,7 +318,7 @@ impl<'a> Sound<'a, '_> {
     fn word(&mut self, word: &[u8]) -> bool {
         let is = self.text.as_bytes().get(self.at..).is_some_and(|rest| rest.starts_with(word));
         if is {
-            self.at = self.at.saturating_add(word.len());
+            self.at = self.at.wrapping_add(word.len());
         }
         is
     }

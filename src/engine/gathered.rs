@@ -9,7 +9,7 @@ use super::Engine;
 use super::import::{Mode, Reading, Refusal, Report};
 use crate::batch::{Batch, BatchBuilder, Document, Keep};
 use crate::error::Error;
-use crate::ingest::Piece;
+use crate::ingest::{Habits, Piece};
 
 /// A group is read when its documents reach this size, in bytes, however few they are.
 const GROUP_BYTES: usize = 1 << 27;
@@ -120,13 +120,14 @@ impl Group {
         let mut rows = Vec::with_capacity(self.waiting.len());
         let mut failed = None;
         let mut row = crate::batch::Row::default();
+        let mut habits = Habits::default();
         for (at, waiting) in (0_u32..).zip(&self.waiting) {
             let bytes = match &waiting.bytes {
                 Ok(range) => Ok(self.text.get(range.clone()).unwrap_or_default()),
                 Err(error) => Err((**error).clone()),
             };
             let piece = Piece { line: waiting.line, bytes };
-            match reading.read(piece, &waiting.source, &mut row, &mut report) {
+            match reading.read(piece, &waiting.source, &mut habits, &mut row, &mut report) {
                 Ok(None) => {}
                 Ok(Some(text)) => {
                     let document = match engine.keep {

@@ -12,7 +12,7 @@ use crate::batch::{Document, Row};
 use crate::catalog::Catalog;
 use crate::error::Error;
 use crate::filter::not_utf8;
-use crate::ingest::{FileFault, Piece, Splitter, read_case};
+use crate::ingest::{FileFault, Habits, Piece, Splitter, read_usual_case};
 use crate::limits::Limits;
 
 /// What becomes of malformed cases.
@@ -156,6 +156,7 @@ struct Pending<'e> {
     store: Option<StoreDocument<'e>>,
     /// The memory of the last row.
     spare: Row<'static>,
+    habits: Habits,
     source: String,
     report: Report,
     /// Documents that wait to be read on several threads.
@@ -170,6 +171,7 @@ impl<'e> Import<'e> {
             change: Change::new(engine),
             store,
             spare: Row::default(),
+            habits: Habits::default(),
             source: String::new(),
             report: Report::default(),
             #[cfg(feature = "parallel")]
@@ -341,7 +343,8 @@ impl<'e> Pending<'e> {
         }
         let line = piece.line;
         let mut row = std::mem::take(&mut self.spare).recycle();
-        let text = self.reading().read(piece, &self.source, &mut row, &mut self.report)?;
+        let reading = self.reading();
+        let text = reading.read(piece, &self.source, &mut self.habits, &mut row, &mut self.report)?;
         if let Some(text) = text {
             self.add(&row, text).map_err(|error| Box::new(refusal(&self.source, line, *error)))?;
         }
@@ -414,6 +417,7 @@ impl Reading<'_> {
         &self,
         piece: Piece<'t>,
         source: &str,
+        habits: &mut Habits,
         row: &mut Row<'t>,
         report: &mut Report,
     ) -> Result<Option<&'t str>, Box<Refusal>> {
@@ -436,7 +440,7 @@ impl Reading<'_> {
             let before = text.as_bytes().get(..error.offset.min(text.len())).unwrap_or_default();
             line.saturating_add(memchr::memchr_iter(b'\n', before).count() as u64)
         };
-        if let Err(error) = read_case(text, self.catalog, self.limits, row) {
+        if let Err(error) = read_usual_case(text, self.catalog, self.limits, habits, row) {
             return refuse(line_of(&error), error, report).map(|()| None);
         }
         self.note_faults(row, source, line_of, report)?;

@@ -2,8 +2,10 @@
 
 mod read;
 mod split;
+mod usual;
 
 pub(crate) use read::read_case;
 #[cfg(feature = "arrow")]
 pub(crate) use read::{case_limit, complete, expected_value};
 pub(crate) use split::{FileFault, Piece, Splitter};
+pub(crate) use usual::{Habits, read_usual_case};

@@ -96,8 +96,10 @@ pub(crate) fn case_limit(limits: &Limits) -> usize {
 
 /// A case must have a usable `id`; a wrong type was noted as a fault of the field.
 fn check_id(row: &Row<'_>, offset: usize) -> Result<(), Error> {
-    let expected = format!("a string of 1 to {MAX_ID_BYTES} bytes");
-    let bad = |offset, found: String| Err(Error::new(ErrorKind::BadId, offset, found, expected.clone()));
+    let bad = |offset, found: String| {
+        let expected = format!("a string of 1 to {MAX_ID_BYTES} bytes");
+        Err(Error::new(ErrorKind::BadId, offset, found, expected))
+    };
     match row.values(FieldId::ID).next() {
         Some(Value::String(id)) if id.is_empty() => bad(offset, "an empty `id`".to_owned()),
         Some(Value::String(id)) if id.len() > MAX_ID_BYTES => {

@@ -89,8 +89,8 @@ impl<L> Tree<L> {
     }
 }
 
-/// The values of a criterion, most often one.
-pub(crate) type Values<'a> = SmallVec<[Value<'a>; 1]>;
+/// The values of a criterion, few as a rule.
+pub(crate) type Values<'a> = SmallVec<[Value<'a>; 4]>;
 
 /// A field criterion as written, its values parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]

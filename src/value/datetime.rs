@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use chrono::{DateTime, NaiveDate};
+use chrono::DateTime;
+
 /// An instant in milliseconds since 1970-01-01 00:00:00 UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
@@ -75,34 +76,31 @@ impl Timestamp {
         else {
             return Err(TimestampFault::Shape);
         };
-        let digits = [y1, y2, y3, y4, m1, m2, d1, d2, h1, h2, n1, n2, s1, s2];
-        if !digits.iter().all(u8::is_ascii_digit) {
+        if !are_digits([y1, y2, y3, y4, m1, m2, d1, d2, h1, h2, n1, n2, s1, s2]) {
             return Err(TimestampFault::Shape);
         }
         let offset = offset_of(offset)?;
-        let year = number([y1, y2]).saturating_mul(100).saturating_add(number([y3, y4]));
-        let date = i32::try_from(year)
-            .ok()
-            .and_then(|year| NaiveDate::from_ymd_opt(year, number([m1, m2]), number([d1, d2])))
-            .ok_or(TimestampFault::Date)?;
-        // chrono takes second 60 for a leap second in some of its forms, but not in this one.
-        let local = date
-            .and_hms_opt(number([h1, h2]), number([n1, n2]), number([s1, s2]))
-            .ok_or(TimestampFault::Time)?;
+        let year = number([y1, y2]).wrapping_mul(100).wrapping_add(number([y3, y4]));
+        let days = days_from_epoch(year, number([m1, m2]), number([d1, d2])).ok_or(TimestampFault::Date)?;
+        let (hours, minutes, seconds) = (number([h1, h2]), number([n1, n2]), number([s1, s2]));
+        if hours > 23 || minutes > 59 || seconds > 59 {
+            return Err(TimestampFault::Time);
+        }
+        let day_s = hours.wrapping_mul(3600).wrapping_add(minutes.wrapping_mul(60)).wrapping_add(seconds);
+        // Years of four digits keep all of it far from the ends of the type.
+        let local_ms = days.wrapping_mul(86_400).wrapping_add(i64::from(day_s)).wrapping_mul(MS_PER_S);
         let offset_ms = match offset {
             None => 0,
             Some((sign, hours, minutes)) => {
-                let size_ms = i64::from(hours)
-                    .saturating_mul(3600)
-                    .saturating_add(i64::from(minutes).saturating_mul(60))
-                    .saturating_mul(MS_PER_S);
+                let size_s = hours.wrapping_mul(3600).wrapping_add(minutes.wrapping_mul(60));
+                let size_ms = i64::from(size_s).wrapping_mul(MS_PER_S);
                 if minutes > 59 || size_ms > MAX_OFFSET_MS {
                     return Err(TimestampFault::Offset);
                 }
                 if sign == b'-' { size_ms.saturating_neg() } else { size_ms }
             }
         };
-        Ok(Self(local.and_utc().timestamp_millis().saturating_sub(offset_ms)))
+        Ok(Self(local_ms.saturating_sub(offset_ms)))
     }
 
     /// Reads Unix milliseconds: a decimal integer in the JSON grammar, without fraction or exponent.
@@ -178,9 +176,43 @@ const EARLIEST_UTC_MS: i64 = -62_167_219_200_000;
 /// 9999-12-31 23:59:59 UTC.
 const LATEST_UTC_MS: i64 = 253_402_300_799_000;
 
+/// Days from 1970-01-01 to a date of a year of at most four digits; `None` where the calendar has no such date.
+///
+/// Months are counted from March, so that a leap day ends its year; the days before a month are then
+/// `(153 m + 2) / 5`, as in H. Hinnant's `days_from_civil`.
+fn days_from_epoch(year: u32, month: u32, day: u32) -> Option<i64> {
+    let is_leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    let days = match month {
+        2 => 28_u32.wrapping_add(u32::from(is_leap)),
+        4 | 6 | 9 | 11 => 30,
+        1..=12 => 31,
+        _ => return None,
+    };
+    if !(1..=days).contains(&day) {
+        return None;
+    }
+    // Counted from the 1st of March of the year -400, so that nothing is negative.
+    let year = year.wrapping_add(400).wrapping_sub(u32::from(month <= 2));
+    let month = if month > 2 { month.wrapping_sub(3) } else { month.wrapping_add(9) };
+    let before_month = month.wrapping_mul(153).wrapping_add(2) / 5;
+    let before_year =
+        year.wrapping_mul(365).wrapping_add(year / 4).wrapping_sub(year / 100).wrapping_add(year / 400);
+    let days = before_year.wrapping_add(before_month).wrapping_add(day).wrapping_sub(1);
+    Some(i64::from(days).wrapping_sub(DAYS_BEFORE_EPOCH))
+}
+
+/// From the 1st of March of the year -400 to 1970-01-01.
+const DAYS_BEFORE_EPOCH: i64 = 719_468 + 146_097;
+
+/// Looks at all of them, which is quicker than ending at the first other byte.
+#[inline(always)]
+fn are_digits<const N: usize>(bytes: [u8; N]) -> bool {
+    bytes.iter().fold(true, |all, byte| all & byte.is_ascii_digit())
+}
+
 /// Two decimal digits.
 fn number([tens, ones]: [u8; 2]) -> u32 {
-    u32::from(tens.wrapping_sub(b'0')).saturating_mul(10).saturating_add(u32::from(ones.wrapping_sub(b'0')))
+    u32::from(tens.wrapping_sub(b'0')).wrapping_mul(10).wrapping_add(u32::from(ones.wrapping_sub(b'0')))
 }
 
 /// Sign, hours and minutes of an offset such as `+0000` or `+00:00`; `None` for no text.
@@ -192,7 +224,7 @@ fn offset_of(text: &[u8]) -> Result<Option<(u8, u32, u32)>, TimestampFault> {
         }
         _ => return Err(TimestampFault::Shape),
     };
-    if !digits.iter().all(u8::is_ascii_digit) {
+    if !are_digits(digits) {
         return Err(TimestampFault::Shape);
     }
     let [h1, h2, m1, m2] = digits;
@@ -323,6 +355,20 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn every_date_is_the_day_that_the_calendar_has() {
+        for year in 0..=9999 {
+            for (month, day) in (1..=12).flat_map(|month| (1..=31).map(move |day| (month, day))) {
+                let date = chrono::NaiveDate::from_ymd_opt(year as i32, month, day);
+                let days =
+                    date.map(|date| date.signed_duration_since(chrono::NaiveDate::default()).num_days());
+                assert_eq!(days_from_epoch(year, month, day), days, "{year}-{month}-{day}");
+            }
+        }
+        assert_eq!((days_from_epoch(2024, 0, 1), days_from_epoch(2024, 99, 1)), (None, None));
+        assert_eq!((days_from_epoch(2024, 1, 0), days_from_epoch(2024, 1, 99)), (None, None));
     }
 
     #[test]

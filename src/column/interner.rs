@@ -1,0 +1,268 @@
+//! The strings of a column being filled, and how they become a dictionary.
+
+use std::hash::{BuildHasher, Hasher};
+
+use super::{Codes, Dictionary};
+
+/// Strings being gathered for a dictionary; codes are in order of first sight until [`seal`](Self::seal).
+#[derive(Default)]
+pub(super) struct DictionaryBuilder {
+    text: String,
+    ends: Vec<u32>,
+    codes: CodeTable,
+    hasher: ahash::RandomState,
+    /// For so many strings there is to be room from the first one on.
+    expected: usize,
+}
+
+/// Bytes that a string has, about.
+const STRING_BYTES: usize = 16;
+
+impl DictionaryBuilder {
+    /// For about so many strings, if there is one at all.
+    pub(super) fn expecting(strings: usize) -> Self {
+        Self { expected: strings, ..Self::default() }
+    }
+
+    /// The code of a string, which is added when it is new.
+    ///
+    /// The texts of a batch stay below 4 GiB, since their documents do.
+    #[inline]
+    pub(super) fn code(&mut self, text: &str) -> u32 {
+        let mut hasher = self.hasher.build_hasher();
+        hasher.write(text.as_bytes());
+        let tag = CodeTable::tag(hasher.finish());
+        let (own, ends) = (self.text.as_bytes(), &self.ends);
+        let found = self.codes.find(tag, |code| own.get(range(ends, code)) == Some(text.as_bytes()));
+        found.unwrap_or_else(|| self.add(text, tag))
+    }
+
+    fn add(&mut self, text: &str, tag: u32) -> u32 {
+        let code = u32::try_from(self.ends.len()).unwrap_or(u32::MAX);
+        if code == 0 {
+            self.ends.reserve(self.expected);
+            self.text.reserve(self.expected.saturating_mul(STRING_BYTES).max(text.len()));
+        }
+        self.text.push_str(text);
+        self.ends.push(u32::try_from(self.text.len()).unwrap_or(u32::MAX));
+        self.codes.insert(tag, code);
+        code
+    }
+
+    pub(super) fn get(&self, code: u32) -> &str {
+        self.text.get(range(&self.ends, code)).unwrap_or_default()
+    }
+
+    /// The codes in the order of their strings.
+    fn ascending(&self) -> Vec<u32> {
+        let codes = 0..u32::try_from(self.ends.len()).unwrap_or(u32::MAX);
+        let mut order: Vec<(u64, u32)> = codes.map(|code| (0, code)).collect();
+        // Strings in a range have so many bytes in common; those behind decide their order, eight at a time.
+        let mut open = vec![(0..order.len(), self.shared_len())];
+        while let Some((range, shared)) = open.pop() {
+            let from = range.start;
+            let Some(part) = order.get_mut(range) else { continue };
+            for (eight, code) in part.iter_mut() {
+                *eight = eight_bytes(self.get(*code).as_bytes().get(shared..).unwrap_or_default());
+            }
+            part.sort_unstable_by_key(|(eight, _)| *eight);
+            let mut start: usize = 0;
+            for run in part.chunk_by_mut(|(a, _), (b, _)| a == b) {
+                let end = start.saturating_add(run.len());
+                match run {
+                    [] | [_] => {}
+                    // Zeros at the end may be those of a string or stand for its end.
+                    [(eight, _), ..] if *eight & 0xff == 0 => {
+                        run.sort_unstable_by(|(_, a), (_, b)| self.get(*a).cmp(self.get(*b)));
+                    }
+                    _ => open.push((
+                        from.saturating_add(start)..from.saturating_add(end),
+                        shared.saturating_add(8),
+                    )),
+                }
+                start = end;
+            }
+        }
+        order.into_iter().map(|(_, code)| code).collect()
+    }
+
+    /// How many bytes all strings begin with alike.
+    fn shared_len(&self) -> usize {
+        let first = self.get(0).as_bytes();
+        (1_u32..).zip(self.ends.iter().skip(1)).fold(first.len(), |shared, (code, _)| {
+            let pairs = first.iter().zip(self.get(code).as_bytes());
+            pairs.take(shared).take_while(|(a, b)| a == b).count()
+        })
+    }
+
+    /// The dictionary, and the codes with those of first sight replaced by ranks.
+    pub(super) fn seal(&self, codes: &[u32]) -> (Dictionary, Codes) {
+        let order = self.ascending();
+        let mut ranks = vec![0_u32; order.len()];
+        for (rank, code) in (0_u32..).zip(&order) {
+            if let Some(slot) = ranks.get_mut(*code as usize) {
+                *slot = rank;
+            }
+        }
+        let rank = |code: &u32| ranks.get(*code as usize).copied().unwrap_or(0);
+        let dictionary =
+            Dictionary::from_ascending(self.text.len(), order.iter().map(|code| self.get(*code)));
+        (dictionary, Codes::new(codes.iter().map(rank), order.len()))
+    }
+}
+
+/// The first eight bytes as a number that has their order; zeros stand for those that are missing.
+#[inline]
+fn eight_bytes(bytes: &[u8]) -> u64 {
+    match bytes.first_chunk() {
+        Some(eight) => u64::from_be_bytes(*eight),
+        None => {
+            let mut eight = [0; 8];
+            for (to, from) in eight.iter_mut().zip(bytes) {
+                *to = *from;
+            }
+            u64::from_be_bytes(eight)
+        }
+    }
+}
+
+/// Where the string of a code stands among those whose ends these are.
+#[inline]
+fn range(ends: &[u32], code: u32) -> std::ops::Range<usize> {
+    let code = code as usize;
+    let start = code.checked_sub(1).and_then(|before| ends.get(before)).copied().unwrap_or(0);
+    start as usize..ends.get(code).copied().unwrap_or(start) as usize
+}
+
+/// Codes by the hash of their strings.
+///
+/// Each has a slot as near as may be behind the one that its hash names; at most half of the slots are taken.
+/// The hash is kept beside it, so that growing reads no string, and a probe compares few.
+#[derive(Default)]
+struct CodeTable {
+    /// Tag and code, the code counted from 1; 0 is free. As many as a power of two, or none.
+    slots: Vec<u64>,
+    used: usize,
+}
+
+impl CodeTable {
+    const LEAST_SLOTS: usize = 32;
+
+    /// The part of a hash that the table goes by.
+    fn tag(hash: u64) -> u32 {
+        (hash >> 32) as u32
+    }
+
+    #[inline]
+    fn find(&self, tag: u32, is_it: impl Fn(u32) -> bool) -> Option<u32> {
+        let mask = self.slots.len().wrapping_sub(1);
+        let mut at = tag as usize & mask;
+        loop {
+            let slot = *self.slots.get(at)?;
+            #[expect(clippy::cast_possible_truncation, reason = "the code is the lower half")]
+            let code = (slot as u32).checked_sub(1)?;
+            if slot >> 32 == u64::from(tag) && is_it(code) {
+                return Some(code);
+            }
+            at = at.wrapping_add(1) & mask;
+        }
+    }
+
+    /// Adds a code that is not there.
+    fn insert(&mut self, tag: u32, code: u32) {
+        self.used = self.used.saturating_add(1);
+        if self.used > self.slots.len() / 2 {
+            let len = self.slots.len().saturating_mul(4).max(Self::LEAST_SLOTS);
+            for slot in std::mem::replace(&mut self.slots, vec![0; len]) {
+                if slot != 0 {
+                    self.put(slot);
+                }
+            }
+        }
+        self.put(u64::from(tag) << 32 | u64::from(code.saturating_add(1)));
+    }
+
+    fn put(&mut self, entry: u64) {
+        let mask = self.slots.len().wrapping_sub(1);
+        let mut at = usize::try_from(entry >> 32).unwrap_or(0) & mask;
+        while let Some(slot) = self.slots.get_mut(at) {
+            if *slot == 0 {
+                *slot = entry;
+                return;
+            }
+            at = at.wrapping_add(1) & mask;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_ranks_by_code_point() {
+        let mut builder = DictionaryBuilder::default();
+        let codes: Vec<u32> =
+            ["b", "a", "", "é", "a", "z", "😀", "\u{ffff}"].iter().map(|text| builder.code(text)).collect();
+        let (dictionary, codes) = builder.seal(&codes);
+        assert_eq!(dictionary.validate(), Ok(()));
+        let texts: Vec<&str> = (0..dictionary.len()).map(|code| dictionary.get(code)).collect();
+        assert_eq!(texts, ["", "a", "b", "z", "é", "\u{ffff}", "😀"]);
+        assert_eq!(
+            (0..8).map(|at| dictionary.get(codes.get(at))).collect::<Vec<_>>(),
+            ["b", "a", "", "é", "a", "z", "😀", "\u{ffff}"]
+        );
+    }
+
+    #[test]
+    fn strings_that_share_their_beginnings_are_in_order() {
+        let ends = [
+            "",
+            "\0",
+            "\0\0",
+            "1",
+            "1\0",
+            "12345678",
+            "123456789",
+            "12345678\0",
+            "12345678\0\0",
+            "1234567\0",
+            "1234567812345678",
+            "12345678123456781",
+            "1234567812345678\0",
+            "é",
+            "\u{e8}x",
+            "9",
+        ];
+        for shared in ["", "a", "é", "id-0000000", "id-0000000000000"] {
+            for also in [None, Some("b"), Some("i"), Some("id-00000001")] {
+                let mut texts: Vec<String> = ends.iter().map(|end| format!("{shared}{end}")).collect();
+                texts.extend(also.map(str::to_owned));
+                let mut builder = DictionaryBuilder::default();
+                let codes: Vec<u32> = texts.iter().map(|text| builder.code(text)).collect();
+                let (dictionary, codes) = builder.seal(&codes);
+                assert_eq!(dictionary.validate(), Ok(()));
+                for (at, text) in texts.iter().enumerate() {
+                    assert_eq!(dictionary.get(codes.get(at)), text);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_string_has_a_code_of_its_own_however_many_there_are() {
+        let mut builder = DictionaryBuilder::default();
+        let text = |n: u32| format!("{:x}", n.wrapping_mul(0x9e37_79b9));
+        for round in 0..2 {
+            for n in 0..5000 {
+                assert_eq!(builder.code(&text(n)), n, "round {round}");
+            }
+        }
+        assert!((0..5000).all(|n| builder.get(n) == text(n)));
+        // Tags that are alike are told apart by their strings.
+        let mut table = CodeTable::default();
+        (0..100).for_each(|code| table.insert(code % 3, code));
+        assert!((0..100).all(|code| table.find(code % 3, |other| other == code) == Some(code)));
+        assert_eq!(table.find(7, |_| true), None);
+    }
+}
