@@ -4,7 +4,11 @@
 
 use std::fs;
 use std::future::Future;
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use casefilter::postgres::{PostgresError, PostgresErrorKind, PostgresOptions, PostgresSource};
@@ -422,9 +426,89 @@ fn connection_strings_are_refused_without_being_repeated() {
     });
 }
 
+/// Carries bytes between clients and a server on this machine, until it is told to hold them.
+fn carrier(port: u16, holds: &'static AtomicBool) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let own = listener.local_addr().unwrap().port();
+    let carry = move |mut from: TcpStream, mut to: TcpStream| {
+        let mut piece = [0; 1 << 12];
+        while let Ok(length @ 1..) = from.read(&mut piece) {
+            while holds.load(Ordering::Relaxed) {
+                thread::sleep(Duration::from_millis(5));
+            }
+            if to.write_all(&piece[..length]).is_err() {
+                break;
+            }
+        }
+        let _ = to.shutdown(Shutdown::Both);
+    };
+    thread::spawn(move || {
+        for client in listener.incoming().map_while(Result::ok) {
+            let server = TcpStream::connect(("127.0.0.1", port)).unwrap();
+            let (back, forth) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+            thread::spawn(move || carry(client, forth));
+            thread::spawn(move || carry(server, back));
+        }
+    });
+    own
+}
+
+#[test]
+#[ignore = "needs a server: tests/postgres/run"]
+fn a_connection_that_falls_silent_is_given_up() {
+    static HOLDS: AtomicBool = AtomicBool::new(false);
+    let url = variable("CASEFILTER_TEST_POSTGRES_TLS");
+    let port = url.split("port=").nth(1).unwrap().split(' ').next().unwrap();
+    let name = unique("silent");
+    let table = Table::new(&Catalog::cases()).named(&name).unwrap();
+    load(&url, &table, [r#"{"id":"a"}"#].into_iter());
+    let carried = carrier(port.parse().unwrap(), &HOLDS).to_string();
+    let url = format!("{} sslmode=disable", url.replace(port, &carried));
+    let timeout = Duration::from_millis(500);
+    let options = PostgresOptions { statement_timeout: timeout, connect_timeout: timeout, ..options(&name) };
+    run(async {
+        let source = PostgresSource::connect(&url, &Catalog::cases(), &options).await.unwrap();
+        let request = all(source.catalog());
+        source.search(&request).await.unwrap();
+        HOLDS.store(true, Ordering::Relaxed);
+        let start = Instant::now();
+        for kind in [PostgresErrorKind::Timeout, PostgresErrorKind::Unavailable] {
+            assert_eq!(source.search(&request).await.unwrap_err().kind(), kind);
+        }
+        assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+        HOLDS.store(false, Ordering::Relaxed);
+        assert_eq!(source.search(&request).await.unwrap().len(), 1);
+    });
+}
+
+#[test]
+#[ignore = "needs a server: tests/postgres/run"]
+fn a_table_can_be_put_in_the_place_of_another() {
+    let (first, second) = (small(), engine(&Catalog::cases(), &[r#"{"id":"new"}"#.to_owned()]));
+    let (server, name, next) = (server(), table_of(&first), table_of(&second));
+    run(async {
+        let source = source(first.catalog(), &name).await;
+        let request = all(first.catalog());
+        for _ in 0..3 {
+            check(&source, &first, &request, "").await;
+        }
+        psql(
+            &server,
+            &format!(
+                "BEGIN; ALTER TABLE {name} RENAME TO {name}_old; ALTER TABLE {next} RENAME TO {name}; COMMIT;"
+            ),
+        );
+        check(&source, &second, &request, "").await;
+        psql(&server, &format!("DROP TABLE {name}"));
+        assert_eq!(source.search(&request).await.unwrap_err().kind(), PostgresErrorKind::Table);
+        psql(&server, &format!("ALTER TABLE {name}_old RENAME TO {name}"));
+        check(&source, &first, &request, "").await;
+    });
+}
+
 #[test]
 fn a_server_that_says_nothing_is_waited_for_no_longer_than_that() {
-    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("postgres://u@{}/d?sslmode=disable", silent.local_addr().unwrap());
     let options =
         PostgresOptions { connect_timeout: Duration::from_millis(300), ..PostgresOptions::default() };

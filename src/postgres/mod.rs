@@ -6,7 +6,7 @@
 //! refused before the server hears of them, so errors and limits are the same too. `tests/postgres/run`
 //! holds all of that: the conformance vectors, random worlds, and every test of the service, on a real server.
 //!
-//! `casefilter serve --source postgres://…` is a [service](crate::service) whose searches of cases go there; its four other
+//! `casefilter serve --source postgres://…` is a service whose searches of cases go there; its four other
 //! operations stay on the file of `--db`. `casefilter search --source postgres://…` searches from the command line.
 //!
 //! # The table
@@ -40,6 +40,8 @@
 //! INSERT INTO cases SELECT * FROM fresh;
 //! COMMIT;
 //! ```
+//!
+//! Or load all of them into a table beside, and change the names of both in one transaction: searches go to the new one from then on.
 //!
 //! # Consistency
 //!
