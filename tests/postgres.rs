@@ -183,6 +183,7 @@ fn what_takes_too_long_ends_and_what_comes_next_is_answered() {
     let (server, name) = (server(), table_of(&engine));
     let options = PostgresOptions {
         connections: 1,
+        waiting: 1,
         statement_timeout: Duration::from_millis(400),
         acquire_timeout: Duration::from_millis(100),
         ..options(&name)
@@ -194,8 +195,10 @@ fn what_takes_too_long_ends_and_what_comes_next_is_answered() {
         source.search(&request).await.unwrap();
         let locked = Locked::new(&server, &name);
         let start = Instant::now();
-        // Both at once, on one connection.
-        let (slow, crowded) = tokio::join!(source.search(&request), source.search(&request));
+        // All at once, on one connection.
+        let (slow, crowded, turned_away) =
+            tokio::join!(biased; source.search(&request), source.search(&request), source.search(&request));
+        assert!(turned_away.unwrap_err().to_string().contains("too many searches wait"));
         assert_eq!(slow.unwrap_err().kind(), PostgresErrorKind::Timeout);
         assert_eq!(crowded.unwrap_err().kind(), PostgresErrorKind::Exhausted);
         assert_eq!(source.ping().await.unwrap_err().kind(), PostgresErrorKind::Timeout);
@@ -205,7 +208,7 @@ fn what_takes_too_long_ends_and_what_comes_next_is_answered() {
         let stats = source.stats();
         assert_eq!((stats.answered, stats.connections), (2, 1));
         let failed: Vec<u64> = stats.failed.iter().map(|(_, count)| *count).collect();
-        assert_eq!(failed, [0, 0, 1, 1, 0, 0]);
+        assert_eq!(failed, [0, 0, 1, 2, 0, 0]);
     });
 }
 

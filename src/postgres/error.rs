@@ -16,7 +16,7 @@ pub enum PostgresErrorKind {
     Unavailable,
     /// The statement took too long.
     Timeout,
-    /// All connections were in use for too long.
+    /// All connections were in use for too long, or too many searches waited for one.
     Exhausted,
     /// The table is not as the data definition has it, or may not be read.
     Table,

@@ -56,9 +56,16 @@
 //! of its statements prepared, and none of more than 4 KiB, so that clients who think of ever new criteria do not
 //! fill the server's memory. Plans are made anew for the values of each search, since the best one for a status that one
 //! case has is the worst for one that half of them have. A connection on which anything failed is closed and not used
-//! again; a search that nobody waits for any more is cancelled. When the server is gone, searches fail at once or after
+//! again. At most [`waiting`](PostgresOptions::waiting) searches wait for a connection, more are turned away at once; a
+//! search that nobody waits for any more is cancelled. When the server is gone, searches fail at once or after
 //! [`connect_timeout`](PostgresOptions::connect_timeout); when it is back, the next search connects. Poolers between
 //! the two have to give each connection a session of its own.
+//!
+//! # What a search costs
+//!
+//! On a million sample cases in memory, over a socket, one after the other by `casefilter search --source … --requests FILE`: 0.3 ms
+//! for a body that selects nothing, 1.2 ms for the newest 100 of `status = open`, 13 ms with `countTotalItems`,
+//! since PostgreSQL counts row by row. The embedded engine counts in microseconds (`benches/README.md`).
 //!
 //! # Connection strings
 //!

@@ -15,7 +15,9 @@ pub struct PostgresOptions {
     pub table: String,
     /// Connections at a time; at least one.
     pub connections: usize,
-    /// How long a search waits for one of them to be free.
+    /// Searches at a time that wait for one of them to be free; more are turned away at once.
+    pub waiting: usize,
+    /// How long they wait.
     pub acquire_timeout: Duration,
     /// How long making a connection may take.
     pub connect_timeout: Duration,
@@ -32,6 +34,7 @@ impl Default for PostgresOptions {
         Self {
             table: "cases".to_owned(),
             connections: 16,
+            waiting: 48,
             acquire_timeout: Duration::from_secs(2),
             connect_timeout: Duration::from_secs(5),
             statement_timeout: Duration::from_secs(5),

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use deadpool::Runtime;
 use deadpool::managed::{Pool, PoolConfig, QueueMode, Timeouts};
+use tokio::sync::Semaphore;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Row};
 
@@ -31,6 +32,8 @@ pub struct PostgresSource {
 struct Inner {
     table: Table,
     pool: Pool<Manager>,
+    /// For those on a connection, and those that wait for one.
+    seats: Semaphore,
     /// After which a connection that says nothing is given up.
     patience: Duration,
     counts: Counts,
@@ -112,7 +115,8 @@ impl PostgresSource {
         let pool = pool.build().map_err(|error| wrong(error.to_string()))?;
         // Two statements, and as much again for what comes between them and the wire.
         let patience = options.statement_timeout.saturating_mul(2).saturating_add(options.connect_timeout);
-        let inner = Inner { table, pool, patience, counts: Counts::default() };
+        let seats = options.connections.max(1).saturating_add(options.waiting).min(Semaphore::MAX_PERMITS);
+        let inner = Inner { table, pool, seats: Semaphore::new(seats), patience, counts: Counts::default() };
         let source = Self { inner: std::sync::Arc::new(inner) };
         source.lent(async |connection| check(&connection.client, &source.inner.table).await).await?;
         source.ping().await?;
@@ -198,6 +202,9 @@ impl PostgresSource {
         &self,
         work: impl AsyncFnOnce(&mut Connection) -> Result<T, PostgresError>,
     ) -> Result<T, PostgresError> {
+        let crowded =
+            || PostgresError::new(PostgresErrorKind::Exhausted, "too many searches wait for PostgreSQL");
+        let _seat = self.inner.seats.try_acquire().map_err(|_| crowded())?;
         let mut loan = Loan::new(self.inner.pool.get().await?);
         let outcome = tokio::time::timeout(self.inner.patience, work(loan.connection()?)).await;
         let result = outcome.map_err(|_| {

@@ -22,7 +22,8 @@
 //! same. What may fail there and be well a moment later, a statement that took too long, a lost connection, no free
 //! connection, is a 503 with `Retry-After`, its cause in the log; any other fault of the table is a 500. `/readyz`
 //! is 503 while the source does not answer, asked at most once a second. Searches that wait for PostgreSQL count as
-//! [`concurrency`](ServiceOptions::concurrency), and go on to their end when their client leaves.
+//! [`concurrency`](ServiceOptions::concurrency), which their own bound should stay below so that the other operations
+//! find room, and go on to their end when their client leaves.
 //!
 //! # Tokens
 //!
