@@ -30,6 +30,8 @@ mod limits;
 mod operator;
 mod order;
 mod page;
+#[cfg(feature = "postgres")]
+pub mod postgres;
 mod predicate;
 mod request;
 #[cfg(feature = "sample")]

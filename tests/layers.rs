@@ -111,10 +111,16 @@ const ROOMS: &[Room] = &[
 ];
 
 /// Rooms outside the core: they may use all of it, and of each other what `FEATURE_USES` says.
-const FEATURE_ROOMS: &[&str] = &["arrow", "sql", "store", "domain", "service", "sample"];
+const FEATURE_ROOMS: &[&str] = &["arrow", "sql", "postgres", "store", "domain", "service", "sample"];
 
 /// Which feature room stands on which.
-const FEATURE_USES: &[(&str, &str)] = &[("domain", "store"), ("service", "domain"), ("service", "store")];
+const FEATURE_USES: &[(&str, &str)] = &[
+    ("postgres", "sql"),
+    ("domain", "store"),
+    ("service", "domain"),
+    ("service", "postgres"),
+    ("service", "store"),
+];
 
 /// The only file with `unsafe`.
 const UNSAFE_HOME: &str = "exec/kernels/simd";

@@ -50,7 +50,7 @@ use std::sync::{Arc, Mutex};
 use arc_swap::ArcSwap;
 
 pub use answer::Answer;
-#[cfg(feature = "store")]
+#[cfg(any(feature = "postgres", feature = "store"))]
 pub(crate) use answer::write_page;
 pub(crate) use change::Change;
 pub use change::Upserted;

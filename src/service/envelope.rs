@@ -91,6 +91,13 @@ impl Failure {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "too many requests at once, try again in a moment")
     }
 
+    /// What a search needs is not there now, and may be in a moment.
+    #[cfg(feature = "postgres")]
+    pub(super) fn unavailable(cause: impl Into<String>) -> Self {
+        let description = "the cases cannot be searched at the moment, try again in a moment";
+        Self { cause: Some(cause.into()), ..Self::new(StatusCode::SERVICE_UNAVAILABLE, description) }
+    }
+
     pub(super) fn internal(cause: impl Into<String>) -> Self {
         let description = "the request could not be answered; the log says why";
         Self { cause: Some(cause.into()), ..Self::new(StatusCode::INTERNAL_SERVER_ERROR, description) }

@@ -156,6 +156,11 @@ pub(super) fn text(shared: &Shared) -> String {
     out.one("filter_cache_entries", "gauge", "Compiled filters that are kept.", cache.entries);
     out.one("filter_cache_bytes", "gauge", "What they take in memory.", cache.size_bytes);
 
+    #[cfg(feature = "postgres")]
+    if let super::source::Source::Postgres(source) = &shared.source {
+        postgres(&mut out, &source.stats());
+    }
+
     let memory = shared.store.memory();
     out.one("cases", "gauge", "Cases in the database.", memory.cases);
     out.one("batches", "gauge", "Batches that they lie in.", memory.batches);
@@ -163,6 +168,22 @@ pub(super) fn text(shared: &Shared) -> String {
     out.line("memory_bytes", "part=\"columns\"", memory.columns_bytes);
     out.line("memory_bytes", "part=\"indexes\"", memory.index_bytes);
     out.0
+}
+
+/// How the server fares that searches are sent to.
+#[cfg(feature = "postgres")]
+fn postgres(out: &mut Text, stats: &crate::postgres::PostgresStats) {
+    out.head("source_searches_total", "counter", "Searches that PostgreSQL was asked for, by outcome.");
+    out.line("source_searches_total", "outcome=\"answered\"", stats.answered);
+    for (kind, count) in &stats.failed {
+        out.line("source_searches_total", &format!("outcome=\"{}\"", kind.code()), count);
+    }
+    out.head("source_statements_total", "counter", "Statements of searches, by whether they were known.");
+    out.line("source_statements_total", "state=\"prepared\"", stats.prepared);
+    out.line("source_statements_total", "state=\"reused\"", stats.reused);
+    out.one("source_connections", "gauge", "Connections to PostgreSQL.", stats.connections);
+    out.one("source_connections_idle", "gauge", "Those that nobody uses.", stats.idle);
+    out.one("source_waiting", "gauge", "Searches that wait for a connection.", stats.waiting);
 }
 
 /// A time in microseconds, displayed in seconds.

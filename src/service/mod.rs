@@ -15,6 +15,16 @@
 //! | 5, update of extracted info | `PATCH /resources/applicants/{applicantId}/info` | `changePersonalData` |
 //! | | `GET /healthz` `/readyz` `/metrics` `/openapi.json` | none, not signed |
 //!
+//! # Where cases are searched
+//!
+//! In the columns of the file, or, with `Service::with_source` (feature `postgres`, `casefilter serve --source`), in a table of
+//! PostgreSQL, which then has the cases; those of the file are passed over. Answers, errors, limits and what tokens are held to are the
+//! same. What may fail there and be well a moment later, a statement that took too long, a lost connection, no free
+//! connection, is a 503 with `Retry-After`, its cause in the log; any other fault of the table is a 500. `/readyz`
+//! is 503 while the source does not answer, asked at most once a second. Searches that wait for PostgreSQL count as
+//! [`concurrency`](ServiceOptions::concurrency), which their own bound should stay below so that the other operations
+//! find room, and go on to their end when their client leaves.
+//!
 //! # Tokens
 //!
 //! A file names those who may call, `{"tokens":[…]}`, each with
@@ -70,7 +80,7 @@
 //! Each answer has an `X-Correlation-Id`, in the envelope too; [`tracing`] events at level `info` for
 //! what was refused, `error` for what failed here, `debug` for all else, carry it as `correlation_id`, with
 //! operation, status, time and the token's name. Bodies, queries, signatures and secrets are in none.
-//! `/readyz` is 503 on the way down, and once an update failed for a reason of the file: searches go on then,
+//! `/readyz` is 503 on the way down, while the source of cases is away, and once an update failed for a reason of the file: searches go on then,
 //! updates only after a restart. `/metrics` is Prometheus text. It, and the other three, are for everyone who reaches the port.
 
 mod applicants;
@@ -86,6 +96,7 @@ mod projection;
 mod search;
 mod server;
 mod shared;
+mod source;
 mod tls;
 mod tokens;
 mod transport;

@@ -31,6 +31,8 @@ async fn readiness(State(shared): State<Arc<Shared>>) -> Response {
         "the service is shutting down"
     } else if shared.is_broken() {
         "an update failed; the log says why, and a restart takes up what is on disk"
+    } else if !shared.source_answers().await {
+        "the cases cannot be searched; the log says why"
     } else {
         return json(br#"{"status":"ready"}"#.to_vec());
     };

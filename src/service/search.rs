@@ -12,7 +12,7 @@ use crate::request::{Params, Request};
 /// Answers a search, here when it was quick the last time, otherwise on a thread of its own.
 pub(super) async fn search(shared: &Arc<Shared>, call: Call) -> Result<Vec<u8>, Failure> {
     let slot = shared.pace.slot(Arc::as_ptr(&call.token).addr(), call.query.as_deref(), &call.body);
-    let is_quick = shared.pace.is_quick(slot);
+    let is_quick = shared.source.may_be_quick() && shared.pace.is_quick(slot);
     let run = move |shared: &Shared| {
         let start = Instant::now();
         let result = search_now(shared, &call);
@@ -31,7 +31,7 @@ fn search_now(shared: &Shared, call: &Call) -> Result<Vec<u8>, Failure> {
         (Err(first), Some(second)) => Err(first.followed_by(second)),
     };
     let request = request.inspect_err(|errors| shared.metrics.count_errors(errors))?;
-    let answer = shared.store.search(&request)?;
+    let answer = shared.source.search(&shared.store, &request)?;
     shared.metrics.count_rows(answer.examined());
     // What stands around the documents fits into the rest.
     let size = answer.documents().map(|document| document.len().saturating_add(1)).sum::<usize>();
@@ -39,7 +39,7 @@ fn search_now(shared: &Shared, call: &Call) -> Result<Vec<u8>, Failure> {
     match &call.token.projection {
         None => answer.write_json(&mut out),
         Some(projection) => {
-            let mut seen = Vec::with_capacity(answer.len());
+            let mut seen = Vec::with_capacity(answer.documents().len());
             for document in answer.documents() {
                 let mut text = Vec::new();
                 let cut = projection.write(document, &mut text);

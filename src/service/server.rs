@@ -29,9 +29,13 @@ use super::operation::Operation;
 use super::operator;
 use super::options::ServiceOptions;
 use super::shared::{Handled, Shared};
+#[cfg(feature = "postgres")]
+use super::source::Source;
 use super::tls::Tls;
 use super::tokens::Tokens;
 use super::transport::Transport;
+#[cfg(feature = "postgres")]
+use crate::postgres::PostgresSource;
 use crate::store::{Store, StoreError};
 
 /// The five operations over HTTP, ready to [`serve`](Self::serve).
@@ -52,7 +56,7 @@ use crate::store::{Store, StoreError};
 /// # }
 /// ```
 pub struct Service {
-    shared: Arc<Shared>,
+    shared: Shared,
     names: Names,
     tls: Option<Tls>,
 }
@@ -98,13 +102,23 @@ impl Service {
         // A name that is not random is still a name.
         let _ = getrandom::fill(&mut word);
         let names = Names { service: u64::from_ne_bytes(word), next: AtomicU64::new(0) };
-        Self { shared: Arc::new(Shared::new(store, tokens, options)), names, tls: None }
+        Self { shared: Shared::new(store, tokens, options), names, tls: None }
     }
 
     /// The same service on connections that nobody else can read.
     #[must_use]
     pub fn with_tls(self, tls: Tls) -> Self {
         Self { tls: Some(tls), ..self }
+    }
+
+    /// The same service with searches answered by a table of PostgreSQL, all else by the store.
+    ///
+    /// Its catalogue has to be that of the store, for which the tokens were made.
+    #[cfg(feature = "postgres")]
+    #[must_use]
+    pub fn with_source(mut self, source: PostgresSource) -> Self {
+        self.shared.source = Source::Postgres(source);
+        self
     }
 
     /// Serves connections until `shutdown` is ready, then answers what is in flight and puts everything on disk.
@@ -122,7 +136,7 @@ impl Service {
         listener: TcpListener,
         shutdown: impl Future<Output = ()>,
     ) -> Result<(), StoreError> {
-        let shared = self.shared;
+        let shared = Arc::new(self.shared);
         let router = TowerToHyperService::new(router(Arc::clone(&shared)));
         let server =
             Arc::new(Server { shared: Arc::clone(&shared), names: self.names, tls: self.tls, router });

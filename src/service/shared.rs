@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
@@ -17,6 +17,7 @@ use super::metrics::Metrics;
 use super::operation::Operation;
 use super::options::ServiceOptions;
 use super::pace::Pace;
+use super::source::Source;
 use super::tokens::{AppToken, Tokens};
 use super::{applicants, search};
 use crate::store::Store;
@@ -24,6 +25,7 @@ use crate::store::Store;
 /// What all requests share.
 pub(super) struct Shared {
     pub(super) store: Store,
+    pub(super) source: Source,
     pub(super) tokens: Tokens,
     pub(super) options: ServiceOptions,
     pub(super) metrics: Metrics,
@@ -36,9 +38,14 @@ pub(super) struct Shared {
     /// Bytes of bodies on their way in.
     room: Semaphore,
     is_draining: AtomicBool,
+    /// When the source was last asked whether it is there, and whether it was.
+    source_was_there: tokio::sync::Mutex<Option<(Instant, bool)>>,
     /// An update failed for a reason of the file: the store takes no more until it is opened anew.
     is_broken: AtomicBool,
 }
+
+/// Anybody may ask whether the service is ready: the source is asked once in so long.
+const SOURCE_CHECK_AGE: Duration = Duration::from_secs(1);
 
 /// What is known of a request when its answer is ready, for logs and metrics.
 #[derive(Clone)]
@@ -62,6 +69,7 @@ impl Shared {
         let seen = options.refuses_replays;
         Self {
             store,
+            source: Source::Store,
             tokens,
             metrics: Metrics::default(),
             pace: Pace::new(),
@@ -70,6 +78,7 @@ impl Shared {
             writing: Arc::new(Semaphore::new(1)),
             room: Semaphore::new(permits(options.buffered_bytes)),
             is_draining: AtomicBool::new(false),
+            source_was_there: tokio::sync::Mutex::new(None),
             is_broken: AtomicBool::new(false),
             options,
         }
@@ -182,6 +191,22 @@ impl Shared {
 
     pub(super) fn is_draining(&self) -> bool {
         self.is_draining.load(Ordering::Relaxed)
+    }
+
+    /// Whether searches can be answered, as it was found in the last second.
+    pub(super) async fn source_answers(&self) -> bool {
+        let mut last = self.source_was_there.lock().await;
+        if let Some((when, answered)) = *last
+            && when.elapsed() < SOURCE_CHECK_AGE
+        {
+            return answered;
+        }
+        let fault = self.source.fault().await;
+        if let Some(cause) = &fault {
+            tracing::warn!(cause, "the source of cases does not answer");
+        }
+        *last = Some((Instant::now(), fault.is_none()));
+        fault.is_none()
     }
 
     pub(super) fn is_broken(&self) -> bool {

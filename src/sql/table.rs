@@ -181,6 +181,17 @@ impl Table {
         &self.catalog
     }
 
+    /// The name, schema and the like in front, as [`named`](Self::named) takes it.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, sql::Table};
+    /// assert_eq!(Table::new(&Catalog::cases()).qualified_name(), "cases");
+    /// ```
+    #[must_use]
+    pub fn qualified_name(&self) -> String {
+        self.name.join(".")
+    }
+
     /// The columns in order.
     #[must_use]
     pub fn columns(&self) -> &[Column] {

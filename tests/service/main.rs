@@ -1,4 +1,6 @@
 //! The service over real sockets: in this process, and as the binary that users run.
+//!
+//! With the variable `CASEFILTER_TEST_POSTGRES` every service searches PostgreSQL: `tests/postgres/run`.
 
 #![cfg(feature = "cli")]
 
@@ -10,4 +12,7 @@ mod hostile;
 mod process;
 mod scope;
 mod server;
+mod source;
+#[path = "../postgres/tables.rs"]
+mod tables;
 mod tls;

@@ -29,17 +29,22 @@ struct Process {
 
 impl Process {
     fn start(database: &Database, arguments: &[&str]) -> Self {
+        let source = database.source();
         let path = database.folder().join("tokens.json");
         fs::write(&path, tokens().to_string()).unwrap();
-        let mut child = casefilter()
-            .args(["serve", "--listen", "127.0.0.1:0", "--tokens"])
-            .arg(&path)
-            .args(arguments)
-            .env("CASEFILTER_DB", database.path())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut child =
+            casefilter()
+                .args(["serve", "--listen", "127.0.0.1:0", "--tokens"])
+                .arg(&path)
+                .args(arguments)
+                .env("CASEFILTER_DB", database.path())
+                .envs(source.into_iter().flat_map(|(url, table)| {
+                    [("CASEFILTER_SOURCE", url), ("CASEFILTER_SOURCE_TABLE", table)]
+                }))
+                .stdout(Stdio::null())
+                .stderr(Stdio::piped())
+                .spawn()
+                .unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap());
         let (mut log, mut address) = (String::new(), None);
         while address.is_none() {

@@ -1,12 +1,16 @@
 //! Services to test: a database of its own, tokens of every sort, a runtime in this process.
 
+use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime};
 
 use casefilter::domain::{RecordKind, import_records, mint_share_token, use_share_token};
+use casefilter::postgres::{PostgresOptions, PostgresSource};
 use casefilter::service::{Service, ServiceOptions, Tls, TokenFile, Tokens};
+use casefilter::sql::Table;
 use casefilter::{Catalog, Mode, Store, StoreError, StoreOptions};
 use chrono::TimeDelta;
 use serde_json::{Value, json};
@@ -14,6 +18,7 @@ use tempfile::TempDir;
 use tokio::sync::oneshot;
 
 use super::client::{Client, Key};
+use super::tables;
 
 pub(crate) const SEARCH: &str = "/resources/api/caseManagement/v2/cases/byFilter";
 pub(crate) const FILTERS: &str = "/resources/api/caseManagement/v2/cases/filters";
@@ -35,6 +40,21 @@ pub(crate) fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
 }
 
+/// The name of the table of the cases in a file, which is made when it is first asked for.
+pub(crate) fn table_of(url: &str, file: &Path) -> String {
+    static MADE: Mutex<Option<HashMap<String, String>>> = Mutex::new(None);
+    let key = format!("{url} {}", file.display());
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    let made = made.get_or_insert_with(HashMap::new);
+    let name = made.entry(key).or_insert_with(|| {
+        let name = tables::unique("cases");
+        let table = Table::new(&Catalog::cases()).named(&name).unwrap();
+        tables::load(url, &table, std::fs::read_to_string(file).unwrap().lines());
+        name
+    });
+    name.clone()
+}
+
 /// A server that runs until it is told to stop.
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
@@ -46,6 +66,7 @@ pub(crate) struct Server {
 /// A database with the cases of a file and the records of the samples.
 pub(crate) struct Database {
     folder: TempDir,
+    cases: PathBuf,
     pub(crate) share_token: String,
     pub(crate) used_share_token: String,
     pub(crate) expired_share_token: String,
@@ -55,9 +76,10 @@ impl Database {
     pub(crate) fn new(cases: &str) -> Self {
         let folder = TempDir::new().unwrap();
         let path = folder.path().join("cases.db");
+        let cases = data(cases);
         let store = Store::create(path, Catalog::cases(), StoreOptions::default()).unwrap();
         let mut import = store.import(Mode::Strict).unwrap();
-        import.push(&std::fs::read(data(cases)).unwrap()).unwrap();
+        import.push(&std::fs::read(&cases).unwrap()).unwrap();
         import.commit().unwrap();
         for (kind, name) in [
             (RecordKind::Levels, "levels"),
@@ -76,7 +98,7 @@ impl Database {
         let share_token = mint(now);
         let expired_share_token = mint(now - TimeDelta::hours(2));
         store.close().unwrap();
-        Self { folder, share_token, used_share_token, expired_share_token }
+        Self { folder, cases, share_token, used_share_token, expired_share_token }
     }
 
     pub(crate) fn path(&self) -> PathBuf {
@@ -85,6 +107,13 @@ impl Database {
 
     pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
+    }
+
+    /// The server and the table that have the cases too, if tests are run on one.
+    pub(crate) fn source(&self) -> Option<(String, String)> {
+        let url = std::env::var("CASEFILTER_TEST_POSTGRES").ok()?;
+        let table = table_of(&url, &self.cases);
+        Some((url, table))
     }
 
     pub(crate) fn open(&self) -> Store {
@@ -144,6 +173,17 @@ impl Server {
     }
 
     pub(crate) fn with_tls(database: Database, options: ServiceOptions, tls: Option<Tls>) -> Self {
+        let source = database.source().map(|(url, table)| (url, tables::options(&table)));
+        Self::with_source(database, options, tls, source)
+    }
+
+    /// A server whose searches are answered by PostgreSQL, if any is named.
+    pub(crate) fn with_source(
+        database: Database,
+        options: ServiceOptions,
+        tls: Option<Tls>,
+        source: Option<(String, PostgresOptions)>,
+    ) -> Self {
         let store = database.open();
         let file: TokenFile = serde_json::from_value(tokens()).unwrap();
         let tokens = Tokens::new(file, store.catalog(), &options.limits).unwrap();
@@ -156,6 +196,10 @@ impl Server {
         let thread = thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
             runtime.unwrap().block_on(async {
+                if let Some((url, options)) = source {
+                    let source = PostgresSource::connect(&url, &Catalog::cases(), &options).await;
+                    service = service.with_source(source.unwrap());
+                }
                 let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
                 tell.send(listener.local_addr().unwrap()).unwrap();
                 service.serve(listener, async { stopped.await.unwrap_or_default() }).await

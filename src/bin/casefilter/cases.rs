@@ -43,6 +43,11 @@ pub(crate) struct Loaded {
 }
 
 impl Cases {
+    /// Whether none are named.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.paths.is_empty()
+    }
+
     /// Whether cases are read from standard input.
     pub(crate) fn uses_stdin(&self) -> bool {
         self.paths.iter().any(|path| is_stdin(path))

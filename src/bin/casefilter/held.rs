@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use casefilter::explain::Explanation;
+use casefilter::postgres::PostgresAnswer;
 use casefilter::{
     Answer, Catalog, Engine, Filter, Limits, Memory, Request, Store, StoreError, StoreErrorKind, StoredAnswer,
 };
@@ -20,6 +21,7 @@ pub(crate) enum Held {
 pub(crate) enum Found {
     Memory(Answer),
     Database(StoredAnswer),
+    Server(PostgresAnswer),
 }
 
 impl Held {
@@ -113,6 +115,7 @@ impl Found {
         let len = match self {
             Self::Memory(answer) => answer.len(),
             Self::Database(answer) => answer.len(),
+            Self::Server(answer) => answer.len(),
         };
         u64::try_from(len).unwrap_or(u64::MAX)
     }
@@ -121,6 +124,7 @@ impl Found {
         match self {
             Self::Memory(answer) => answer.total(),
             Self::Database(answer) => answer.total(),
+            Self::Server(answer) => answer.total(),
         }
     }
 
@@ -128,6 +132,7 @@ impl Found {
         match self {
             Self::Memory(answer) => Box::new(answer.ids()),
             Self::Database(answer) => Box::new(answer.ids()),
+            Self::Server(answer) => Box::new(answer.ids()),
         }
     }
 
@@ -135,6 +140,7 @@ impl Found {
         match self {
             Self::Memory(answer) => Box::new(answer.documents()),
             Self::Database(answer) => Box::new(answer.documents()),
+            Self::Server(answer) => Box::new(answer.documents()),
         }
     }
 
@@ -142,6 +148,7 @@ impl Found {
         match self {
             Self::Memory(answer) => answer.write_json(out),
             Self::Database(answer) => answer.write_json(out),
+            Self::Server(answer) => answer.write_json(out),
         }
     }
 }

@@ -35,6 +35,7 @@ mod requests;
 mod rows;
 mod search;
 mod serve;
+mod source;
 mod sql;
 mod table;
 mod token;

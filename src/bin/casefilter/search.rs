@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::time::Instant;
 
-use casefilter::{Catalog, Mode, Request};
+use casefilter::{Catalog, Limits, Mode, Request};
 use clap::ValueEnum;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -14,25 +14,37 @@ use crate::args::{ONE_STDIN, Selection, is_stdin};
 use crate::cases::{Cases, Loaded, tell_left_out, write_report};
 use crate::escape::{escape, one_line};
 use crate::failure::{Failure, note};
-use crate::held::Held;
+use crate::held::Found;
 use crate::output::Output;
 use crate::requests::{Line, Lines, envelope};
+use crate::source::{self, Server};
 use crate::table::{self, Column, counted, duration, thousands};
 
 /// Find the cases that a filter selects
 ///
 /// The filter is a JSON body (--body), a text (--where), or neither, which selects every case.
 #[derive(clap::Args)]
-#[command(after_help = "\
+#[command(mut_arg("paths", |paths| paths.required(false)), after_help = "\
 Examples:
   casefilter search cases.ndjson --where 'status = open and priority = high' --order -createdAt
   casefilter search cases.ndjson.zst --body filter.json --limit 20 --count --format json
   casefilter search a.ndjson b.json.gz --where 'tags all (vip, crypto)' --format ids
   cat cases.ndjson | casefilter search - --where 'totalAmountInDefaultCurrency > 10000'
-  casefilter search cases.ndjson --requests requests.ndjson > answers.ndjson")]
+  casefilter search cases.ndjson --requests requests.ndjson > answers.ndjson
+  casefilter search --source 'postgres://officer@db.example/compliance?sslmode=require' --where 'status = open'")]
 pub(crate) struct Args {
     #[command(flatten)]
     cases: Cases,
+
+    /// Search a table of PostgreSQL that `casefilter ddl` made, instead of CASES
+    ///
+    /// A connection string such as postgres://USER:PASSWORD@HOST/DATABASE?sslmode=require. Without it and without CASES,
+    /// that of the environment variable CASEFILTER_SOURCE, which others on this machine cannot read.
+    #[arg(long, value_name = "URL", conflicts_with_all = ["paths", "lenient"], help_heading = "PostgreSQL")]
+    source: Option<String>,
+
+    #[command(flatten)]
+    source_options: source::Options,
 
     #[command(flatten)]
     selection: Selection,
@@ -77,24 +89,75 @@ enum Format {
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     check_usage(args)?;
     let catalog = Catalog::cases();
+    if args.cases.is_empty() {
+        return ask_server(args, &catalog);
+    }
     let mode = if args.lenient { Mode::Lenient } else { Mode::Strict };
     match &args.requests {
         None => {
             let request = args.selection.request(&catalog)?;
             warn(&request);
             let loaded = load(args, &catalog, mode)?;
-            let default = if io::stdout().is_terminal() { Format::Table } else { Format::Json };
-            print(&loaded, &request, args.format.unwrap_or(default))?;
+            let start = Instant::now();
+            let found = loaded.held.search(&request)?;
+            let took = start.elapsed();
+            print(&found, args.format, || {
+                let total = found.total().unwrap_or_else(|| loaded.held.count(&request.filter));
+                format!(
+                    "{} of {} selected, out of {} · searched in {} · loaded in {}",
+                    thousands(found.len()),
+                    thousands(total),
+                    counted(loaded.held.len(), "case"),
+                    duration(took),
+                    duration(loaded.took)
+                )
+            })?;
             Ok(tell_left_out(&loaded.report))
         }
         Some(path) => {
             let mut lines = Lines::open(path)?;
             let loaded = load(args, &catalog, mode)?;
-            let answered = answer_all(&loaded.held, &mut lines);
+            let held = &loaded.held;
+            let answered =
+                answer_all(held.catalog(), &held.limits(), |request| held.search(request), &mut lines);
             let status = tell_left_out(&loaded.report);
             answered.map(|()| status)
         }
     }
+}
+
+/// As [`run`], on a server.
+fn ask_server(args: &Args, catalog: &Catalog) -> Result<Status, Failure> {
+    let Some(url) = args.source.clone().or_else(|| std::env::var("CASEFILTER_SOURCE").ok()) else {
+        let message = "expected CASES to search, or --source with a server that has them";
+        return Err(Failure::Usage(message.to_owned()));
+    };
+    let connect = || Server::connect(&url, &args.source_options, catalog);
+    match &args.requests {
+        None => {
+            let request = args.selection.request(catalog)?;
+            warn(&request);
+            let server = connect()?;
+            let start = Instant::now();
+            let found = server.search(&request)?;
+            let took = start.elapsed();
+            print(&found, args.format, || {
+                let of = found.total().map(|total| format!(" of {} selected", thousands(total)));
+                format!(
+                    "{}{} · searched in {}",
+                    counted(found.len(), "case"),
+                    of.unwrap_or_default(),
+                    duration(took)
+                )
+            })?;
+        }
+        Some(path) => {
+            let mut lines = Lines::open(path)?;
+            let server = connect()?;
+            answer_all(catalog, &Limits::default(), |request| server.search(request), &mut lines)?;
+        }
+    }
+    Ok(Status::Fine)
 }
 
 fn load(args: &Args, catalog: &Catalog, mode: Mode) -> Result<Loaded, Failure> {
@@ -126,18 +189,22 @@ fn warn(request: &Request) {
 }
 
 /// Prints a line for each request: the answer or the error envelope.
-fn answer_all(held: &Held, lines: &mut Lines) -> Result<(), Failure> {
+fn answer_all(
+    catalog: &Catalog,
+    limits: &Limits,
+    search: impl Fn(&Request) -> Result<Found, Failure>,
+    lines: &mut Lines,
+) -> Result<(), Failure> {
     let mut out = Output::new();
     let mut answer = Vec::new();
     let mut number = 0_u64;
-    let limits = held.limits();
     while let Some(line) = lines.next()? {
         number = number.saturating_add(1);
-        let request = Line::read(line).and_then(|line| line.request(held.catalog(), &limits));
+        let request = Line::read(line).and_then(|line| line.request(catalog, limits));
         match request {
             Ok(request) => {
                 answer.clear();
-                held.search(&request)?.write_json(&mut answer);
+                search(&request)?.write_json(&mut answer);
                 one_line(&mut answer);
                 answer.push(b'\n');
                 out.write(&answer)?;
@@ -151,12 +218,11 @@ fn answer_all(held: &Held, lines: &mut Lines) -> Result<(), Failure> {
     out.finish()
 }
 
-fn print(loaded: &Loaded, request: &Request, format: Format) -> Result<(), Failure> {
+/// Prints a page; `summary` is what a table ends with.
+fn print(answer: &Found, format: Option<Format>, summary: impl FnOnce() -> String) -> Result<(), Failure> {
     let mut out = Output::new();
-    let start = Instant::now();
-    let answer = loaded.held.search(request)?;
-    let took = start.elapsed();
-    match format {
+    let default = if io::stdout().is_terminal() { Format::Table } else { Format::Json };
+    match format.unwrap_or(default) {
         Format::Json => {
             let mut json = Vec::new();
             answer.write_json(&mut json);
@@ -186,15 +252,7 @@ fn print(loaded: &Loaded, request: &Request, format: Format) -> Result<(), Failu
             if answer.len() > 0 {
                 out.line(&table_of(answer.ids().zip(answer.documents())))?;
             }
-            let total = answer.total().unwrap_or_else(|| loaded.held.count(&request.filter));
-            out.line(&format!(
-                "{} of {} selected, out of {} · searched in {} · loaded in {}",
-                thousands(answer.len()),
-                thousands(total),
-                counted(loaded.held.len(), "case"),
-                duration(took),
-                duration(loaded.took)
-            ))?;
+            out.line(&summary())?;
         }
     }
     out.finish()

@@ -15,6 +15,7 @@ use crate::Status;
 use crate::escape::escape;
 use crate::failure::Failure;
 use crate::held::failed;
+use crate::source;
 
 /// Serve the five operations over HTTP
 ///
@@ -32,6 +33,22 @@ pub(crate) struct Args {
     /// The database
     #[arg(long, value_name = "FILE", env = "CASEFILTER_DB")]
     db: PathBuf,
+
+    /// Search the cases in a table of PostgreSQL, not those in the database
+    ///
+    /// A connection string such as postgres://USER:PASSWORD@HOST/DATABASE?sslmode=require. Others on this machine may
+    /// read it in the list of processes: the environment variable keeps it to itself.
+    #[arg(
+        long,
+        value_name = "URL",
+        env = "CASEFILTER_SOURCE",
+        hide_env_values = true,
+        help_heading = "PostgreSQL"
+    )]
+    source: Option<String>,
+
+    #[command(flatten)]
+    source_options: source::Options,
 
     /// Where to listen; port 0 takes any that is free, and says which
     #[arg(long, value_name = "ADDR", env = "CASEFILTER_LISTEN", default_value = "127.0.0.1:8080")]
@@ -148,18 +165,27 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     }
     let tls = args.tls()?;
     let cache_bytes = args.cache.saturating_mul(1 << 20);
-    let store = Store::open(&args.db, catalog, StoreOptions::default().cache_bytes(cache_bytes));
+    let store = Store::open(&args.db, catalog.clone(), StoreOptions::default().cache_bytes(cache_bytes));
     let store = store.map_err(|error| failed(&error))?;
 
     let runtime = runtime(&options).map_err(|error| Failure::io("cannot start", "the service", &error))?;
     runtime.block_on(async {
+        let source = match &args.source {
+            Some(url) => Some(args.source_options.connect(url, &catalog).await?),
+            None => None,
+        };
         let listener = TcpListener::bind(args.listen)
             .await
             .map_err(|error| Failure::io("cannot listen on", &args.listen.to_string(), &error))?;
         let address = listener.local_addr().unwrap_or(args.listen);
         let shutdown = shutdown()?;
-        tracing::info!(%address, cases = store.len(), tokens = tokens.len(), "listening");
+        let searches = if source.is_some() { "PostgreSQL" } else { "the database" };
+        tracing::info!(%address, cases = store.len(), tokens = tokens.len(), searches, "listening");
         let service = Service::new(store, tokens, options);
+        let service = match source {
+            Some(source) => service.with_source(source),
+            None => service,
+        };
         let service = match tls {
             Some(tls) => service.with_tls(tls),
             None => service,
@@ -170,10 +196,13 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     Ok(Status::Fine)
 }
 
+/// Threads for what waits beside requests: names of servers that are looked up, the last write.
+const SPARE_THREADS: usize = 8;
+
 fn runtime(options: &ServiceOptions) -> io::Result<Runtime> {
     Builder::new_multi_thread()
         .enable_all()
-        .max_blocking_threads(options.concurrency.saturating_add(1))
+        .max_blocking_threads(options.concurrency.saturating_add(SPARE_THREADS))
         .thread_name("casefilter")
         .build()
 }

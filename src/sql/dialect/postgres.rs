@@ -144,7 +144,7 @@ impl Syntax for Postgres {
         heading(
             &[
                 "On Citus: place rows by id, so that each worker has an equal share and sorts its own page.",
-                &format!("SELECT create_distributed_table('{}', 'id');", table.name().join(".")),
+                &format!("SELECT create_distributed_table('{}', 'id');", table.qualified_name()),
             ],
             &mut out,
         );

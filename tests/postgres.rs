@@ -1,0 +1,586 @@
+//! A table of PostgreSQL answers as an engine does, and fails as one can live with.
+//!
+//! `tests/postgres/run` starts a server, and runs these tests and those of the service on it.
+
+use std::fs;
+use std::future::Future;
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use casefilter::postgres::{PostgresError, PostgresErrorKind, PostgresOptions, PostgresSource};
+use casefilter::sql::{Table, write_copy};
+use casefilter::{Catalog, Engine, Filter, Limits, Mode, Order, Params, Request};
+use serde_json::Value;
+
+#[path = "postgres/tables.rs"]
+mod tables;
+#[expect(dead_code, reason = "the evaluators are for `tests/properties.rs`")]
+mod world;
+
+use tables::{Locked, load, options, psql, psql_beside, unique, variable};
+use world::choices::Choices;
+use world::generate::{Size, World};
+
+fn run<T>(work: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap().block_on(work)
+}
+
+fn server() -> String {
+    variable("CASEFILTER_TEST_POSTGRES")
+}
+
+fn data(name: &str) -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)).unwrap()
+}
+
+/// An engine of these documents, of which those are left out that no table can hold.
+fn engine(catalog: &Catalog, documents: &[String]) -> Engine {
+    let (engine, table) = (Engine::new(catalog.clone()), Table::new(catalog));
+    let mut import = engine.import(Mode::Strict);
+    for document in documents {
+        if write_copy(&table, &table.row(0, document).unwrap(), &mut String::new()).is_ok() {
+            import.push(document.as_bytes()).unwrap();
+            import.push(b"\n").unwrap();
+        }
+    }
+    import.commit().unwrap();
+    engine
+}
+
+/// A table of the cases of an engine.
+fn table_of(engine: &Engine) -> String {
+    let name = unique("world");
+    let table = Table::new(engine.catalog()).named(&name).unwrap();
+    let all = Request::new(Filter::all(engine.catalog())).limit(u64::MAX);
+    load(&server(), &table, engine.search(&all).documents());
+    name
+}
+
+async fn source(catalog: &Catalog, table: &str) -> PostgresSource {
+    PostgresSource::connect(&server(), catalog, &options(table)).await.unwrap()
+}
+
+/// Holds an answer equal to that of the engine, byte for byte.
+async fn check(source: &PostgresSource, engine: &Engine, request: &Request, note: &str) {
+    let (expected, found) = (engine.search(request), source.search(request).await);
+    let found = found.unwrap_or_else(|error| panic!("{error}: {note}"));
+    assert_eq!(found.to_json(), expected.to_json(), "{note}");
+    assert_eq!(found.ids().collect::<Vec<_>>(), expected.ids().collect::<Vec<_>>(), "{note}");
+    assert_eq!((found.total(), found.len()), (expected.total(), expected.len()), "{note}");
+}
+
+async fn check_vectors(name: &str) {
+    let documents: Vec<String> = data(&format!("{name}.cases.ndjson")).lines().map(str::to_owned).collect();
+    let engine = engine(&Catalog::cases(), &documents);
+    assert_eq!(engine.len(), documents.len());
+    let source = source(engine.catalog(), &table_of(&engine)).await;
+    let mut answered = 0;
+    for line in data(&format!("{name}.requests.ndjson")).lines() {
+        let line: Value = serde_json::from_str(line).unwrap();
+        let asked = &line["request"];
+        let text = |name: &str| match &asked[name] {
+            Value::Null => None,
+            Value::String(text) => Some(text.clone()),
+            other => Some(other.to_string()),
+        };
+        let [body, offset, limit, order, count] =
+            ["body", "offset", "limit", "order", "countTotalItems"].map(text);
+        let params = Params {
+            offset: offset.as_deref(),
+            limit: limit.as_deref(),
+            order: order.as_deref(),
+            count: count.as_deref(),
+        };
+        let body = body.unwrap_or_default();
+        let request = Request::parse(engine.catalog(), &Limits::default(), body.as_bytes(), &params);
+        if let Ok(request) = request {
+            check(&source, &engine, &request, &line.to_string()).await;
+            answered += 1;
+        }
+    }
+    assert!(answered > 100, "{answered}");
+}
+
+#[test]
+#[ignore = "needs a server: tests/postgres/run"]
+fn the_vectors_pass() {
+    run(async {
+        check_vectors("plain").await;
+        check_vectors("weird").await;
+    });
+}
+
+#[test]
+#[ignore = "needs a server: tests/postgres/run"]
+fn random_worlds_are_answered_as_by_the_engine() {
+    run(async {
+        let mut answered = 0;
+        for seed in 0..24 {
+            let size =
+                Size { documents: [0, 1, 7, 70, 300][seed % 5], requests: 60, repeats: true, faults: false };
+            let world = World::new(&mut Choices::seeded(seed as u64), size);
+            let engine = engine(&world.catalog, &world.documents);
+            let source = source(&world.catalog, &table_of(&engine)).await;
+            for asked in &world.requests {
+                let (body, params) = (asked.body.to_string(), &asked.params);
+                let params = Params {
+                    offset: params.offset.as_deref(),
+                    limit: params.limit.as_deref(),
+                    order: params.order.as_deref(),
+                    count: params.count.as_deref(),
+                };
+                let request = Request::parse(&asked.catalog, &Limits::default(), body.as_bytes(), &params);
+                if let Ok(request) = request {
+                    check(&source, &engine, &request, &format!("world {seed}: {body} {params:?}")).await;
+                    answered += 1;
+                }
+            }
+        }
+        assert!(answered > 500, "{answered}");
+    });
+}
+
+fn small() -> Engine {
+    let documents = (0..50).map(|number| format!(r#"{{"id":"{number:02}","name":"n","tags":["a"]}}"#));
+    engine(&Catalog::cases(), &documents.collect::<Vec<_>>())
+}
+
+fn all(catalog: &Catalog) -> Request {
+    Request::new(Filter::all(catalog)).limit(1000).count(true)
+}
+
+#[test]
+#[ignore = "needs a server: tests/postgres/run"]
+fn page_and_count_are_of_one_state() {
+    let engine = small();
+    let (server, name) = (server(), table_of(&engine));
+    psql(&server, &format!("CREATE TABLE {name}_all AS TABLE {name}"));
+    let script = format!(
+        "DO $$ BEGIN FOR i IN 1..2000 LOOP DELETE FROM {name}; COMMIT; INSERT INTO {name} SELECT * FROM {name}_all; COMMIT; \
+         END LOOP; END $$;"
+    );
+    let mut writer = psql_beside(&server, &script);
+    run(async {
+        let source = source(engine.catalog(), &name).await;
+        let mut seen = [false; 2];
+        while writer.try_wait().unwrap().is_none() {
+            let answer = source.search(&all(engine.catalog())).await.unwrap();
+            assert_eq!(answer.total(), Some(answer.len() as u64));
+            seen[usize::from(answer.is_empty())] = true;
+        }
+        assert_eq!(seen, [true; 2]);
+    });
+}
+
+#[test]
+#[ignore = "needs a server: tests/postgres/run"]
+fn what_takes_too_long_ends_and_what_comes_next_is_answered() {
+    let engine = small();
+    let (server, name) = (server(), table_of(&engine));
+    let options = PostgresOptions {
+        connections: 1,
+        waiting: 1,
+        statement_timeout: Duration::from_millis(400),
+        acquire_timeout: Duration::from_millis(100),
+        ..options(&name)
+    };
+    run(async {
+        let catalog = engine.catalog();
+        let source = PostgresSource::connect(&server, catalog, &options).await.unwrap();
+        let request = all(catalog);
+        source.search(&request).await.unwrap();
+        let locked = Locked::new(&server, &name);
+        let start = Instant::now();
+        // All at once, on one connection.
+        let (slow, crowded, turned_away) =
+            tokio::join!(biased; source.search(&request), source.search(&request), source.search(&request));
+        assert!(turned_away.unwrap_err().to_string().contains("too many searches wait"));
+        assert_eq!(slow.unwrap_err().kind(), PostgresErrorKind::Timeout);
+        assert_eq!(crowded.unwrap_err().kind(), PostgresErrorKind::Exhausted);
+        assert_eq!(source.ping().await.unwrap_err().kind(), PostgresErrorKind::Timeout);
+        assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+        drop(locked);
+        assert_eq!(source.search(&request).await.unwrap().total(), Some(50));
+        let stats = source.stats();
+        assert_eq!((stats.answered, stats.connections), (2, 1));
+        let failed: Vec<u64> = stats.failed.iter().map(|(_, count)| *count).collect();
+        assert_eq!(failed, [0, 0, 1, 2, 0, 0]);
+    });
+}
+
+#[test]
+#[ignore = "needs a server: tests/postgres/run"]
+fn a_search_that_nobody_waits_for_is_cancelled() {
+    let engine = small();
+    let (server, name) = (server(), table_of(&engine));
+    let active = format!(
+        "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'casefilter' AND state = 'active' AND query LIKE '%{name}%'"
+    );
+    run(async {
+        let options = PostgresOptions { connections: 1, ..options(&name) };
+        let source = PostgresSource::connect(&server, engine.catalog(), &options).await.unwrap();
+        let request = all(engine.catalog());
+        let locked = Locked::new(&server, &name);
+        for _ in 0..3 {
+            let search = tokio::time::timeout(Duration::from_millis(300), source.search(&request));
+            assert!(search.await.is_err());
+        }
+        let start = Instant::now();
+        while psql(&server, &active) != "0" {
+            assert!(start.elapsed() < Duration::from_secs(10), "it is still at work");
+        }
+        drop(locked);
+        // The connection that was given up is not lent again.
+        assert_eq!(source.search(&request).await.unwrap().len(), 50);
+    });
+}
+
+#[test]
+#[ignore = "needs a server: tests/postgres/run"]
+fn statements_are_kept_prepared_up_to_a_bound() {
+    let engine = small();
+    let name = table_of(&engine);
+    run(async {
+        let options = PostgresOptions { connections: 1, statements: 4, ..options(&name) };
+        let source = PostgresSource::connect(&server(), engine.catalog(), &options).await.unwrap();
+        let before = source.stats();
+        let ask = async |limit| {
+            source.search(&Request::new(Filter::all(engine.catalog())).limit(limit)).await.unwrap();
+            let stats = source.stats();
+            (stats.prepared - before.prepared, stats.reused - before.reused)
+        };
+        for shape in 1..=50 {
+            assert_eq!(ask(shape).await, (shape, 0));
+        }
+        // The last four, then one that had to go.
+        for (number, shape) in (47..=50).rev().enumerate() {
+            assert_eq!(ask(shape).await, (50, number as u64 + 1));
+        }
+        assert_eq!(ask(46).await, (51, 4));
+        // What was used longest ago went.
+        assert_eq!(ask(50).await, (52, 4));
+        assert_eq!(ask(47).await, (52, 5));
+        // Too long to be worth keeping.
+        let ids =
+            (0..1000).map(|id| format!("name = n{id} and clientId = c{id}")).collect::<Vec<_>>().join(" or ");
+        let long = Request::new(Filter::compile_text(engine.catalog(), &ids).unwrap());
+        for number in 53..=54 {
+            source.search(&long).await.unwrap();
+            assert_eq!(source.stats().prepared - before.prepared, number);
+        }
+    });
+}
+
+#[test]
+#[ignore = "needs a server: tests/postgres/run"]
+fn sessions_only_read() {
+    let name = table_of(&small());
+    let server = server();
+    // A function that writes, where the statement reads a column.
+    psql(
+        &server,
+        &format!(
+            "CREATE FUNCTION {name}_f() RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN DELETE FROM {name}; RETURN 1; END $$;
+             CREATE SCHEMA s_{name}; CREATE TABLE s_{name}.cases (LIKE {name}); ALTER TABLE s_{name}.cases ENABLE ROW LEVEL SECURITY;
+             ALTER TABLE s_{name}.cases FORCE ROW LEVEL SECURITY;
+             CREATE POLICY p ON s_{name}.cases USING ({name}_f() > 0);
+             INSERT INTO s_{name}.cases SELECT * FROM {name};
+             CREATE ROLE r_{name} LOGIN; GRANT USAGE ON SCHEMA s_{name} TO r_{name};
+             GRANT SELECT ON s_{name}.cases TO r_{name}; GRANT SELECT, DELETE ON {name} TO r_{name};"
+        ),
+    );
+    let server_as = server.replace("user=postgres", &format!("user=r_{name}"));
+    assert_ne!(server, server_as);
+    run(async {
+        let options = options(&format!("s_{name}.cases"));
+        let source = PostgresSource::connect(&server_as, &Catalog::cases(), &options).await.unwrap();
+        let error = source.search(&all(source.catalog())).await.unwrap_err();
+        assert_eq!(error.kind(), PostgresErrorKind::Refused);
+        assert!(error.to_string().contains("cannot execute DELETE in a read-only transaction"), "{error}");
+    });
+}
+
+#[test]
+#[ignore = "needs a server: tests/postgres/run"]
+fn the_recipe_of_the_documentation_keeps_the_table_current() {
+    let (server, schema) = (server(), unique("recipe"));
+    let table = Table::new(&Catalog::cases()).named(&format!("{schema}.cases")).unwrap();
+    psql(&server, &format!("CREATE SCHEMA {schema}"));
+    let case = |id: &str, name: &str| format!(r#"{{"id":"{id}","name":"{name}"}}"#);
+    let before = [case("a", "old"), case("b", "old"), case("c", "old")];
+    let changed = [case("d", "new"), case("b", "new"), case("e", "new")];
+    load(&server, &table, before.iter().map(String::as_str));
+    let mut rows = String::new();
+    for (place, document) in (0..).zip(&changed) {
+        write_copy(&table, &table.row(place, document).unwrap(), &mut rows).unwrap();
+    }
+    let folder = tempfile::TempDir::new().unwrap();
+    let file = folder.path().join("changed.tsv");
+    fs::write(&file, rows).unwrap();
+    let documentation = include_str!("../src/postgres/mod.rs").replace("//! ", "");
+    let recipe = documentation.split("```sql\n").nth(1).unwrap().split("```").next().unwrap();
+    let recipe = recipe.replace("changed.tsv", file.to_str().unwrap());
+    psql(&server, &format!("SET search_path = {schema};\n{recipe}"));
+    let engine = engine(&Catalog::cases(), &[&before[..], &changed[..]].concat());
+    run(async {
+        let source = source(engine.catalog(), &format!("{schema}.cases")).await;
+        check(&source, &engine, &all(engine.catalog()), "").await;
+        let answer = source.search(&all(engine.catalog())).await.unwrap();
+        assert_eq!(answer.ids().collect::<Vec<_>>(), ["a", "b", "c", "d", "e"]);
+    });
+}
+
+async fn refused(url: &str, options: &PostgresOptions) -> PostgresError {
+    PostgresSource::connect(url, &Catalog::cases(), options).await.unwrap_err()
+}
+
+#[test]
+#[ignore = "needs a server: tests/postgres/run"]
+fn a_table_that_is_not_that_of_the_script_is_refused_by_its_first_fault() {
+    let server = server();
+    let table = Table::new(&Catalog::cases()).named(&unique("odd")).unwrap();
+    let name = table.qualified_name();
+    run(async {
+        let error = refused(&server, &options(&name)).await;
+        assert_eq!(error.kind(), PostgresErrorKind::Table);
+        assert!(error.to_string().starts_with(&format!("found no table `{name}`")), "{error}");
+        load(&server, &table, [r#"{"id":"a"}"#].into_iter());
+        let mut undone = String::new();
+        for (change, undo, expected) in [
+            (
+                "DROP COLUMN tags CASCADE",
+                "ADD COLUMN tags text[] COLLATE \"C\" NOT NULL DEFAULT '{}'",
+                "column `tags`",
+            ),
+            (
+                "DROP COLUMN document",
+                "ADD COLUMN document text NOT NULL DEFAULT '{}'",
+                "found none of that name, expected text NOT NULL",
+            ),
+            ("ALTER created_at TYPE int", "ALTER created_at TYPE bigint", "column `created_at` of table"),
+            (
+                "ALTER tags DROP NOT NULL",
+                "ALTER tags SET NOT NULL",
+                "found text[] COLLATE \"C\", expected text[] COLLATE \"C\" NOT NULL",
+            ),
+            (
+                "ALTER client_id TYPE text COLLATE \"en-x-icu\"",
+                "ALTER client_id TYPE text COLLATE \"C\"",
+                "column `client_id` of table",
+            ),
+            // The first of two.
+            (
+                "DROP COLUMN name, DROP COLUMN tags",
+                "ADD COLUMN name text COLLATE \"C\", ADD COLUMN tags text[] COLLATE \"C\" NOT NULL DEFAULT '{}'",
+                "column `name`",
+            ),
+        ] {
+            psql(&server, &format!("{undone} ALTER TABLE {name} {change};"));
+            let error = refused(&server, &options(&name)).await;
+            assert_eq!(error.kind(), PostgresErrorKind::Table, "{change}: {error}");
+            assert!(error.to_string().contains(expected), "{change}: {error}");
+            undone = format!("ALTER TABLE {name} {undo};");
+        }
+        psql(&server, &undone);
+        // More columns, in another order, do no harm; a role that may not read is told so.
+        psql(&server, &format!("ALTER TABLE {name} ADD COLUMN more text; CREATE ROLE r_{name} LOGIN;"));
+        assert_eq!(
+            source(&Catalog::cases(), &name).await.search(&all(&Catalog::cases())).await.unwrap().len(),
+            1
+        );
+        let error =
+            refused(&server.replace("user=postgres", &format!("user=r_{name}")), &options(&name)).await;
+        assert_eq!(error.kind(), PostgresErrorKind::Table);
+        assert!(error.to_string().contains("permission denied"), "{error}");
+    });
+}
+
+#[test]
+fn connection_strings_are_refused_without_being_repeated() {
+    run(async {
+        for (url, expected) in [
+            ("postgres://u:geheim@h/d?sslmode=verify-sometimes", "invalid value for option `sslmode`"),
+            (
+                "postgres://u:geheim@h/d?sslrootcert=geheim",
+                "the option `sslrootcert`, which is not known here",
+            ),
+            ("postgres://u:ge@h/d?geheim=1", "cannot be read"),
+            ("host=h password=ge geheim=1", "cannot be read"),
+            ("host=h password='geheim", "cannot be read"),
+            ("geheim", "cannot be read"),
+            ("postgres:///d?user=u&password=geheim", "names no host"),
+        ] {
+            let error = refused(url, &PostgresOptions::default()).await;
+            assert_eq!(error.kind(), PostgresErrorKind::Options, "{url}");
+            assert!(error.to_string().contains(expected), "{url}: {error}");
+            assert!(!format!("{error} {error:?}").contains("geheim"), "{error:?}");
+        }
+        let odd = PostgresOptions { table: "a; b".to_owned(), ..PostgresOptions::default() };
+        assert_eq!(refused("host=h", &odd).await.kind(), PostgresErrorKind::Options);
+        let odd = PostgresOptions { root_certificates: Some(b"x".to_vec()), ..PostgresOptions::default() };
+        assert_eq!(refused("host=h", &odd).await.kind(), PostgresErrorKind::Options);
+        let error = refused("postgres://u:geheim@127.0.0.1:1/d", &PostgresOptions::default()).await;
+        assert_eq!(error.kind(), PostgresErrorKind::Unavailable);
+        assert!(!format!("{error} {error:?}").contains("geheim"), "{error:?}");
+    });
+}
+
+/// Carries bytes between clients and a server on this machine, until it is told to hold them.
+fn carrier(port: u16, holds: &'static AtomicBool) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let own = listener.local_addr().unwrap().port();
+    let carry = move |mut from: TcpStream, mut to: TcpStream| {
+        let mut piece = [0; 1 << 12];
+        while let Ok(length @ 1..) = from.read(&mut piece) {
+            while holds.load(Ordering::Relaxed) {
+                thread::sleep(Duration::from_millis(5));
+            }
+            if to.write_all(&piece[..length]).is_err() {
+                break;
+            }
+        }
+        let _ = to.shutdown(Shutdown::Both);
+    };
+    thread::spawn(move || {
+        for client in listener.incoming().map_while(Result::ok) {
+            let server = TcpStream::connect(("127.0.0.1", port)).unwrap();
+            let (back, forth) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+            thread::spawn(move || carry(client, forth));
+            thread::spawn(move || carry(server, back));
+        }
+    });
+    own
+}
+
+#[test]
+#[ignore = "needs a server: tests/postgres/run"]
+fn a_connection_that_falls_silent_is_given_up() {
+    static HOLDS: AtomicBool = AtomicBool::new(false);
+    let url = variable("CASEFILTER_TEST_POSTGRES_TLS");
+    let port = url.split("port=").nth(1).unwrap().split(' ').next().unwrap();
+    let name = unique("silent");
+    let table = Table::new(&Catalog::cases()).named(&name).unwrap();
+    load(&url, &table, [r#"{"id":"a"}"#].into_iter());
+    let carried = carrier(port.parse().unwrap(), &HOLDS).to_string();
+    let url = format!("{} sslmode=disable", url.replace(port, &carried));
+    let timeout = Duration::from_millis(500);
+    let options = PostgresOptions { statement_timeout: timeout, connect_timeout: timeout, ..options(&name) };
+    run(async {
+        let source = PostgresSource::connect(&url, &Catalog::cases(), &options).await.unwrap();
+        let request = all(source.catalog());
+        source.search(&request).await.unwrap();
+        HOLDS.store(true, Ordering::Relaxed);
+        let start = Instant::now();
+        for kind in [PostgresErrorKind::Timeout, PostgresErrorKind::Unavailable] {
+            assert_eq!(source.search(&request).await.unwrap_err().kind(), kind);
+        }
+        assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+        HOLDS.store(false, Ordering::Relaxed);
+        assert_eq!(source.search(&request).await.unwrap().len(), 1);
+    });
+}
+
+#[test]
+#[ignore = "needs a server: tests/postgres/run"]
+fn a_table_can_be_put_in_the_place_of_another() {
+    let (first, second) = (small(), engine(&Catalog::cases(), &[r#"{"id":"new"}"#.to_owned()]));
+    let (server, name, next) = (server(), table_of(&first), table_of(&second));
+    run(async {
+        let source = source(first.catalog(), &name).await;
+        let request = all(first.catalog());
+        for _ in 0..3 {
+            check(&source, &first, &request, "").await;
+        }
+        psql(
+            &server,
+            &format!(
+                "BEGIN; ALTER TABLE {name} RENAME TO {name}_old; ALTER TABLE {next} RENAME TO {name}; COMMIT;"
+            ),
+        );
+        check(&source, &second, &request, "").await;
+        psql(&server, &format!("DROP TABLE {name}"));
+        assert_eq!(source.search(&request).await.unwrap_err().kind(), PostgresErrorKind::Table);
+        psql(&server, &format!("ALTER TABLE {name}_old RENAME TO {name}"));
+        check(&source, &first, &request, "").await;
+    });
+}
+
+#[test]
+fn a_server_that_says_nothing_is_waited_for_no_longer_than_that() {
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("postgres://u@{}/d?sslmode=disable", silent.local_addr().unwrap());
+    let options =
+        PostgresOptions { connect_timeout: Duration::from_millis(300), ..PostgresOptions::default() };
+    let start = Instant::now();
+    assert_eq!(run(refused(&url, &options)).kind(), PostgresErrorKind::Unavailable);
+    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+}
+
+#[test]
+#[ignore = "needs a server: tests/postgres/run"]
+fn with_tls_the_server_has_to_be_whom_it_says_it_is() {
+    let url = variable("CASEFILTER_TEST_POSTGRES_TLS");
+    let name = unique("tls");
+    let table = Table::new(&Catalog::cases()).named(&name).unwrap();
+    load(&url, &table, [r#"{"id":"a"}"#].into_iter());
+    let own =
+        PostgresOptions { root_certificates: Some(data("tls/cert.pem").into_bytes()), ..options(&name) };
+    run(async {
+        for (mode, expected) in [("require", "t"), ("prefer", "t"), ("disable", "f")] {
+            let encrypted = format!(
+                "SELECT bool_and(ssl) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE application_name = '{name}_{mode}'"
+            );
+            let with_mode = format!("{url} sslmode={mode} application_name={name}_{mode}");
+            let source = PostgresSource::connect(&with_mode, &Catalog::cases(), &own).await.unwrap();
+            assert_eq!(source.search(&all(source.catalog())).await.unwrap().len(), 1);
+            assert_eq!(psql(&url, &encrypted), expected, "{mode}");
+        }
+        // Nobody that the system trusts vouches for it; and a name that is not in the certificate.
+        for (url, options) in [
+            (format!("{url} sslmode=require"), &options(&name)),
+            (format!("{} sslmode=require", url.replace("localhost", "other hostaddr=127.0.0.1")), &own),
+        ] {
+            let error = refused(&url, options).await;
+            assert!(
+                [PostgresErrorKind::Unavailable, PostgresErrorKind::Options].contains(&error.kind()),
+                "{error}"
+            );
+        }
+    });
+    // Where no TLS is spoken, it is not gone without.
+    let error = run(refused(&format!("{}&sslmode=require", server()), &own));
+    assert_eq!(error.kind(), PostgresErrorKind::Unavailable);
+    assert!(error.to_string().contains("TLS"), "{error}");
+}
+
+#[test]
+#[ignore = "needs a server: tests/postgres/run"]
+fn many_searches_at_once_are_all_answered() {
+    let engine = small();
+    let name = table_of(&engine);
+    run(async {
+        let options = PostgresOptions { connections: 3, ..options(&name) };
+        let source = PostgresSource::connect(&server(), engine.catalog(), &options).await.unwrap();
+        let expected = engine.search(&all(engine.catalog())).to_json();
+        let searches: Vec<_> = (0..100)
+            .map(|number| {
+                let (source, request) = (source.clone(), all(engine.catalog()));
+                let request = if number % 2 == 0 {
+                    request
+                } else {
+                    request.order(Order::parse(engine.catalog(), "id").unwrap())
+                };
+                // Futures of searches can go from thread to thread.
+                tokio::spawn(async move { source.search(&request).await })
+            })
+            .collect();
+        for search in searches {
+            assert_eq!(search.await.unwrap().unwrap().to_json(), expected);
+        }
+        assert!(source.stats().connections <= 3);
+    });
+}

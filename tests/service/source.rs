@@ -1,0 +1,145 @@
+//! A service whose searches are answered by PostgreSQL, when that is slow, gone, and there again.
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use casefilter::postgres::PostgresOptions;
+use casefilter::service::ServiceOptions;
+use serde_json::json;
+
+use super::server::{Database, SEARCH, Server, data, key, status_of, table_of};
+use super::tables::{self, Locked, variable};
+
+const BODY: &[u8] = br#"{"criteria":[{"field":"id","op":"<>","values":[""]}]}"#;
+
+fn server(url: &str, statement_timeout: Duration) -> (Server, String) {
+    let database = Database::new("plain.cases.ndjson");
+    let table = table_of(url, &data("plain.cases.ndjson"));
+    let options = PostgresOptions { statement_timeout, connections: 2, ..tables::options(&table) };
+    let source = Some((url.to_owned(), options));
+    (Server::with_source(database, ServiceOptions::default(), None, source), table)
+}
+
+fn control(what: &str) {
+    let control = variable("CASEFILTER_TEST_POSTGRES_CONTROL");
+    assert!(Command::new(control).arg(what).status().unwrap().success());
+}
+
+#[test]
+#[ignore = "needs a server: tests/postgres/run"]
+fn while_the_source_is_away_searches_are_503_and_all_else_goes_on() {
+    let url = variable("CASEFILTER_TEST_POSTGRES_OWN");
+    let (server, _) = server(&url, Duration::from_secs(20));
+    let (mut client, all) = (server.client(), key("all"));
+    let target = format!("{SEARCH}?limit=700&countTotalItems=true");
+    let before = client.call(&all, "POST", &target, BODY);
+    assert_eq!(before.good()["list"]["totalItems"], 700);
+    assert_eq!(client.get("/readyz").good(), json!({"status": "ready"}));
+
+    control("stop");
+    for _ in 0..5 {
+        let answer = client.call(&all, "POST", &target, BODY);
+        let description = answer.failure(503);
+        assert_eq!(description, "the cases cannot be searched at the moment, try again in a moment");
+        assert_eq!(answer.header("retry-after"), Some("1"));
+    }
+    std::thread::sleep(Duration::from_millis(1100));
+    assert_eq!(client.get("/readyz").failure(503), "the cases cannot be searched; the log says why");
+    client.get("/healthz").good();
+    client.call(&all, "GET", &status_of("anna"), b"").good();
+    // What is wrong with a request is said as ever.
+    client.call(&all, "POST", &target, b"{}").failure(400);
+    let metrics = client.get("/metrics");
+    let line = "casefilter_source_searches_total{outcome=\"unavailable\"} 5";
+    assert!(metrics.text().lines().any(|own| own == line), "{}", metrics.text());
+
+    control("start");
+    let start = Instant::now();
+    while client.get("/readyz").status != 200 {
+        assert!(start.elapsed() < Duration::from_secs(20), "it is not ready again");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    assert_eq!(client.call(&all, "POST", &target, BODY).text(), before.text());
+    server.stop();
+}
+
+#[test]
+#[ignore = "needs a server: tests/postgres/run"]
+fn what_takes_too_long_is_503() {
+    let url = variable("CASEFILTER_TEST_POSTGRES");
+    let database = Database::new("plain.cases.ndjson");
+    // A table of its own, since nobody else can read it meanwhile.
+    let name = tables::unique("slow");
+    tables::psql(&url, &format!("CREATE TABLE {name} (LIKE {} INCLUDING ALL)", database.source().unwrap().1));
+    let options = PostgresOptions { statement_timeout: Duration::from_millis(300), ..tables::options(&name) };
+    let server = Server::with_source(database, ServiceOptions::default(), None, Some((url.clone(), options)));
+    let (mut client, all) = (server.client(), key("all"));
+    client.call(&all, "POST", SEARCH, BODY).good();
+    let locked = Locked::new(&url, &name);
+    let start = Instant::now();
+    for target in [SEARCH.to_owned(), format!("{SEARCH}?countTotalItems=true")] {
+        let answer = client.call(&all, "POST", &target, BODY);
+        answer.failure(503);
+        assert_eq!(answer.header("retry-after"), Some("1"));
+    }
+    client.get("/readyz").failure(503);
+    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+    drop(locked);
+    assert_eq!(client.call(&all, "POST", SEARCH, BODY).good()["list"]["items"], json!([]));
+    server.stop();
+}
+
+#[test]
+#[ignore = "needs a server: tests/postgres/run"]
+fn the_command_line_searches_it_too() {
+    let url = variable("CASEFILTER_TEST_POSTGRES");
+    let cases = data("plain.cases.ndjson");
+    let table = table_of(&url, &cases);
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_casefilter"));
+        let output = command.arg("search").args(arguments).env_remove("CASEFILTER_SOURCE").output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (output.status.code(), text(output.stdout), text(output.stderr))
+    };
+    let cases = cases.to_str().unwrap();
+    let requests = data("plain.requests.ndjson");
+    let folder = tempfile::TempDir::new().unwrap();
+    let lines = folder.path().join("requests.ndjson");
+    let text = std::fs::read_to_string(requests).unwrap();
+    let of_line =
+        |line| serde_json::from_str::<serde_json::Value>(line).unwrap()["request"].to_string() + "\n";
+    std::fs::write(&lines, text.lines().map(of_line).collect::<String>()).unwrap();
+    let server = ["--source", &url, "--source-table", &table];
+    for selection in [
+        &[
+            "--where",
+            "status = open and tags in (vip, cash)",
+            "--order",
+            "-createdAt",
+            "--limit",
+            "20",
+            "--count",
+        ][..],
+        &["--format", "ids", "--where", "priority = high"],
+        &["--format", "ndjson", "--limit", "3"],
+        &["--requests", lines.to_str().unwrap()],
+    ] {
+        let (expected, found) = (run(&[&[cases], selection].concat()), run(&[&server, selection].concat()));
+        assert_eq!((expected.0, &*expected.2), (Some(0), ""));
+        assert_eq!(found, expected, "{selection:?}");
+    }
+    let (status, table, _) = run(&[&server[..], &["--format", "table", "--count"]].concat());
+    assert_eq!(status, Some(0));
+    assert!(table.contains("100 cases of 700 selected · searched in "), "{table}");
+    for (arguments, status) in [
+        (&[][..], 2),
+        (&[cases, "--source", &url], 2),
+        (&["--source", "postgres://u:geheim@h/d?geheim"], 2),
+        (&["--source", "postgres://u:geheim@127.0.0.1:1/d"], 1),
+        (&["--source", &url, "--where", "x"], 2),
+    ] {
+        let (code, out, said) = run(arguments);
+        assert_eq!((code, &*out), (Some(status), ""), "{arguments:?}: {said}");
+        assert!(!said.is_empty() && !said.contains("geheim"), "{arguments:?}: {said}");
+    }
+}
