@@ -28,10 +28,13 @@
 
 mod answer;
 mod change;
+mod current;
 pub mod explain;
 #[cfg(feature = "parallel")]
 mod gathered;
 mod import;
+#[cfg(test)]
+mod interleavings;
 mod memory;
 mod merge;
 mod restore;
@@ -44,9 +47,7 @@ mod tests;
 mod view;
 mod writer;
 
-use std::sync::{Arc, Mutex};
-
-use arc_swap::ArcSwap;
+use std::sync::Arc;
 
 pub use answer::Answer;
 #[cfg(feature = "store")]
@@ -63,6 +64,7 @@ pub(crate) use {
     view::{BatchId, View},
 };
 
+use self::current::Current;
 use self::merge::Sizes;
 use self::snapshot::Head;
 use self::writer::Writer;
@@ -96,8 +98,7 @@ pub struct Engine {
     limits: Limits,
     keep: Keep,
     sizes: Sizes,
-    current: ArcSwap<Snapshot>,
-    writer: Mutex<Writer>,
+    current: Current,
 }
 
 /// How an [`Engine`] is to be made.
@@ -141,14 +142,18 @@ impl EngineBuilder {
     /// An engine without cases.
     #[must_use]
     pub fn build(self) -> Engine {
+        self.build_on(Current::new)
+    }
+
+    fn build_on(self, current: impl FnOnce(Snapshot, Writer) -> Current) -> Engine {
         let first = Snapshot::new(Arc::new(View::empty()), Head::new(BatchId(0)), 0);
+        let writer = Writer { next_batch: 1, ..Writer::default() };
         Engine {
             catalog: self.catalog,
             limits: self.limits,
             keep: self.keep,
             sizes: Sizes { batch: self.batch_rows },
-            current: ArcSwap::from_pointee(first),
-            writer: Mutex::new(Writer { next_batch: 1, ..Writer::default() }),
+            current: current(first, writer),
         }
     }
 }
@@ -321,15 +326,10 @@ impl Engine {
     /// ```
     #[must_use]
     pub fn memory(&self) -> Memory {
-        let waiting_bytes = self.lock_writer().size_bytes();
-        let snapshot = self.current.load_full();
+        let waiting_bytes = self.current.write().size_bytes();
+        let snapshot = self.current.load();
         let view = snapshot.view(&self.catalog, self.keep);
         Memory::new(view, waiting_bytes, &self.catalog)
-    }
-
-    fn lock_writer(&self) -> std::sync::MutexGuard<'_, Writer> {
-        // A write changes the writer's state in one step at the end, so a panic before leaves it whole.
-        self.writer.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
     /// Says which invariant of the stored cases does not hold; for tests and fuzzers.
@@ -337,8 +337,8 @@ impl Engine {
     /// # Errors
     /// A sentence about the first invariant that does not hold.
     pub fn validate(&self) -> Result<(), String> {
-        let writer = self.lock_writer();
-        let snapshot = self.current.load_full();
+        let writer = self.current.write();
+        let snapshot = self.current.load();
         snapshot.validate(&self.catalog, self.keep)?;
         writer.validate(&snapshot, snapshot.view(&self.catalog, self.keep))
     }

@@ -168,7 +168,7 @@ fn batches_stay_few_and_nothing_is_lost_when_they_merge() {
         }
     }
     engine.validate().unwrap();
-    let snapshot = engine.current.load_full();
+    let snapshot = engine.current.load();
     let batches = snapshot.base.slots().count();
     assert!(batches <= 3000 / 128 + 40, "{batches} batches of {} cases", engine.len());
     let by_id = Request::new(Filter::all(engine.catalog()))
