@@ -40,6 +40,10 @@ impl Waiting {
         Some(builder.seal())
     }
 
+    pub(super) fn row(&self, row: usize) -> Option<&OwnedRow> {
+        self.rows.get(row).map(|row| &**row)
+    }
+
     /// Makes all columns, in one pass over the rows.
     fn seal_all(&self) {
         let fields = self.catalog.field_ids().zip(&self.columns);
@@ -66,6 +70,14 @@ impl Waiting {
 }
 
 impl Batch {
+    /// The rows of a batch whose columns wait.
+    pub(super) fn waiting_rows(&self) -> Option<&[Arc<OwnedRow>]> {
+        match &self.columns {
+            Columns::Sealed(_) => None,
+            Columns::Waiting(waiting) => Some(&waiting.rows),
+        }
+    }
+
     /// Makes all columns that are still waiting.
     pub(crate) fn seal_columns(&self) {
         if let Columns::Waiting(waiting) = &self.columns {

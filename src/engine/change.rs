@@ -352,7 +352,7 @@ impl<'e> Change<'e> {
         let cases = before.cases().saturating_add(self.ids.len()).saturating_sub(self.dead.len());
         head.extend(&rows, self.dead.into_keys().chain(own_dead));
         effects.head = rows;
-        let after = Arc::new(Snapshot::new(Arc::clone(&before.base), head, cases));
+        let after = Arc::new(Snapshot::new(Arc::clone(&before.base), head, cases).following(before));
         Prepared { writer: self.writer, after, released: self.released, effects }
     }
 
@@ -361,9 +361,6 @@ impl<'e> Change<'e> {
         let engine = self.engine;
         let (catalog, sizes, keep) = (&engine.catalog, engine.sizes, engine.keep);
         let mut view = View::clone(self.snapshot.view(catalog, keep));
-        if let Some(head) = view.apart(self.snapshot.head.id) {
-            head.batch.seal_columns();
-        }
         let mut effects = Effects::new(self.next_place, self.writer.next_batch);
         effects.is_new_head = true;
         effects.note_dead(&self.dead);
