@@ -18,7 +18,7 @@ pub(super) enum Current {
     Swapped(ArcSwap<Snapshot>, Mutex<Writer>),
     /// The same, with every step of it one that `shuttle` chooses the order of.
     #[cfg(test)]
-    Modelled(shuttle::sync::Mutex<Arc<Snapshot>>, shuttle::sync::Mutex<Writer>),
+    Modelled(shuttle::sync::Mutex<Arc<Snapshot>>, Box<shuttle::sync::Mutex<Writer>>),
 }
 
 impl Current {
@@ -28,7 +28,10 @@ impl Current {
 
     #[cfg(test)]
     pub(super) fn modelled(first: Snapshot, writer: Writer) -> Self {
-        Self::Modelled(shuttle::sync::Mutex::new(Arc::new(first)), shuttle::sync::Mutex::new(writer))
+        Self::Modelled(
+            shuttle::sync::Mutex::new(Arc::new(first)),
+            Box::new(shuttle::sync::Mutex::new(writer)),
+        )
     }
 
     /// The cases as they are now, without waiting for anybody.
