@@ -34,7 +34,7 @@ impl Waiting {
     fn seal(&self, field: FieldId) -> Option<Column> {
         let mut builder = self.builder(field)?;
         for row in self.rows.iter() {
-            row.iter().filter(|(other, _)| *other == field).for_each(|(_, value)| builder.push(&value));
+            row.values(field).for_each(|value| builder.push(&value));
             builder.end_row();
         }
         Some(builder.seal())
