@@ -6,8 +6,9 @@
 //!
 //! **Head.** A single upsert or delete adds one edit to a persistent list of at most 64, whatever else is
 //! stored. The first search of a snapshot makes the list one more batch and applies its deaths to copies
-//! of the selections; each of its columns is made when a search asks for it. A full head becomes a batch for good.
-//! A write of more cases than the head takes fills batches at once.
+//! of the selections; each of its columns is made when a search asks for it. A snapshot that follows one that was
+//! searched starts from what that search made. A full head becomes a batch for good, which still waits for a search
+//! to ask for its columns; heads are merged row by row. A write of more cases than the head takes fills batches at once.
 //!
 //! **Covered and apart.** A batch with at least a sixteenth of a full one's rows is covered by the
 //! directory, which leads a search past batches it need not ask. Smaller ones stand apart: each is asked by
@@ -25,6 +26,9 @@
 //! **One way in.** `Change` is a write under way, for single cases and imports alike. It prepares what
 //! could take time, then publishes; dropped before, nothing happened. Engines whose documents lie elsewhere
 //! (`Keep::Numbers`) commit those in between, and are made again from `Parts`.
+//!
+//! **Proof.** Threads meet in `Current` alone. Unit tests run whole engines on a model of it, in every order of steps
+//! or in many (`interleavings`); `tests/race/run` runs readers beside writers under the thread sanitizer.
 
 mod answer;
 mod change;
