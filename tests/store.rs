@@ -207,6 +207,29 @@ fn answers_are_those_of_an_engine() {
 }
 
 #[test]
+fn a_case_replaced_or_deleted_since_the_checkpoint_is_so_after_opening_again() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("cases");
+    let store = Store::create(&path, Catalog::cases(), options()).unwrap();
+    // More than a head takes, so that they are rows of a batch.
+    let lines: String = (b'a'..=b't').map(|id| format!("{{\"id\":\"{}\"}}\n", char::from(id))).collect();
+    let mut import = store.import(Mode::Strict).unwrap();
+    import.push(lines.as_bytes()).unwrap();
+    import.commit().unwrap();
+    store.checkpoint().unwrap();
+    // Few writes, so that none of them is followed by a checkpoint of its own.
+    assert!(store.delete("a", Durability::Synced).unwrap());
+    let replaced = r#"{"id":"b","tags":["again"]}"#;
+    assert_eq!(store.upsert(replaced.as_bytes(), Durability::Synced).unwrap(), Upserted::Replaced);
+    let before = all(&store);
+    assert_eq!((before.len(), before[0].as_str()), (19, replaced));
+    // As after a crash: closing makes a checkpoint.
+    let left = folder.path().join("left");
+    fs::copy(&path, &left).unwrap();
+    assert_eq!(all(&open(&left)), before);
+}
+
+#[test]
 fn a_copy_is_a_store_of_the_moment_it_was_made_at() {
     let folder = TempDir::new().unwrap();
     let mut store = Store::create(folder.path().join("s"), Catalog::cases(), options()).unwrap();

@@ -4,19 +4,27 @@ use std::sync::Arc;
 
 use super::{Batch, Documents, DocumentsMerge, Keep, Places};
 use crate::catalog::{Catalog, FieldId};
-use crate::column::{Column, Picks};
+use crate::column::{Column, ColumnBuilder, Picks};
 
 /// A batch being made of rows of others, one column after the other.
 pub(crate) struct Gather {
     sources: Vec<Arc<Batch>>,
     /// The rows of the new batch, ascending by place.
     picks: Picks,
+    /// Of rows of heads, which have no columns to be merged: the columns being filled.
+    filling: Option<Filling>,
     columns: Vec<Option<Column>>,
     /// Values that may be copied, but are too few for a column.
     saved: usize,
     /// Rows whose documents are done.
     done: usize,
     documents: DocumentsMerge,
+}
+
+/// Columns being filled, by field number, and how many rows they have.
+struct Filling {
+    builders: Vec<Option<ColumnBuilder>>,
+    rows: usize,
 }
 
 impl Gather {
@@ -31,7 +39,7 @@ impl Gather {
         let picks = Picks::new(rows, sources.iter().map(|batch| batch.rows()));
         let documents: Vec<&Documents> = sources.iter().map(|batch| &batch.documents).collect();
         let documents = DocumentsMerge::new(keep, &documents, picks.rows());
-        Self { sources, picks, columns: Vec::new(), saved: 0, done: 0, documents }
+        Self { sources, picks, filling: None, columns: Vec::new(), saved: 0, done: 0, documents }
     }
 
     /// From which source and row each row comes.
@@ -44,6 +52,10 @@ impl Gather {
     pub(crate) fn step(&mut self, catalog: &Catalog, budget: &mut usize) -> bool {
         let rows = self.rows().len();
         let mut left = self.saved.saturating_add(std::mem::take(budget));
+        if self.columns.is_empty() && !self.fill(catalog, &mut left) {
+            self.saved = left;
+            return false;
+        }
         for id in catalog.field_ids().skip(self.columns.len()) {
             // An empty column costs something, too.
             let cost = rows.max(1);
@@ -53,6 +65,11 @@ impl Gather {
             }
             left = left.saturating_sub(cost);
             let is_wanted = id == FieldId::ID || catalog.is_visible(id);
+            if let Some(filling) = &mut self.filling {
+                let builder = filling.builders.get_mut(id.index()).and_then(Option::as_mut);
+                self.columns.push(builder.map(|builder| builder.seal(rows)));
+                continue;
+            }
             self.columns.push(is_wanted.then(|| {
                 let columns: Vec<Option<&Column>> =
                     self.sources.iter().map(|batch| batch.column(id)).collect();
@@ -69,6 +86,40 @@ impl Gather {
         *budget = left.saturating_sub(end.saturating_sub(self.done));
         self.done = end;
         end == rows
+    }
+
+    /// Fills columns with the values of heads, if all sources are heads; true when nothing is left to fill.
+    fn fill(&mut self, catalog: &Catalog, left: &mut usize) -> bool {
+        if self.filling.is_none() {
+            if !self.sources.iter().all(|batch| batch.waiting_rows().is_some()) {
+                self.sources.iter().for_each(|batch| batch.seal_columns());
+                return true;
+            }
+            let rows = self.rows().len();
+            let builders = catalog.field_ids().map(|id| {
+                let is_wanted = id == FieldId::ID || catalog.is_visible(id);
+                is_wanted.then(|| ColumnBuilder::new(catalog.field(id), rows))
+            });
+            self.filling = Some(Filling { builders: builders.collect(), rows: 0 });
+        }
+        let Some(filling) = &mut self.filling else { return true };
+        let cost = filling.builders.len().max(1);
+        for (source, row) in self.picks.rows().iter().skip(filling.rows) {
+            if *left < cost {
+                return false;
+            }
+            *left = left.saturating_sub(cost);
+            let rows = self.sources.get(usize::from(*source)).and_then(|batch| batch.waiting_rows());
+            for (field, value) in
+                rows.and_then(|rows| rows.get(usize::from(*row))).iter().flat_map(|row| row.iter())
+            {
+                if let Some(Some(builder)) = filling.builders.get_mut(field.index()) {
+                    builder.push(filling.rows, &value);
+                }
+            }
+            filling.rows = filling.rows.saturating_add(1);
+        }
+        true
     }
 
     /// The batch, once [`step`](Self::step) has said that all is copied.

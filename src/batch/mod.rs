@@ -82,7 +82,12 @@ impl Batch {
     }
 
     pub(crate) fn id(&self, row: usize) -> &str {
-        self.column(FieldId::ID).and_then(|ids| ids.string(row)).unwrap_or_default()
+        match &self.columns {
+            Columns::Sealed(_) => {
+                self.column(FieldId::ID).and_then(|ids| ids.string(row)).unwrap_or_default()
+            }
+            Columns::Waiting(waiting) => waiting.row(row).map_or("", OwnedRow::id),
+        }
     }
 
     /// How many of its ids are less than this one: the codes below are theirs.

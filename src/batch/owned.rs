@@ -66,28 +66,41 @@ impl OwnedRow {
 
     /// All values in the order of the document.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (FieldId, Value<'_>)> {
-        let mut start = 0;
-        self.values.iter().map(move |(field, scalar)| {
-            let value = match scalar {
-                Scalar::String(end) => {
-                    let string = self.text.get(start..*end as usize).unwrap_or_default();
-                    start = *end as usize;
-                    Value::String(Cow::Borrowed(string))
-                }
-                Scalar::Number(number) => Value::Number(*number),
-                Scalar::Timestamp(timestamp) => Value::Timestamp(*timestamp),
-                Scalar::Boolean(boolean) => Value::Boolean(*boolean),
-            };
-            (*field, value)
+        self.iter_where(|_| true)
+    }
+
+    /// The values of a field in the order of the document; those of others are not read.
+    pub(crate) fn values(&self, field: FieldId) -> impl Iterator<Item = Value<'_>> {
+        self.iter_where(move |other| other == field).map(|(_, value)| value)
+    }
+
+    fn iter_where(&self, is_wanted: impl Fn(FieldId) -> bool) -> impl Iterator<Item = (FieldId, Value<'_>)> {
+        let mut end = 0;
+        self.values.iter().filter_map(move |(field, scalar)| {
+            let start = end;
+            if let Scalar::String(own) = scalar {
+                end = *own as usize;
+            }
+            is_wanted(*field).then(|| {
+                let value = match scalar {
+                    Scalar::String(_) => {
+                        Value::String(Cow::Borrowed(self.text.get(start..end).unwrap_or_default()))
+                    }
+                    Scalar::Number(number) => Value::Number(*number),
+                    Scalar::Timestamp(timestamp) => Value::Timestamp(*timestamp),
+                    Scalar::Boolean(boolean) => Value::Boolean(*boolean),
+                };
+                (*field, value)
+            })
         })
     }
 
     /// The `id`, which every sound case has.
     pub(crate) fn id(&self) -> &str {
-        self.iter().find(|(field, _)| *field == FieldId::ID).map_or("", |(_, value)| match value {
-            Value::String(Cow::Borrowed(id)) => id,
+        match self.values(FieldId::ID).next() {
+            Some(Value::String(Cow::Borrowed(id))) => id,
             _ => "",
-        })
+        }
     }
 
     pub(crate) fn document(&self) -> Document<'_> {

@@ -34,10 +34,13 @@ impl Waiting {
     fn seal(&self, field: FieldId) -> Option<Column> {
         let mut builder = self.builder(field)?;
         for (number, row) in self.rows.iter().enumerate() {
-            let own = row.iter().filter(|(other, _)| *other == field);
-            own.for_each(|(_, value)| builder.push(number, &value));
+            row.values(field).for_each(|value| builder.push(number, &value));
         }
         Some(builder.seal(self.rows.len()))
+    }
+
+    pub(super) fn row(&self, row: usize) -> Option<&OwnedRow> {
+        self.rows.get(row).map(|row| &**row)
     }
 
     /// Makes all columns, in one pass over the rows.
@@ -65,6 +68,14 @@ impl Waiting {
 }
 
 impl Batch {
+    /// The rows of a batch whose columns wait.
+    pub(super) fn waiting_rows(&self) -> Option<&[Arc<OwnedRow>]> {
+        match &self.columns {
+            Columns::Sealed(_) => None,
+            Columns::Waiting(waiting) => Some(&waiting.rows),
+        }
+    }
+
     /// Makes all columns that are still waiting.
     pub(crate) fn seal_columns(&self) {
         if let Columns::Waiting(waiting) = &self.columns {

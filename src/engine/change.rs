@@ -1,17 +1,17 @@
 //! A write under way, whichever door it came in by.
 
 use std::collections::HashMap;
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
 
 use hashbrown::HashTable;
 
 use super::Engine;
+use super::current::Writing;
 #[cfg(feature = "parallel")]
 use super::gathered::Built;
 use super::merge::{Merge, Moved};
 use super::snapshot::{Head, Snapshot};
 use super::view::{BatchId, Slot, View, Where};
-use super::writer::Writer;
 use crate::batch::{Batch, BatchBuilder, Document, MAX_BATCHES, OwnedRow, Row};
 use crate::column::{Bitmap, Selection};
 use crate::error::{Error, ErrorKind};
@@ -42,7 +42,7 @@ const HEAD_BYTES: usize = 1 << 24;
 /// Dropped before, nothing of it happened.
 pub(crate) struct Change<'e> {
     engine: &'e Engine,
-    writer: MutexGuard<'e, Writer>,
+    writer: Writing<'e>,
     snapshot: Arc<Snapshot>,
     own: Own,
     /// The size of the documents of [`Own::Rows`].
@@ -112,8 +112,8 @@ impl Next<'_> {
 impl<'e> Change<'e> {
     /// Waits for a write that is under way.
     pub(crate) fn new(engine: &'e Engine) -> Self {
-        let writer = engine.lock_writer();
-        let snapshot = engine.current.load_full();
+        let writer = engine.current.write();
+        let snapshot = engine.current.load();
         Self {
             engine,
             next_place: writer.next_place,
@@ -352,8 +352,8 @@ impl<'e> Change<'e> {
         let cases = before.cases().saturating_add(self.ids.len()).saturating_sub(self.dead.len());
         head.extend(&rows, self.dead.into_keys().chain(own_dead));
         effects.head = rows;
-        let after = Arc::new(Snapshot::new(Arc::clone(&before.base), head, cases));
-        Prepared { engine: self.engine, writer: self.writer, after, released: self.released, effects }
+        let after = Arc::new(Snapshot::new(Arc::clone(&before.base), head, cases).following(before));
+        Prepared { writer: self.writer, after, released: self.released, effects }
     }
 
     /// Seals the head as it was, and batches of the change if it has some; other cases of it start a new head.
@@ -361,9 +361,6 @@ impl<'e> Change<'e> {
         let engine = self.engine;
         let (catalog, sizes, keep) = (&engine.catalog, engine.sizes, engine.keep);
         let mut view = View::clone(self.snapshot.view(catalog, keep));
-        if let Some(head) = view.apart(self.snapshot.head.id) {
-            head.batch.seal_columns();
-        }
         let mut effects = Effects::new(self.next_place, self.writer.next_batch);
         effects.is_new_head = true;
         effects.note_dead(&self.dead);
@@ -402,7 +399,7 @@ impl<'e> Change<'e> {
             effects.head = rows;
         }
         let after = Arc::new(Snapshot::new(Arc::new(view), head, cases.saturating_add(own_cases)));
-        Prepared { engine, writer: self.writer, after, released: self.released, effects }
+        Prepared { writer: self.writer, after, released: self.released, effects }
     }
 
     /// Adds sealed batches of the change to a view.
@@ -491,8 +488,7 @@ impl Effects {
 
 /// A write that only has to be published.
 pub(crate) struct Prepared<'e> {
-    engine: &'e Engine,
-    writer: MutexGuard<'e, Writer>,
+    writer: Writing<'e>,
     after: Arc<Snapshot>,
     released: Vec<u64>,
     effects: Effects,
@@ -553,6 +549,6 @@ impl Prepared<'_> {
         }
         writer.head.extend(effects.head);
         writer.died.extend(effects.died);
-        self.engine.current.store(self.after);
+        self.writer.publish(self.after);
     }
 }

@@ -205,7 +205,7 @@ impl Engine {
 
     fn explained(&self, request: &Request, clock: Option<&dyn Fn() -> Duration>) -> Explanation {
         self.check(&request.filter);
-        let snapshot = self.current.load_full();
+        let snapshot = self.current.load();
         let view = Arc::clone(snapshot.view(&self.catalog, self.keep));
         // First, so that it meets the cases as any other search does.
         let searched = clock.map(|clock| self.searched(request, &view, clock));

@@ -6,8 +6,9 @@
 //!
 //! **Head.** A single upsert or delete adds one edit to a persistent list of at most 64, whatever else is
 //! stored. The first search of a snapshot makes the list one more batch and applies its deaths to copies
-//! of the selections; each of its columns is made when a search asks for it. A full head becomes a batch for good.
-//! A write of more cases than the head takes fills batches at once.
+//! of the selections; each of its columns is made when a search asks for it. A snapshot that follows one that was
+//! searched starts from what that search made. A full head becomes a batch for good, which still waits for a search
+//! to ask for its columns; heads are merged row by row. A write of more cases than the head takes fills batches at once.
 //!
 //! **Covered and apart.** A batch with at least a sixteenth of a full one's rows is covered by the
 //! directory, which leads a search past batches it need not ask. Smaller ones stand apart: each is asked by
@@ -25,14 +26,20 @@
 //! **One way in.** `Change` is a write under way, for single cases and imports alike. It prepares what
 //! could take time, then publishes; dropped before, nothing happened. Engines whose documents lie elsewhere
 //! (`Keep::Numbers`) commit those in between, and are made again from `Parts`.
+//!
+//! **Proof.** Threads meet in `Current` alone. Unit tests run whole engines on a model of it, in every order of steps
+//! or in many (`interleavings`); `tests/race/run` runs readers beside writers under the thread sanitizer.
 
 mod answer;
 mod change;
 mod counting;
+mod current;
 pub mod explain;
 #[cfg(feature = "parallel")]
 mod gathered;
 mod import;
+#[cfg(test)]
+mod interleavings;
 mod memory;
 mod merge;
 mod restore;
@@ -45,9 +52,7 @@ mod tests;
 mod view;
 mod writer;
 
-use std::sync::{Arc, Mutex};
-
-use arc_swap::ArcSwap;
+use std::sync::Arc;
 
 pub use answer::Answer;
 #[cfg(any(feature = "postgres", feature = "store"))]
@@ -64,6 +69,7 @@ pub(crate) use {
     view::{BatchId, View},
 };
 
+use self::current::Current;
 use self::merge::Sizes;
 use self::snapshot::Head;
 use self::writer::Writer;
@@ -97,8 +103,7 @@ pub struct Engine {
     limits: Limits,
     keep: Keep,
     sizes: Sizes,
-    current: ArcSwap<Snapshot>,
-    writer: Mutex<Writer>,
+    current: Current,
 }
 
 /// How an [`Engine`] is to be made.
@@ -142,14 +147,18 @@ impl EngineBuilder {
     /// An engine without cases.
     #[must_use]
     pub fn build(self) -> Engine {
+        self.build_on(Current::new)
+    }
+
+    fn build_on(self, current: impl FnOnce(Snapshot, Writer) -> Current) -> Engine {
         let first = Snapshot::new(Arc::new(View::empty()), Head::new(BatchId(0)), 0);
+        let writer = Writer { next_batch: 1, ..Writer::default() };
         Engine {
             catalog: self.catalog,
             limits: self.limits,
             keep: self.keep,
             sizes: Sizes { batch: self.batch_rows },
-            current: ArcSwap::from_pointee(first),
-            writer: Mutex::new(Writer { next_batch: 1, ..Writer::default() }),
+            current: current(first, writer),
         }
     }
 }
@@ -322,15 +331,10 @@ impl Engine {
     /// ```
     #[must_use]
     pub fn memory(&self) -> Memory {
-        let waiting_bytes = self.lock_writer().size_bytes();
-        let snapshot = self.current.load_full();
+        let waiting_bytes = self.current.write().size_bytes();
+        let snapshot = self.current.load();
         let view = snapshot.view(&self.catalog, self.keep);
         Memory::new(view, waiting_bytes, &self.catalog)
-    }
-
-    fn lock_writer(&self) -> std::sync::MutexGuard<'_, Writer> {
-        // A write changes the writer's state in one step at the end, so a panic before leaves it whole.
-        self.writer.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
     /// Says which invariant of the stored cases does not hold; for tests and fuzzers.
@@ -338,8 +342,8 @@ impl Engine {
     /// # Errors
     /// A sentence about the first invariant that does not hold.
     pub fn validate(&self) -> Result<(), String> {
-        let writer = self.lock_writer();
-        let snapshot = self.current.load_full();
+        let writer = self.current.write();
+        let snapshot = self.current.load();
         snapshot.validate(&self.catalog, self.keep)?;
         writer.validate(&snapshot, snapshot.view(&self.catalog, self.keep))
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::current::Current;
 use super::snapshot::{Head, Snapshot};
 use super::view::{BatchId, Slot, View, Where};
 use super::writer::Writer;
@@ -89,8 +90,6 @@ impl EngineBuilder {
         }
         let mut head = Head::new(parts.head);
         head.extend(&rows, dead.into_iter());
-        engine.current.store(Arc::new(Snapshot::new(Arc::new(view), head, cases)));
-        *engine.lock_writer() = writer;
-        Ok(engine)
+        Ok(Engine { current: Current::new(Snapshot::new(Arc::new(view), head, cases), writer), ..engine })
     }
 }

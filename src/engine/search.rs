@@ -32,7 +32,7 @@ impl Engine {
     #[must_use]
     pub fn search(&self, request: &Request) -> Answer {
         self.check(&request.filter);
-        let snapshot = self.current.load_full();
+        let snapshot = self.current.load();
         let view = Arc::clone(snapshot.view(&self.catalog, self.keep));
         let query = query(request, &view);
         let search = Search::new(&self.catalog, request, &view, &query);

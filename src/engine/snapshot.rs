@@ -87,6 +87,8 @@ pub(crate) struct Snapshot {
     cases: usize,
     /// The base with the head sealed and its deaths applied, made by the first search.
     view: OnceLock<Arc<View>>,
+    /// That of an earlier snapshot with the same base, if one was made, and how many edits its head had.
+    earlier: Option<(Arc<View>, usize)>,
     #[cfg(feature = "store")]
     pub(super) attachment: arc_swap::ArcSwapOption<super::stored::Attachment>,
 }
@@ -99,9 +101,16 @@ impl Snapshot {
             head,
             cases,
             view: OnceLock::new(),
+            earlier: None,
             #[cfg(feature = "store")]
             attachment: arc_swap::ArcSwapOption::empty(),
         }
+    }
+
+    /// This snapshot, which has the base of the one before it and a head that only grew.
+    pub(super) fn following(self, before: &Self) -> Self {
+        let made = before.view.get().map(|view| (Arc::clone(view), before.head.edits));
+        Self { earlier: made.or_else(|| before.earlier.clone()), ..self }
     }
 
     pub(super) fn cases(&self) -> usize {
@@ -122,11 +131,15 @@ impl Snapshot {
     }
 
     fn sealed(&self, catalog: &Catalog, keep: Keep) -> View {
-        let mut view = View::clone(&self.base);
+        let (view, known) = self.earlier.as_ref().map_or((&self.base, 0), |(view, edits)| (view, *edits));
+        let mut view = View::clone(view);
+        view.pop_apart(self.head.id);
         let mut rows = Vec::with_capacity(usize::from(self.head.rows));
         let mut dead = Vec::new();
-        for edit in self.head.edits() {
-            dead.extend(edit.died);
+        for (number, edit) in self.head.edits().into_iter().enumerate() {
+            // The head is sealed anew, all else is dead already in what was made earlier.
+            let is_in_head = matches!(edit.died, Some(Where::Apart(id, _)) if id == self.head.id);
+            dead.extend(edit.died.filter(|_| is_in_head || number >= known));
             rows.extend(edit.stored.clone());
         }
         if !rows.is_empty() {

@@ -13,7 +13,7 @@ pub(crate) type Attachment = Arc<dyn Any + Send + Sync>;
 impl Engine {
     /// The cases as they are now.
     pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
-        self.current.load_full()
+        self.current.load()
     }
 
     /// The batches of a snapshot, its head sealed.

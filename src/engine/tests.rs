@@ -168,7 +168,7 @@ fn batches_stay_few_and_nothing_is_lost_when_they_merge() {
         }
     }
     engine.validate().unwrap();
-    let snapshot = engine.current.load_full();
+    let snapshot = engine.current.load();
     let batches = snapshot.base.slots().count();
     assert!(batches <= 3000 / 128 + 40, "{batches} batches of {} cases", engine.len());
     let by_id = Request::new(Filter::all(engine.catalog()))
@@ -186,4 +186,72 @@ fn a_wholly_replaced_batch_is_gone() {
         engine.validate().unwrap();
         assert!(engine.current.load().base.slots().count() <= 12);
     }
+}
+
+/// The ids that a search finds and a count counts, ascending.
+fn ids(engine: &Engine) -> Vec<String> {
+    engine.validate().unwrap();
+    let filter = Filter::all(engine.catalog());
+    let answer = engine.search(&Request::new(filter.clone()).limit(10_000).count(true));
+    let mut ids: Vec<String> = answer.ids().map(str::to_owned).collect();
+    ids.sort();
+    let count = ids.len();
+    assert_eq!(
+        (answer.total(), engine.count(&filter), engine.len()),
+        (Some(count as u64), count as u64, count)
+    );
+    ids
+}
+
+fn lines(ids: impl IntoIterator<Item = u32>) -> Vec<u8> {
+    ids.into_iter().flat_map(|id| format!("{{\"id\":\"{id:04}\"}}\n").into_bytes()).collect()
+}
+
+fn named(ids: impl IntoIterator<Item = u32>) -> Vec<String> {
+    ids.into_iter().map(|id| format!("{id:04}")).collect()
+}
+
+#[test]
+fn a_case_replaced_by_the_write_that_stored_it_is_there_once() {
+    // In the head, in one batch, and in several.
+    for cases in [2_u32, 40, 300] {
+        let engine = Engine::builder(Catalog::cases()).batch_rows(128).build();
+        engine.upsert_many(&lines((0..cases).chain([0, cases / 2, 0]))).unwrap();
+        assert_eq!(ids(&engine), named(0..cases));
+    }
+}
+
+#[test]
+fn a_case_replaced_or_deleted_later_is_gone_from_its_batch() {
+    // In the head, in a batch that stands apart, and in one that is covered.
+    for cases in [3_u32, 70, 9_000] {
+        let engine = Engine::new(Catalog::cases());
+        engine.upsert_many(&lines(0..cases)).unwrap();
+        let last = cases - 1;
+        assert!(engine.delete("0001"));
+        assert_eq!(engine.upsert(&lines([last])), Ok(Upserted::Replaced));
+        assert_eq!(ids(&engine), named((0..=last).filter(|id| *id != 1)));
+        // And once more when the head is sealed, which makes other selections.
+        engine.upsert_many(&lines((0..100).map(|id| id + 9_100))).unwrap();
+        assert_eq!(ids(&engine).len(), last as usize + 100);
+    }
+}
+
+#[test]
+fn a_case_deleted_while_its_batch_is_merged_stays_deleted() {
+    let engine = Engine::new(Catalog::cases());
+    let mut stored = 0;
+    let mut is_merging = |engine: &Engine| {
+        engine.upsert(&lines([stored])).unwrap();
+        stored += 1;
+        engine.current.write().merge.is_some()
+    };
+    while !is_merging(&engine) {}
+    // Rows of the first and of the last head of those that are being merged, one of them replaced.
+    let batches = engine.current.load().base.slots().count();
+    assert!(engine.delete("0000") && engine.delete("0001") && engine.delete("0500"));
+    assert_eq!(engine.upsert(&lines([2])), Ok(Upserted::Replaced));
+    while is_merging(&engine) {}
+    assert!(engine.current.load().base.slots().count() < batches, "merged");
+    assert_eq!(ids(&engine), named((0..stored).filter(|id| ![0, 1, 500].contains(id))));
 }

@@ -191,6 +191,11 @@ impl View {
         self.apart.push(slot);
     }
 
+    /// Drops the newest batch if it is this one.
+    pub(super) fn pop_apart(&mut self, id: BatchId) {
+        self.apart.pop_if(|last| last.id == id);
+    }
+
     /// Adds a batch that the directory covers from now on; an apart one when there is no number for it.
     pub(super) fn push_covered(&mut self, catalog: &Catalog, slot: Slot) {
         let directory = Arc::make_mut(&mut self.directory);

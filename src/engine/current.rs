@@ -1,0 +1,97 @@
+//! Where the threads of an engine meet: the snapshot that everybody sees, and the lock that writers pass on.
+//!
+//! Everything else that threads share never changes, or is made once (`OnceLock`). The unit tests put a
+//! model in the place of both that `shuttle` schedules, and run whole engines on it (`interleavings.rs`); that
+//! the swap and the lock themselves do as they promise is for `arc-swap` and the standard library to hold.
+
+use std::ops::{Deref, DerefMut};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use arc_swap::ArcSwap;
+
+use super::snapshot::Snapshot;
+use super::writer::Writer;
+
+/// The snapshot that everybody sees, and what the write under way alone may see.
+pub(super) enum Current {
+    /// A pointer that is swapped, and a lock.
+    Swapped(ArcSwap<Snapshot>, Mutex<Writer>),
+    /// The same, with every step of it one that `shuttle` chooses the order of.
+    #[cfg(test)]
+    Modelled(shuttle::sync::Mutex<Arc<Snapshot>>, Box<shuttle::sync::Mutex<Writer>>),
+}
+
+impl Current {
+    pub(super) fn new(first: Snapshot, writer: Writer) -> Self {
+        Self::Swapped(ArcSwap::from_pointee(first), Mutex::new(writer))
+    }
+
+    #[cfg(test)]
+    pub(super) fn modelled(first: Snapshot, writer: Writer) -> Self {
+        Self::Modelled(
+            shuttle::sync::Mutex::new(Arc::new(first)),
+            Box::new(shuttle::sync::Mutex::new(writer)),
+        )
+    }
+
+    /// The cases as they are now, without waiting for anybody.
+    pub(super) fn load(&self) -> Arc<Snapshot> {
+        match self {
+            Self::Swapped(current, _) => current.load_full(),
+            #[cfg(test)]
+            Self::Modelled(current, _) => Arc::clone(&current.lock().unwrap()),
+        }
+    }
+
+    /// Waits for the write that is under way.
+    pub(super) fn write(&self) -> Writing<'_> {
+        match self {
+            // A write changes the writer's state in one step at the end, so a panic before leaves it whole.
+            Self::Swapped(current, writer) => {
+                Writing::Swapped(current, writer.lock().unwrap_or_else(PoisonError::into_inner))
+            }
+            #[cfg(test)]
+            Self::Modelled(current, writer) => Writing::Modelled(current, writer.lock().unwrap()),
+        }
+    }
+}
+
+/// The right to write, which one thread at a time has.
+pub(super) enum Writing<'e> {
+    Swapped(&'e ArcSwap<Snapshot>, MutexGuard<'e, Writer>),
+    #[cfg(test)]
+    Modelled(&'e shuttle::sync::Mutex<Arc<Snapshot>>, shuttle::sync::MutexGuard<'e, Writer>),
+}
+
+impl Writing<'_> {
+    /// Lets everybody see the snapshot, and then the next write begin.
+    pub(super) fn publish(self, next: Arc<Snapshot>) {
+        match self {
+            Self::Swapped(current, _writer) => current.store(next),
+            #[cfg(test)]
+            Self::Modelled(current, _writer) => *current.lock().unwrap() = next,
+        }
+    }
+}
+
+impl Deref for Writing<'_> {
+    type Target = Writer;
+
+    fn deref(&self) -> &Writer {
+        match self {
+            Self::Swapped(_, writer) => writer,
+            #[cfg(test)]
+            Self::Modelled(_, writer) => writer,
+        }
+    }
+}
+
+impl DerefMut for Writing<'_> {
+    fn deref_mut(&mut self) -> &mut Writer {
+        match self {
+            Self::Swapped(_, writer) => writer,
+            #[cfg(test)]
+            Self::Modelled(_, writer) => writer,
+        }
+    }
+}
