@@ -247,7 +247,8 @@ pub(super) fn postings(rows: usize, layout: &Layout, dictionary: &Dictionary, co
     }
 }
 
-fn postings_of<C>(
+/// A loop of its own for each layout and width: opening a store spends most of its time here.
+pub(super) fn postings_of<C>(
     rows: usize,
     layout: &Layout,
     distinct: usize,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 use super::evaluate::Tiles;
 use super::trace::Trace;
@@ -92,8 +92,8 @@ impl<'q> Query<'q> {
         }
     }
 
-    /// By node, what the zone maps of a batch settle, for no row or for every row; nodes below a settled one are of no
-    /// interest and settled too. Nothing, where there are no zone maps.
+    /// By node, what the zone maps of a batch settle, for no row or for every row; nodes that only settled ones lie above are of no
+    /// interest, and count as settled. Nothing, where there are no zone maps.
     ///
     /// They lie one behind the other, apart from the batches: most batches that a range leaves out are
     /// never looked at for the criteria beside it.
@@ -118,14 +118,23 @@ impl<'q> Query<'q> {
             };
             settled.push(value);
         }
-        // A parent stands behind its children.
+        // A node is of interest if one of its parents is that is not settled; parents stand behind their children.
+        let mut is_needed: SmallVec<[bool; 32]> = smallvec![false; settled.len()];
+        if let Some(root) = is_needed.last_mut() {
+            *root = true;
+        }
         for (id, node) in self.predicate.nodes().iter().enumerate().rev() {
-            if let (Node::Branch(_, children), Some(Some(value))) = (node, settled.get(id).copied()) {
-                for child in children {
-                    if let Some(below) = settled.get_mut(*child) {
-                        *below = Some(below.unwrap_or(value));
+            let Some(value) = settled.get_mut(id) else { continue };
+            match node {
+                _ if is_needed.get(id) != Some(&true) => *value = value.or(Some(false)),
+                Node::Branch(_, children) if value.is_none() => {
+                    for child in children {
+                        if let Some(is_needed) = is_needed.get_mut(*child) {
+                            *is_needed = true;
+                        }
                     }
                 }
+                _ => {}
             }
         }
         settled

@@ -214,31 +214,7 @@ fn check_codes<C: Copy + Into<u32>>(
     if !wanted {
         return Ok(None);
     }
-    // A loop of its own for each layout: opening a store spends most of its time here.
-    let number = |row: usize| u32::try_from(row).unwrap_or(u32::MAX);
-    Ok(Some(match layout {
-        Layout::Single(Selection::None) => Postings::new(rows, distinct, std::iter::empty),
-        Layout::Single(Selection::All) => {
-            Postings::new(rows, distinct, || (0_u32..).zip(codes.iter().map(|code| (*code).into())))
-        }
-        Layout::Single(Selection::Bitmap(present)) => Postings::new(rows, distinct, || {
-            present.ones_iter().filter_map(|row| Some((number(row), (*codes.get(row)?).into())))
-        }),
-        Layout::Many(ends) => {
-            let mut rows_of_values = vec![0_u32; codes.len()];
-            let mut start = 0;
-            for (row, end) in ends.iter().enumerate() {
-                let end = *end as usize;
-                if let Some(own) = rows_of_values.get_mut(start..end) {
-                    own.fill(number(row));
-                }
-                start = end;
-            }
-            Postings::new(rows, distinct, || {
-                rows_of_values.iter().copied().zip(codes.iter().map(|code| (*code).into()))
-            })
-        }
-    }))
+    Ok(Some(builder::postings_of(rows, layout, distinct, codes, |code| (*code).into())))
 }
 
 fn read_millis(values: usize, reader: &mut Reader<'_>) -> Result<Millis, Fault> {
