@@ -13,6 +13,7 @@ pub(super) struct Counted {
     pub(super) examined: u64,
 }
 
+#[cfg(feature = "parallel")]
 impl Counted {
     fn and(self, other: Self) -> Self {
         Self {
@@ -27,6 +28,14 @@ impl Counted {
 /// The first ones tell what the others will take; if that is long, all threads of rayon's pool share them.
 pub(super) fn count(query: &Query<'_>, view: &View, numbers: &[usize]) -> Counted {
     #[cfg(feature = "parallel")]
+    return count_shared(query, view, numbers, LONG);
+    #[cfg(not(feature = "parallel"))]
+    count_here(query, view, numbers, |_| {})
+}
+
+/// Counts on several threads if that takes at least the effort `long`.
+#[cfg(feature = "parallel")]
+fn count_shared(query: &Query<'_>, view: &View, numbers: &[usize], long: usize) -> Counted {
     if let Some((first, rest)) = numbers.split_at_checked(SAMPLE)
         && !rest.is_empty()
         && let Some(fork) = query.fork()
@@ -37,7 +46,7 @@ pub(super) fn count(query: &Query<'_>, view: &View, numbers: &[usize]) -> Counte
             effort = effort.saturating_add(selected.effort());
         });
         let expected = (effort / SAMPLE).saturating_mul(rest.len());
-        let others = if expected < LONG {
+        let others = if expected < long {
             count_here(query, view, rest, |_| {})
         } else {
             use rayon::iter::ParallelIterator;
@@ -82,4 +91,86 @@ fn count_here(
     }
     add(next);
     Counted { examined, ..counted }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::search::{Search, query};
+    use super::*;
+    use crate::catalog::Catalog;
+    use crate::engine::Engine;
+    use crate::filter::Filter;
+    use crate::request::Request;
+
+    /// Cases in batches of four, whose days follow each other.
+    fn engine() -> Engine {
+        let engine = Engine::builder(Catalog::cases()).batch_rows(4).build();
+        for number in 0..400_u64 {
+            let status = ["open", "blocked", "resolved"][(number % 3) as usize];
+            let priority = ["low", "high"][(number % 5 / 4) as usize];
+            let day = number % 28 + 1;
+            let year = 2000 + number / 20;
+            let text = format!(
+                r#"{{"id":"{number}","caseReview":{{"status":"{status}"}},"priority":"{priority}","createdAt":"{year}-01-{day:02} 00:00:00"}}"#
+            );
+            engine.upsert(text.as_bytes()).unwrap();
+        }
+        engine
+    }
+
+    fn is_open(number: u64) -> bool {
+        number % 3 == 0
+    }
+
+    fn is_early(number: u64) -> bool {
+        number / 20 < 5
+    }
+
+    /// Filters, and whether they select the case of a number.
+    const FILTERS: [(&str, fn(u64) -> bool); 4] = [
+        ("status = open", is_open),
+        ("createdAt < '2005-01-01 00:00:00' or status = blocked", |number| {
+            is_early(number) || number % 3 == 1
+        }),
+        // The same criterion stands below a range that most batches are out of, and beside it.
+        (
+            "createdAt < '2005-01-01 00:00:00' and status = open or priority = high and (status = open or id = 4)",
+            |number| {
+                is_early(number) && is_open(number) || number % 5 == 4 && (is_open(number) || number == 4)
+            },
+        ),
+        ("createdAt >= '2100-01-01 00:00:00'", |_| false),
+    ];
+
+    #[test]
+    fn what_zone_maps_settle_in_one_place_counts_in_another() {
+        let engine = engine();
+        for (text, selects) in FILTERS {
+            let filter = Filter::compile_text(engine.catalog(), text).unwrap();
+            let expected = (0..400).filter(|number| selects(*number)).count() as u64;
+            assert_eq!(engine.count(&filter), expected, "{text}");
+        }
+    }
+
+    #[cfg(feature = "parallel")]
+    #[test]
+    fn threads_count_what_one_thread_counts() {
+        let engine = engine();
+        let snapshot = engine.current.load();
+        let view = snapshot.view(&engine.catalog, engine.keep);
+        let threads = rayon::ThreadPoolBuilder::new().num_threads(4).build().unwrap();
+        for (text, _) in FILTERS {
+            let request = Request::new(Filter::compile_text(engine.catalog(), text).unwrap());
+            let [alone, shared, not_shared] = threads.install(|| {
+                let query = query(&request, view);
+                let numbers = Search::new(&engine.catalog, &request, view, &query).numbers;
+                [
+                    count_here(&query, view, &numbers, |_| {}),
+                    count_shared(&query, view, &numbers, 0),
+                    count_shared(&query, view, &numbers, usize::MAX),
+                ]
+            });
+            assert_eq!((shared, not_shared), (alone, alone), "{text}");
+        }
+    }
 }

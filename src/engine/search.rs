@@ -114,7 +114,7 @@ pub(super) struct Search<'s> {
     view: &'s View,
     query: &'s Query<'s>,
     /// The batches that may have a selected row.
-    numbers: Vec<usize>,
+    pub(super) numbers: Vec<usize>,
     /// How many rows the batches have that were asked so far.
     pub(super) examined: Cell<u64>,
 }
