@@ -105,6 +105,7 @@ mod tests {
     /// Cases in batches of four, whose days follow each other.
     fn engine() -> Engine {
         let engine = Engine::builder(Catalog::cases()).batch_rows(4).build();
+        let mut cases = Vec::new();
         for number in 0..400_u64 {
             let status = ["open", "blocked", "resolved"][(number % 3) as usize];
             let priority = ["low", "high"][(number % 5 / 4) as usize];
@@ -113,8 +114,9 @@ mod tests {
             let text = format!(
                 r#"{{"id":"{number}","caseReview":{{"status":"{status}"}},"priority":"{priority}","createdAt":"{year}-01-{day:02} 00:00:00"}}"#
             );
-            engine.upsert(text.as_bytes()).unwrap();
+            cases.push(text);
         }
+        engine.upsert_many(format!("[{}]", cases.join(",")).as_bytes()).unwrap();
         engine
     }
 
