@@ -121,15 +121,17 @@ mod tests {
     }
 
     fn is_open(number: u64) -> bool {
-        number % 3 == 0
+        number.is_multiple_of(3)
     }
 
     fn is_early(number: u64) -> bool {
         number / 20 < 5
     }
 
-    /// Filters, and whether they select the case of a number.
-    const FILTERS: [(&str, fn(u64) -> bool); 4] = [
+    /// A filter, and whether it selects the case of a number.
+    type Selecting = (&'static str, fn(u64) -> bool);
+
+    const FILTERS: [Selecting; 4] = [
         ("status = open", is_open),
         ("createdAt < '2005-01-01 00:00:00' or status = blocked", |number| {
             is_early(number) || number % 3 == 1
