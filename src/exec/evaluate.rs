@@ -5,6 +5,10 @@
 //! cache. Tiles of a sixteenth to a half of that were slower, in cache and out of it: the machine
 //! fetches ahead along 8 KiB, and each piece costs a turn of the loop. What is counted is popped
 //! from the tile, or from the last two sets themselves, and written nowhere.
+//!
+//! Out of cache, time goes into misses. So the processor is told of the next set of rows before one is
+//! combined, of the first ones of the next batch before a batch is counted, and of all values that
+//! rows are asked for before the first is.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
