@@ -52,7 +52,7 @@ mod tests;
 mod view;
 mod writer;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 pub use answer::Answer;
 #[cfg(any(feature = "postgres", feature = "store"))]
@@ -77,7 +77,7 @@ use crate::batch::{Document, Keep, MAX_ROWS, Row};
 use crate::catalog::Catalog;
 use crate::error::{Error, Errors};
 use crate::filter::not_utf8;
-use crate::ingest::read_case;
+use crate::ingest::{Habits, read_case, read_usual_case};
 use crate::limits::Limits;
 
 /// Cases in memory, and the answers to searches over them.
@@ -104,6 +104,8 @@ pub struct Engine {
     keep: Keep,
     sizes: Sizes,
     current: Current,
+    /// Of single cases.
+    habits: Mutex<Habits>,
 }
 
 /// How an [`Engine`] is to be made.
@@ -159,6 +161,7 @@ impl EngineBuilder {
             keep: self.keep,
             sizes: Sizes { batch: self.batch_rows },
             current: current(first, writer),
+            habits: Mutex::default(),
         }
     }
 }
@@ -314,11 +317,20 @@ impl Engine {
         let moved = |error: Error| Error { offset: error.offset.saturating_add(before), ..error };
         let text = std::str::from_utf8(bytes)
             .map_err(|fault| Errors::from(moved(not_utf8(bytes, fault.valid_up_to()))))?;
-        read_case(text, &self.catalog, &self.limits, row).map_err(|error| Errors::from(moved(error)))?;
+        self.read_text(text, row).map_err(|error| Errors::from(moved(error)))?;
         let faults = row.take_faults().into_iter().map(moved).collect();
         match Errors::in_order(faults) {
             Some(errors) => Err(errors),
             None => Ok(text),
+        }
+    }
+
+    /// Reads one document, under the engine's limits.
+    pub(crate) fn read_text<'a>(&self, text: &'a str, row: &mut Row<'a>) -> Result<(), Error> {
+        match self.habits.try_lock() {
+            Ok(mut habits) => read_usual_case(text, &self.catalog, &self.limits, &mut habits, row),
+            // Another thread is learning from them.
+            Err(_) => read_case(text, &self.catalog, &self.limits, row),
         }
     }
 

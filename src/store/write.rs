@@ -12,7 +12,6 @@ use crate::column::Selection;
 use crate::engine::{Change, Prepared, Refusal, Snapshot, Upserted};
 use crate::error::Error;
 use crate::filter::not_utf8;
-use crate::ingest::read_case;
 
 /// What the next write needs to know of the file.
 pub(super) struct Log {
@@ -86,7 +85,7 @@ impl Store {
             let text =
                 str::from_utf8(document).map_err(|fault| refuse(not_utf8(document, fault.valid_up_to())))?;
             let mut row = Row::default();
-            read_case(text, self.engine.catalog(), self.engine.limits(), &mut row).map_err(refuse)?;
+            self.engine.read_text(text, &mut row).map_err(refuse)?;
             if let Some(fault) = row.take_faults().into_iter().next() {
                 return Err(refuse(fault));
             }
