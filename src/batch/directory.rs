@@ -219,7 +219,11 @@ impl Directory {
                         None => true,
                         Some(text) => {
                             let own = join(number as usize, row);
-                            self.probe(keys, text).filter(|found| Some(*found) == own).count() == 1
+                            self.probe(keys, &[text], |_, _| {})
+                                .iter()
+                                .filter(|(found, _)| Some(*found) == own)
+                                .count()
+                                == 1
                         }
                     })
                 }),
@@ -235,16 +239,27 @@ impl Directory {
         self.fields.get(field.index()).unwrap_or(&FieldDirectory::Unknown)
     }
 
-    /// The rows whose string of a key field may be `text`; the hash alone was compared.
-    pub(crate) fn probe<'d>(
-        &'d self,
-        keys: &'d KeyIndex,
-        text: &str,
-    ) -> impl Iterator<Item = GlobalRow> + use<'d> {
-        keys.probe(self.hasher.hash_one(text))
+    /// The rows whose string of a key field may be one of `texts`, each with the text's number; the hashes
+    /// alone were compared. `announce` as for [`KeyIndex::probe_all`].
+    pub(crate) fn probe(
+        &self,
+        keys: &KeyIndex,
+        texts: &[impl AsRef<str>],
+        announce: impl Fn(&[u64], usize),
+    ) -> Vec<(GlobalRow, u32)> {
+        let hash = |text| self.hasher.hash_one(AsRef::<str>::as_ref(text));
+        let mut found = Vec::with_capacity(texts.len());
+        match texts {
+            [text] => found.extend(keys.probe(hash(text)).map(|row| (row, 0))),
+            texts => {
+                let hashes: Vec<u64> = texts.iter().map(hash).collect();
+                keys.probe_all(&hashes, announce, &mut found);
+            }
+        }
+        found
     }
 
-    /// The same for ids, by their hash.
+    /// The rows whose `id` may have this hash.
     pub(crate) fn probe_id(&self, hash: u64) -> impl Iterator<Item = GlobalRow> {
         let keys = match self.field(FieldId::ID) {
             FieldDirectory::Keys(keys) => Some(keys),

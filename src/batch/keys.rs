@@ -1,5 +1,9 @@
 //! From the values of a key-like field to the rows that have them, in all batches at once.
 
+use std::ops::Range;
+
+use smallvec::SmallVec;
+
 use crate::column::sort_from_bit;
 
 /// A row of some batch of a snapshot: the batch's number in the upper half, the row's in the lower.
@@ -24,6 +28,9 @@ struct Run {
     bits: u32,
 }
 
+/// How many loads are started before the first is waited for.
+const TOGETHER: usize = 32;
+
 /// Entries of one bucket on average: a cache line of them.
 const BUCKET: usize = 8;
 
@@ -46,13 +53,27 @@ impl Run {
         Self { entries: entries.into(), fences: fences.into(), bits }
     }
 
-    fn probe(&self, hash: u64) -> impl Iterator<Item = GlobalRow> {
+    /// The entries of a hash's bucket.
+    #[inline]
+    fn bucket(&self, hash: u64) -> Range<u32> {
         let at = bucket(hash, self.bits);
-        let fence = |at: usize| self.fences.get(at).map_or(0, |fence| *fence as usize);
-        let entries = self.entries.get(fence(at)..fence(at.saturating_add(1))).unwrap_or_default();
+        match self.fences.get(at..at.saturating_add(2)) {
+            Some([start, end]) => *start..*end,
+            _ => 0..0,
+        }
+    }
+
+    /// The rows of those among these entries that have the hash.
+    #[inline]
+    fn rows(&self, entries: Range<u32>, hash: u64) -> impl Iterator<Item = GlobalRow> {
+        let entries = self.entries.get(entries.start as usize..entries.end as usize).unwrap_or_default();
         let upper = hash >> 32;
         #[expect(clippy::cast_possible_truncation, reason = "the row is the lower half")]
         entries.iter().filter(move |entry| **entry >> 32 == upper).map(|entry| *entry as u32)
+    }
+
+    fn probe(&self, hash: u64) -> impl Iterator<Item = GlobalRow> {
+        self.rows(self.bucket(hash), hash)
     }
 }
 
@@ -109,6 +130,29 @@ impl KeyIndex {
         self.runs.iter().flat_map(move |run| run.probe(hash))
     }
 
+    /// As [`probe`](Self::probe), of many hashes: each row is added with the number of its hash.
+    ///
+    /// Loops do one load each, so that those of many hashes overlap; `announce` is told early which entries will be
+    /// read.
+    pub(crate) fn probe_all(
+        &self,
+        hashes: &[u64],
+        announce: impl Fn(&[u64], usize),
+        found: &mut Vec<(GlobalRow, u32)>,
+    ) {
+        let mut buckets: SmallVec<[Range<u32>; TOGETHER]> = SmallVec::new();
+        for run in &self.runs {
+            for (part, hashes) in (0_u32..).step_by(TOGETHER).zip(hashes.chunks(TOGETHER)) {
+                buckets.clear();
+                buckets.extend(hashes.iter().map(|hash| run.bucket(*hash)));
+                buckets.iter().for_each(|bucket| announce(&run.entries, bucket.start as usize));
+                for ((number, hash), bucket) in (part..).zip(hashes).zip(&buckets) {
+                    found.extend(run.rows(bucket.clone(), *hash).map(|row| (row, number)));
+                }
+            }
+        }
+    }
+
     pub(crate) fn size_bytes(&self) -> usize {
         let run = |run: &std::sync::Arc<Run>| {
             size_of_val::<[u64]>(&run.entries).saturating_add(size_of_val::<[u32]>(&run.fences))
@@ -158,6 +202,15 @@ mod tests {
                 );
             }
             assert!(index.probe(hash(1 << 40)).count() <= 1);
+            let hashes: Vec<u64> = (0..u64::from(next) + 100).map(hash).collect();
+            let mut all = Vec::new();
+            index.probe_all(&hashes, |_, _| {}, &mut all);
+            let one_by_one =
+                (0_u32..).zip(&hashes).flat_map(|(n, hash)| index.probe(*hash).map(move |row| (row, n)));
+            let mut one_by_one: Vec<(GlobalRow, u32)> = one_by_one.collect();
+            all.sort_unstable();
+            one_by_one.sort_unstable();
+            assert_eq!(all, one_by_one);
         }
     }
 

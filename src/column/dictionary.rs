@@ -1,5 +1,7 @@
 //! The distinct strings of a column, and codes that stand for them.
 
+use std::ops::Range;
+
 use super::slice::{Move, Slice};
 
 /// The distinct strings of a column in one batch, ascending by code point; a code is a rank.
@@ -29,9 +31,25 @@ impl Dictionary {
     /// The string of a code; empty for a code that does not exist.
     #[inline]
     pub(crate) fn get(&self, code: usize) -> &str {
+        self.at(self.span(code))
+    }
+
+    /// The bytes of all strings, one behind the other.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        self.text.as_bytes()
+    }
+
+    /// Where the string of a code stands in the text.
+    #[inline]
+    pub(crate) fn span(&self, code: usize) -> Range<u32> {
         let start = code.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
-        let end = self.ends.get(code).copied().unwrap_or(start);
-        self.text.get(start as usize..end as usize).unwrap_or_default()
+        start..self.ends.get(code).copied().unwrap_or(start)
+    }
+
+    /// The string that stands there.
+    #[inline]
+    pub(crate) fn at(&self, span: Range<u32>) -> &str {
+        self.text.get(span.start as usize..span.end as usize).unwrap_or_default()
     }
 
     /// The texts one behind the other, and where each ends.

@@ -109,9 +109,15 @@ impl Column {
 
     /// The string of a row of a single-valued string column.
     pub(crate) fn string(&self, row: usize) -> Option<&str> {
+        self.code(row).map(|(dictionary, code)| dictionary.get(code))
+    }
+
+    /// The code of that string, and what it is a code of.
+    #[inline]
+    pub(crate) fn code(&self, row: usize) -> Option<(&Dictionary, usize)> {
         match (&self.layout, &self.data) {
             (Layout::Single(present), Data::Strings { dictionary, codes, .. }) if present.contains(row) => {
-                Some(dictionary.get(codes.get(row)))
+                Some((dictionary, codes.get(row)))
             }
             _ => None,
         }

@@ -255,3 +255,30 @@ fn a_case_deleted_while_its_batch_is_merged_stays_deleted() {
     assert!(engine.current.load().base.slots().count() < batches, "merged");
     assert_eq!(ids(&engine), named((0..stored).filter(|id| ![0, 1, 500].contains(id))));
 }
+
+#[test]
+fn many_keys_are_found_in_all_batches_whatever_stands_beside_them() {
+    let engine = Engine::builder(Catalog::cases()).batch_rows(64).build();
+    let person = |n: u32| (!n.is_multiple_of(11)).then_some(n * 7 % 150);
+    let document = |n: u32| match person(n) {
+        Some(person) => {
+            format!("{{\"id\":\"{n}\",\"applicantReference\":{{\"applicantId\":\"p{person}\"}}}}\n")
+        }
+        None => format!("{{\"id\":\"{n}\"}}\n"),
+    };
+    engine.upsert_many((0..500).map(document).collect::<String>().as_bytes()).unwrap();
+    for count in [1, 15, 16, 17, 33, 200] {
+        // Every third of them, and some that nobody has.
+        let wanted: Vec<u32> = (0..count).map(|n| n * 3).collect();
+        let list: Vec<String> = wanted.iter().map(|person| format!("p{person}")).collect();
+        let text = format!("applicantReference.applicantId in ({})", list.join(", "));
+        let filter = Filter::compile_text(engine.catalog(), &text).unwrap();
+        let found = engine.search(&Request::new(filter).limit(1000).count(true));
+        let expected = (0..500).filter(|n| person(*n).is_some_and(|person| wanted.contains(&person)));
+        assert_eq!(
+            found.ids().map(|id| id.parse().unwrap()).collect::<Vec<u32>>(),
+            expected.collect::<Vec<u32>>()
+        );
+        assert_eq!(found.total(), Some(found.len() as u64), "{count}");
+    }
+}

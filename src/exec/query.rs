@@ -5,6 +5,7 @@ use std::sync::Arc;
 use smallvec::{SmallVec, smallvec};
 
 use super::evaluate::Tiles;
+use super::kernels;
 use super::trace::Trace;
 use crate::batch::{Batch, Directory, FieldDirectory, GlobalRow, Occurrences, split};
 use crate::catalog::FieldId;
@@ -232,6 +233,13 @@ fn meets<T: Ord + Copy>(zones: &[Option<(T, T)>], batch: usize, ranges: &[(T, T)
     ranges.get(at).is_some_and(|(low, _)| low <= greatest)
 }
 
+/// Rows whose strings are compared together.
+const TOGETHER: usize = 16;
+
+/// How a leaf is answered; `batch` gives a covered batch by its number.
+///
+/// Candidates of keys go through loops of one load each, so that those of many overlap: the code, where its string
+/// stands, the string.
 fn access<'q, 'b>(
     leaf: &'q Leaf,
     directory: &'q Directory,
@@ -249,20 +257,31 @@ fn access<'q, 'b>(
             Access::Strings(texts.iter().filter_map(|text| strings.get(&**text)).collect(), texts.len())
         }
         FieldDirectory::Keys(keys) => {
-            // First the entries, then the strings they stand for: the loads of each loop overlap.
-            let mut found: Vec<(GlobalRow, u32)> = Vec::with_capacity(texts.len());
-            for (number, text) in (0..).zip(texts) {
-                found.extend(directory.probe(keys, text).map(|row| (row, number)));
-            }
-            let is_match = |(row, number): &(GlobalRow, u32)| {
-                let (number_of_batch, row) = split(*row);
-                let string = batch(number_of_batch)
-                    .and_then(|batch| batch.column(leaf.field))
-                    .and_then(|column| column.string(usize::from(row)));
-                string.is_some() && string == texts.get(*number as usize).map(|text| &**text)
+            let found = directory.probe(keys, texts, kernels::prefetch);
+            let column = |row| {
+                let (batch_number, row) = split(row);
+                Some((batch(batch_number)?.column(leaf.field)?, usize::from(row)))
             };
-            found.retain(is_match);
-            let mut rows: Vec<GlobalRow> = found.into_iter().map(|(row, _)| row).collect();
+            let text = |number: u32| texts.get(number as usize).map(|text| &**text);
+            let mut rows = Vec::with_capacity(found.len());
+            let (parts, few) = found.as_chunks::<TOGETHER>();
+            for found in parts {
+                let codes = found.map(|(row, _)| column(row).and_then(|(column, row)| column.code(row)));
+                let spans = codes.map(|code| {
+                    let (dictionary, code) = code?;
+                    let span = dictionary.span(code);
+                    kernels::prefetch(dictionary.bytes(), span.start as usize);
+                    Some((dictionary, span))
+                });
+                rows.extend(found.iter().zip(spans).filter_map(|((row, number), span)| {
+                    let (dictionary, span) = span?;
+                    (Some(dictionary.at(span)) == text(*number)).then_some(*row)
+                }));
+            }
+            rows.extend(few.iter().filter_map(|(row, number)| {
+                let (column, in_batch) = column(*row)?;
+                (column.string(in_batch)? == text(*number)?).then_some(*row)
+            }));
             rows.sort_unstable();
             Access::Rows(rows)
         }
