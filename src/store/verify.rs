@@ -83,7 +83,12 @@ impl Store {
         let name = path.display().to_string();
         let copy = File::create(path, self.catalog(), self.options.cache_bytes);
         let copy = copy.map_err(|fault| fault.of_file(&name))?;
-        guarded(|| copy_into(&self.file, &copy)).map_err(|fault| fault.of_file(&name))
+        guarded(|| copy_into(&self.file, &copy)).map_err(|fault| {
+            drop(copy);
+            // Half a copy would be a database without cases.
+            let _ = std::fs::remove_file(path);
+            fault.of_file(&name)
+        })
     }
 }
 

@@ -3,11 +3,8 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use casefilter::{Mode, Refusal, StoreError, StoreErrorKind};
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use casefilter::{StoreError, StoreErrorKind};
 
-use crate::cases::refused;
 use crate::escape::escape;
 use crate::failure::Failure;
 use crate::held::failed;
@@ -38,32 +35,6 @@ impl Admin {
         Service::connect(database, self.socket.as_deref())
             .map_err(|why| Failure::Failed(format!("{}: {}", escape(&error.to_string()), escape(&why))))
     }
-}
-
-/// Why a service did not do what it was asked for.
-#[derive(Deserialize)]
-struct Told {
-    description: String,
-    #[serde(rename = "type")]
-    kind: Option<String>,
-    refusal: Option<Refusal>,
-}
-
-/// What a service answered: what was asked for, or why not; `mode` is that of an import of cases.
-fn read_answer<T: DeserializeOwned>(is_good: bool, body: &[u8], mode: Option<Mode>) -> Result<T, Failure> {
-    let strange = |error: serde_json::Error| {
-        Failure::Failed(format!("the service answered what this version does not know: {error}"))
-    };
-    if is_good {
-        return serde_json::from_slice(body).map_err(strange);
-    }
-    let told: Told = serde_json::from_slice(body).map_err(strange)?;
-    let description = escape(&told.description).into_owned();
-    Err(match (told.kind.as_deref(), told.refusal, mode) {
-        (Some("refused"), Some(refusal), Some(mode)) => refused(&refusal, mode),
-        (Some("refused"), ..) => Failure::Refused(description),
-        _ => Failure::Failed(description),
-    })
 }
 
 /// Why a file could not be sent.

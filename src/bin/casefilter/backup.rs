@@ -39,6 +39,6 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         }
         Err(error) => back_up(&mut args.admin.service(&args.db, &error)?, &args.output)?,
     }
-    note("copied");
+    note("copied\n");
     Ok(Status::Fine)
 }

@@ -192,8 +192,10 @@ impl Args {
     /// The service as it is: there are no sockets in files.
     fn administered(&self, service: Service) -> Result<Service, Failure> {
         match &self.admin.socket {
-            None => Ok(service),
-            Some(_) => Err(Failure::Usage("--admin-socket is for systems with Unix sockets".to_owned())),
+            Some(_) if !self.no_admin_socket => {
+                Err(Failure::Usage("--admin-socket is for systems with Unix sockets".to_owned()))
+            }
+            _ => Ok(service),
         }
     }
 }

@@ -32,6 +32,8 @@ impl GivenUp {
 
     fn check(&self, shared: &Shared) -> Result<(), Stop> {
         if self.0.load(Ordering::Relaxed) || shared.is_cut_off() {
+            // Nobody is left to be told.
+            tracing::info!("an import was given up, because its client left or the service ends");
             let description = "the import was given up; nothing was stored";
             return Err(Stop(Failure::new(StatusCode::BAD_REQUEST, description).typed("given_up")));
         }

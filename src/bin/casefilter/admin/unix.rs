@@ -6,21 +6,21 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
-use casefilter::Mode;
 use casefilter::service::AdminSocket;
+use casefilter::{Mode, Refusal};
 use http_body_util::BodyExt;
 use hyper::body::{Body, Frame};
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper::{Request, StatusCode};
 use hyper_util::rt::TokioIo;
-use serde::Serialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::{Deserialize, Serialize};
 use tokio::net::UnixStream;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::task::JoinHandle;
 
-use super::read_answer;
+use crate::cases::refused;
 use crate::escape::escape;
 use crate::failure::Failure;
 
@@ -171,6 +171,32 @@ impl Service {
             escape(&path)
         ))
     }
+}
+
+/// Why a service did not do what it was asked for.
+#[derive(Deserialize)]
+struct Told {
+    description: String,
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    refusal: Option<Refusal>,
+}
+
+/// What a service answered: what was asked for, or why not; `mode` is that of an import of cases.
+fn read_answer<T: DeserializeOwned>(is_good: bool, body: &[u8], mode: Option<Mode>) -> Result<T, Failure> {
+    let strange = |error: serde_json::Error| {
+        Failure::Failed(format!("the service answered what this version does not know: {error}"))
+    };
+    if is_good {
+        return serde_json::from_slice(body).map_err(strange);
+    }
+    let told: Told = serde_json::from_slice(body).map_err(strange)?;
+    let description = escape(&told.description).into_owned();
+    Err(match (told.kind.as_deref(), told.refusal, mode) {
+        (Some("refused"), Some(refusal), Some(mode)) => refused(&refusal, mode),
+        (Some("refused"), ..) => Failure::Refused(description),
+        _ => Failure::Failed(description),
+    })
 }
 
 impl Upload {
