@@ -169,7 +169,7 @@ impl Service {
                 let server = AdminServer::new(socket, Arc::clone(&shared), Arc::clone(&names));
                 server.accept(socket, &graceful).await;
             }
-            std::future::pending().await
+            std::future::pending::<()>().await;
         };
         let server = Arc::new(Server { shared: Arc::clone(&shared), names: Arc::clone(&names), tls, router });
         tokio::select! {
