@@ -54,6 +54,11 @@ fn run(database: &Database, arguments: &[&str]) -> Said {
     casefilter().current_dir(database.folder()).args(arguments).output().unwrap().into()
 }
 
+/// A service that searches its file, into which commands import.
+fn serve(database: &Database, arguments: &[&str]) -> Process {
+    Process::with_source(database, arguments, None)
+}
+
 fn write(database: &Database, name: &str, text: &str) {
     fs::write(database.folder().join(name), text).unwrap();
 }
@@ -82,7 +87,7 @@ fn talk(path: &Path, bytes: &[u8]) -> String {
 #[test]
 fn share_tokens_made_while_it_serves_are_known_at_once() {
     let database = Database::new("plain.cases.ndjson");
-    let process = Process::start(&database, &[]);
+    let process = serve(&database, &[]);
     let token = run(&database, &["token", "share", "--db", "cases.db", "--applicant", "anna"]).good();
     assert_eq!(token.trim().len(), 64);
     let target = format!("{PREVIEW}?shareToken={}", token.trim());
@@ -99,7 +104,7 @@ fn share_tokens_made_while_it_serves_are_known_at_once() {
 #[test]
 fn imports_while_it_serves_say_what_they_say_offline_and_are_seen_by_the_next_search() {
     let (served, idle) = (Database::new("plain.cases.ndjson"), Database::new("plain.cases.ndjson"));
-    let process = Process::start(&served, &[]);
+    let process = serve(&served, &[]);
     let mut client = process.client();
     // Whoever asked before sees what comes.
     assert_eq!(found(&mut client, &["new-1", "new-2", "new-3", "packed"]), 0);
@@ -164,7 +169,7 @@ fn imports_while_it_serves_say_what_they_say_offline_and_are_seen_by_the_next_se
 #[test]
 fn an_import_that_breaks_off_leaves_nothing_and_holds_nobody_up() {
     let database = Database::new("plain.cases.ndjson");
-    let process = Process::start(&database, &["--grace", "1"]);
+    let process = serve(&database, &["--grace", "1"]);
     let mut client = process.client();
 
     // One that is killed in the middle of what it sends.
@@ -230,13 +235,13 @@ fn an_import_that_breaks_off_leaves_nothing_and_holds_nobody_up() {
 #[test]
 fn the_socket_is_for_its_owner_and_of_one_process() {
     let database = Database::new("plain.cases.ndjson");
-    let mut process = Process::start(&database, &[]);
+    let mut process = serve(&database, &[]);
     let path = socket(&database);
     let found = fs::symlink_metadata(&path).unwrap();
     assert!(found.file_type().is_socket());
     assert_eq!(found.permissions().mode() & 0o777, 0o600);
-    let serve = ["serve", "--db", "cases.db", "--tokens", "tokens.json", "--listen", "127.0.0.1:0"];
-    let second = run(&database, &serve);
+    let again = ["serve", "--db", "cases.db", "--tokens", "tokens.json", "--listen", "127.0.0.1:0"];
+    let second = run(&database, &again);
     assert_eq!(second.status, Some(1));
     assert!(second.err.contains("another process"), "{}", second.err);
 
@@ -246,21 +251,21 @@ fn the_socket_is_for_its_owner_and_of_one_process() {
     assert!(path.exists());
     let share = ["token", "share", "--db", "cases.db", "--applicant", "anna"];
     run(&database, &share).good();
-    let process = Process::start(&database, &[]);
+    let process = serve(&database, &[]);
     run(&database, &share).good();
     process.terminate();
     assert!(!path.exists());
 
     // Moved, and switched off.
     let moved = database.folder().join("here");
-    let process = Process::start(&database, &["--admin-socket", moved.to_str().unwrap()]);
+    let process = serve(&database, &["--admin-socket", moved.to_str().unwrap()]);
     let lost = run(&database, &share);
     assert_eq!(lost.status, Some(1));
     assert!(lost.err.contains("cases.db.sock") && lost.err.contains("--admin-socket"), "{}", lost.err);
     run(&database, &[&share[..], &["--admin-socket", "here"]].concat()).good();
     // It is asked for its own database only.
     let other = Database::new("plain.cases.ndjson");
-    let held = Process::start(&other, &["--no-admin-socket"]);
+    let held = serve(&other, &["--no-admin-socket"]);
     assert!(!socket(&other).exists());
     let wrong = run(&other, &[&share[..], &["--admin-socket", moved.to_str().unwrap()]].concat());
     assert_eq!(wrong.status, Some(1));
@@ -268,10 +273,10 @@ fn the_socket_is_for_its_owner_and_of_one_process() {
     held.terminate();
     // A file is not replaced.
     write(&other, "cases.db.sock", "precious");
-    let held = Process::start(&other, &[]);
+    let held = serve(&other, &[]);
     assert_eq!(fs::read(socket(&other)).unwrap(), b"precious");
     assert!(held.terminate().contains("no socket"));
-    let refused = run(&other, &[&serve[..], &["--admin-socket", "cases.db.sock"]].concat());
+    let refused = run(&other, &[&again[..], &["--admin-socket", "cases.db.sock"]].concat());
     assert_eq!(refused.status, Some(1), "{}", refused.err);
     process.terminate();
     assert!(!moved.exists());
@@ -281,10 +286,17 @@ fn the_socket_is_for_its_owner_and_of_one_process() {
 fn copies_are_made_while_it_serves() {
     let database = Database::new("plain.cases.ndjson");
     let offline = run(&database, &["verify", "--db", "cases.db"]).json();
-    let process = Process::start(&database, &[]);
+    fs::set_permissions(database.path(), fs::Permissions::from_mode(0o600)).unwrap();
+    let process = serve(&database, &[]);
     process.client().call(&key("all"), "PATCH", &info_of("dana"), b"{\"firstName\":\"Zoe\"}").good();
     assert_eq!(run(&database, &["verify", "--db", "cases.db"]).json(), offline);
     run(&database, &["backup", "--db", "cases.db", "-o", "copy.db"]).good();
+    let copied = fs::metadata(database.folder().join("copy.db")).unwrap();
+    assert_eq!(
+        copied.permissions().mode() & 0o777,
+        0o600,
+        "what others may not read they may not read in a copy"
+    );
     let again = run(&database, &["backup", "--db", "cases.db", "-o", "copy.db"]);
     assert_eq!(again.status, Some(1));
     assert!(again.err.contains("copy.db: it exists already"), "{}", again.err);
@@ -305,7 +317,7 @@ fn copies_are_made_while_it_serves() {
 #[test]
 fn the_socket_speaks_plain_http() {
     let database = Database::new("plain.cases.ndjson");
-    let process = Process::start(&database, &[]);
+    let process = serve(&database, &[]);
     let path = socket(&database);
     let ask = |method: &str, target: &str, body: &str| {
         let length = body.len();

@@ -35,8 +35,16 @@ impl Drop for Process {
 }
 
 impl Process {
-    pub(crate) fn start(database: &Database, arguments: &[&str]) -> Self {
-        let source = database.source();
+    fn start(database: &Database, arguments: &[&str]) -> Self {
+        Self::with_source(database, arguments, database.source())
+    }
+
+    /// One whose searches are answered by PostgreSQL, if any is named.
+    pub(crate) fn with_source(
+        database: &Database,
+        arguments: &[&str],
+        source: Option<(String, String)>,
+    ) -> Self {
         let path = database.folder().join("tokens.json");
         fs::write(&path, tokens().to_string()).unwrap();
         let mut child =
