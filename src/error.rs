@@ -2,13 +2,14 @@
 
 use std::fmt;
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use smallvec::{SmallVec, smallvec};
 
 /// The stable kind of an [`Error`].
 ///
 /// [`code`](ErrorKind::code) is what programs may depend on; it never changes for a kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ErrorKind {
     /// The body is larger than [`Limits::body_bytes`](crate::Limits::body_bytes).
@@ -129,7 +130,7 @@ impl Serialize for ErrorKind {
 ///
 /// Displays as one line: the place, what was found, what is expected and, where one is
 /// near, what was probably meant.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Error {
     /// The stable kind.
     pub kind: ErrorKind,
@@ -368,6 +369,18 @@ mod tests {
         assert_eq!(two("caseReview.state"), ["caseReview.stage", "caseReview.status"]);
         assert_eq!(two("creatdAt"), ["createdAt"]);
         assert_eq!(near(&"x".repeat(5000)), None);
+    }
+
+    #[test]
+    fn a_kind_is_read_by_its_code() {
+        // What is unknown is answered with the names of all that are known.
+        let error = serde_json::from_str::<ErrorKind>("\"\"").unwrap_err().to_string();
+        let names: Vec<&str> = error.split('`').skip(1).step_by(2).skip(1).collect();
+        assert!(names.len() > 30, "{error}");
+        for name in names {
+            let kind: ErrorKind = serde_json::from_str(&format!("\"{name}\"")).unwrap();
+            assert_eq!(kind.code(), name);
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::Engine;
 use super::change::{Change, Prepared, Upserted};
@@ -26,7 +26,7 @@ pub enum Mode {
 }
 
 /// A case, or a field value of one, that was not taken in as it stands.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {
     /// The name given to [`Import::source`]; empty when there was none.
     pub source: String,
@@ -57,7 +57,7 @@ impl fmt::Display for Refusal {
 impl std::error::Error for Refusal {}
 
 /// What an import did.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
     /// Cases that are new.
     pub stored: u64,

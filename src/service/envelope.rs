@@ -8,8 +8,12 @@ use serde::Serialize;
 
 use super::tokens::Permission;
 use crate::domain::{DomainError, DomainErrorKind};
+#[cfg(unix)]
+use crate::engine::Refusal;
 use crate::error::Errors;
 use crate::store::StoreError;
+#[cfg(unix)]
+use crate::store::StoreErrorKind;
 
 /// The error envelope, on the wire and on the command line.
 ///
@@ -56,6 +60,9 @@ pub(super) struct Failure {
     error_type: Option<&'static str>,
     /// What the operator learns, and the client does not.
     cause: Option<String>,
+    /// The case or record that an import refused.
+    #[cfg(unix)]
+    refusal: Option<Box<Refusal>>,
     closes: bool,
 }
 
@@ -70,6 +77,8 @@ impl Failure {
             error_code: None,
             error_type: None,
             cause: None,
+            #[cfg(unix)]
+            refusal: None,
             closes: false,
         }
     }
@@ -108,6 +117,32 @@ impl Failure {
         Self { closes: true, ..self }
     }
 
+    /// The same failure, with a name for what was wrong.
+    #[cfg(unix)]
+    pub(super) fn typed(self, error_type: &'static str) -> Self {
+        Self { error_type: Some(error_type), ..self }
+    }
+
+    /// What a store could not do, as an operator is told.
+    #[cfg(unix)]
+    pub(super) fn of_store(error: &StoreError) -> Self {
+        let status = match error.kind() {
+            StoreErrorKind::Refused => StatusCode::UNPROCESSABLE_ENTITY,
+            StoreErrorKind::Exists => StatusCode::CONFLICT,
+            StoreErrorKind::NotFound => StatusCode::NOT_FOUND,
+            _ => StatusCode::INTERNAL_SERVER_ERROR,
+        };
+        let refusal = error.refusal().cloned().map(Box::new);
+        Self { refusal, ..Self::new(status, error.to_string()).typed(error.kind().code()) }
+    }
+
+    /// What an import refused, as an operator is told.
+    #[cfg(all(unix, feature = "arrow"))]
+    pub(super) fn of_refusal(refusal: &Refusal) -> Self {
+        let failure = Self::new(StatusCode::UNPROCESSABLE_ENTITY, refusal.to_string());
+        Self { refusal: Some(Box::new(refusal.clone())), ..failure.typed(StoreErrorKind::Refused.code()) }
+    }
+
     pub(super) fn status(&self) -> StatusCode {
         self.status
     }
@@ -129,9 +164,29 @@ impl Failure {
     /// The response for the request of this name.
     pub(super) fn respond(self, correlation_id: String) -> Response {
         let (status, closes) = (self.status, self.closes);
+        Self::response(status, closes, &self.envelope(correlation_id))
+    }
+
+    /// The response for an operator, who learns the cause too.
+    #[cfg(unix)]
+    pub(super) fn respond_to_operator(mut self, correlation_id: String) -> Response {
+        #[derive(Serialize)]
+        struct Told {
+            #[serde(flatten)]
+            envelope: Envelope,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            refusal: Option<Box<Refusal>>,
+        }
+        let (status, closes, refusal) = (self.status, self.closes, self.refusal.take());
+        if let Some(cause) = self.cause.take() {
+            self.description = cause;
+        }
+        Self::response(status, closes, &Told { envelope: self.envelope(correlation_id), refusal })
+    }
+
+    fn response(status: StatusCode, closes: bool, envelope: &impl Serialize) -> Response {
         // A struct of strings and numbers has a JSON form.
-        let body = serde_json::to_vec(&self.envelope(correlation_id)).unwrap_or_default();
-        let mut response = json(body);
+        let mut response = json(serde_json::to_vec(envelope).unwrap_or_default());
         *response.status_mut() = status;
         if status == StatusCode::SERVICE_UNAVAILABLE {
             response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER_S));

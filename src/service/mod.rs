@@ -2,8 +2,8 @@
 //!
 //! [`Service`] answers as the interface document has it; `casefilter serve` is one in a process of its own. Searches run
 //! on the columns in memory, documents and [records](crate::domain) are read from the file, updates are on disk before they
-//! are answered. Nothing but updates of extracted info is written; cases come by `casefilter import`
-//! while the service is down, because one process at a time has the file.
+//! are answered. Clients write nothing but updates of extracted info; cases, records and share tokens come by
+//! [operators](#operators), while the service runs or while it is down.
 //!
 //! | operation | route | permission |
 //! |---|---|---|
@@ -75,6 +75,32 @@
 //! With [`Service::with_tls`] connections are TLS, by rustls; a handshake has
 //! [`read_timeout`](ServiceOptions::read_timeout) too. Only HTTP/1.1 is spoken.
 //!
+//! # Operators
+//!
+//! One process at a time has the file. With `Service::with_admin` (on Unix) the service therefore listens on an `AdminSocket` too, a
+//! socket in the file system, `casefilter serve` on `FILE.sock`, which its owner alone may open: no request is signed there.
+//! `casefilter import`, `token share`, `backup`, `verify` and `export` use it by themselves when the service has their database open,
+//! and print what they print offline; `verify` and `export` work on a copy. `search`, `explain`, `why` and `bench` do not, since the
+//! service answers searches; nor does `compact`, which needs the file alone. It speaks HTTP/1.1, with the error envelope:
+//!
+//! | request | what |
+//! |---|---|
+//! | `GET /` | version, database, how many cases |
+//! | `POST /imports/{kind}` | imports the body, `kind` being `cases`, `levels`, `applicants`, `documents` or `aml-cases`; `?mode=lenient` for cases, `?format=parquet`, `?source=` how errors call it |
+//! | `POST /share-tokens` | `{"applicantId":…,"lifetimeS":…}` makes a share token |
+//! | `POST /backups` | `{"path":…}`, absolute, copies the database into a new file, as the user whom the service runs as |
+//!
+//! An import is put aside in a file without a name beside the database until its body is whole, so that one that breaks off leaves
+//! nothing, and one that is slow holds up nobody. Then it is stored as `casefilter import` stores it, whole or not at all, in turn with
+//! updates, which wait for it up to ten seconds and are told to come again after that; searches go on. The next request sees
+//! what it stored. One whose client leaves is given up. A body of several files has the content type
+//! `application/vnd.casefilter.sources` and is made of frames: a byte, `T` for the name of a source of text, `P` for that of a Parquet file,
+//! `D` for bytes of it; the length of what follows, four bytes, the most significant first; and so many bytes.
+//!
+//! A request with the header `X-Casefilter-Database`, the numbers of device and inode of a file with a `-` between, is refused
+//! unless that is the service's database. Requests that change something are logged at level `info`, with the number of the user.
+//! A socket that a dead process left is replaced; one that somebody listens on is not.
+//!
 //! # Logs and metrics
 //!
 //! Each answer has an `X-Correlation-Id`, in the envelope too; [`tracing`] events at level `info` for
@@ -83,6 +109,8 @@
 //! `/readyz` is 503 on the way down, while the source of cases is away, and once an update failed for a reason of the file: searches go on then,
 //! updates only after a restart. `/metrics` is Prometheus text. It, and the other three, are for everyone who reaches the port.
 
+#[cfg(unix)]
+mod admin;
 mod applicants;
 mod auth;
 mod body;
@@ -101,6 +129,8 @@ mod tls;
 mod tokens;
 mod transport;
 
+#[cfg(unix)]
+pub use admin::AdminSocket;
 pub use envelope::Envelope;
 pub use options::ServiceOptions;
 pub use server::Service;

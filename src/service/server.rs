@@ -24,6 +24,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 
+#[cfg(unix)]
+use super::admin::{AdminServer, AdminSocket};
 use super::envelope::Failure;
 use super::operation::Operation;
 use super::operator;
@@ -59,16 +61,18 @@ pub struct Service {
     shared: Shared,
     names: Names,
     tls: Option<Tls>,
+    #[cfg(unix)]
+    admin: Option<AdminSocket>,
 }
 
 /// Names for requests: a random word of this service, and a number.
-struct Names {
+pub(super) struct Names {
     service: u64,
     next: AtomicU64,
 }
 
 impl Names {
-    fn next(&self) -> String {
+    pub(super) fn next(&self) -> String {
         let mut name = String::with_capacity(32);
         // A string takes whatever is written.
         let _ = write!(name, "{:016x}{:016x}", self.service, self.next.fetch_add(1, Ordering::Relaxed));
@@ -84,12 +88,12 @@ const TURNED_AWAY_TIMEOUT: Duration = Duration::from_secs(1);
 /// A head of a request is refused when it is longer and still not whole, in bytes.
 const HEAD_BYTES: usize = 64 << 10;
 
-const CORRELATION_ID: HeaderName = HeaderName::from_static("x-correlation-id");
+pub(super) const CORRELATION_ID: HeaderName = HeaderName::from_static("x-correlation-id");
 
 /// What serves connections.
 struct Server {
     shared: Arc<Shared>,
-    names: Names,
+    names: Arc<Names>,
     tls: Option<Tls>,
     router: TowerToHyperService<Router>,
 }
@@ -102,13 +106,26 @@ impl Service {
         // A name that is not random is still a name.
         let _ = getrandom::fill(&mut word);
         let names = Names { service: u64::from_ne_bytes(word), next: AtomicU64::new(0) };
-        Self { shared: Shared::new(store, tokens, options), names, tls: None }
+        Self {
+            shared: Shared::new(store, tokens, options),
+            names,
+            tls: None,
+            #[cfg(unix)]
+            admin: None,
+        }
     }
 
     /// The same service on connections that nobody else can read.
     #[must_use]
     pub fn with_tls(self, tls: Tls) -> Self {
         Self { tls: Some(tls), ..self }
+    }
+
+    /// The same service, which operators can ask for imports, share tokens and copies while it runs.
+    #[cfg(unix)]
+    #[must_use]
+    pub fn with_admin(self, socket: AdminSocket) -> Self {
+        Self { admin: Some(socket), ..self }
     }
 
     /// The same service with searches answered by a table of PostgreSQL, all else by the store.
@@ -136,17 +153,34 @@ impl Service {
         listener: TcpListener,
         shutdown: impl Future<Output = ()>,
     ) -> Result<(), StoreError> {
-        let shared = Arc::new(self.shared);
+        let Self {
+            shared,
+            names,
+            tls,
+            #[cfg(unix)]
+            admin,
+        } = self;
+        let (shared, names) = (Arc::new(shared), Arc::new(names));
         let router = TowerToHyperService::new(router(Arc::clone(&shared)));
-        let server =
-            Arc::new(Server { shared: Arc::clone(&shared), names: self.names, tls: self.tls, router });
         let graceful = GracefulShutdown::new();
+        let administer = async {
+            #[cfg(unix)]
+            if let Some(socket) = &admin {
+                let server = AdminServer::new(socket, Arc::clone(&shared), Arc::clone(&names));
+                server.accept(socket, &graceful).await;
+            }
+            std::future::pending::<()>().await;
+        };
+        let server = Arc::new(Server { shared: Arc::clone(&shared), names: Arc::clone(&names), tls, router });
         tokio::select! {
             () = accept(&server, &listener, &graceful) => {}
+            () = administer => {}
             () = shutdown => {}
         }
         shared.begin_draining();
         drop(listener);
+        #[cfg(unix)]
+        drop(admin);
         tracing::info!("shutting down");
         let finish = async {
             graceful.shutdown().await;
@@ -155,6 +189,7 @@ impl Service {
         };
         if tokio::time::timeout(shared.options.grace, finish).await.is_err() {
             tracing::warn!("requests were still in flight at the end of the grace period");
+            shared.cut_off();
         }
         let end = tokio::task::spawn_blocking(move || {
             shared.store.checkpoint()?;

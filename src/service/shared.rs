@@ -33,16 +33,23 @@ pub(super) struct Shared {
     seen: Option<Seen>,
     /// Requests that wait for the file, or are searches that may take long.
     working: Arc<Semaphore>,
-    /// Updates come one after the other, so that those that wait for their turn keep no thread.
+    /// Writes come one after the other, so that those that wait for their turn keep no thread.
     writing: Arc<Semaphore>,
+    /// Updates that wait for their turn.
+    queue: Semaphore,
     /// Bytes of bodies on their way in.
     room: Semaphore,
     is_draining: AtomicBool,
+    /// The grace period of a shutdown is over.
+    is_cut_off: AtomicBool,
     /// When the source was last asked whether it is there, and whether it was.
     source_was_there: tokio::sync::Mutex<Option<(Instant, bool)>>,
     /// An update failed for a reason of the file: the store takes no more until it is opened anew.
     is_broken: AtomicBool,
 }
+
+/// How long an update waits for an import, or for other updates, to end.
+const TURN_PATIENCE: Duration = Duration::from_secs(10);
 
 /// Anybody may ask whether the service is ready: the source is asked once in so long.
 const SOURCE_CHECK_AGE: Duration = Duration::from_secs(1);
@@ -76,8 +83,10 @@ impl Shared {
             seen: seen.then(|| Seen::new(options.clock_window, options.remembered_signatures)),
             working: Arc::new(Semaphore::new(permits(options.concurrency))),
             writing: Arc::new(Semaphore::new(1)),
+            queue: Semaphore::new(permits(options.concurrency)),
             room: Semaphore::new(permits(options.buffered_bytes)),
             is_draining: AtomicBool::new(false),
+            is_cut_off: AtomicBool::new(false),
             source_was_there: tokio::sync::Mutex::new(None),
             is_broken: AtomicBool::new(false),
             options,
@@ -145,10 +154,56 @@ impl Shared {
         work: impl FnOnce(&Self) -> Result<Vec<u8>, Failure> + Send + 'static,
     ) -> Result<Vec<u8>, Failure> {
         let permit = Arc::clone(&self.working).try_acquire_owned().map_err(|_| Failure::overloaded())?;
+        self.blocking(work, permit).await
+    }
+
+    /// As [`work`](Self::work), one after the other; 503 also when the turn does not come soon.
+    async fn write(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Self) -> Result<Vec<u8>, Failure> + Send + 'static,
+    ) -> Result<Vec<u8>, Failure> {
+        // Those that wait take no permit of those that could work: an import may hold the turn for a while.
+        let _place = self.queue.try_acquire().map_err(|_| Failure::overloaded())?;
+        let turn = tokio::time::timeout(TURN_PATIENCE, Arc::clone(&self.writing).acquire_owned()).await;
+        let turn = turn.map_err(|_| Failure::overloaded())?;
+        let permit = Arc::clone(&self.working).try_acquire_owned().map_err(|_| Failure::overloaded())?;
+        self.blocking(|shared| shared.watched(work), (turn, permit)).await
+    }
+
+    /// Writes for an operator, whose turn comes when it comes.
+    ///
+    /// # Errors
+    /// Those of `work`; 500 when it panics.
+    #[cfg(unix)]
+    pub(super) async fn in_turn<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Self) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T, Failure> {
+        let turn = Arc::clone(&self.writing).acquire_owned().await;
+        self.blocking(|shared| shared.watched(work), turn).await
+    }
+
+    /// Reads for an operator, beside all else.
+    ///
+    /// # Errors
+    /// Those of `work`; 500 when it panics.
+    #[cfg(unix)]
+    pub(super) async fn beside<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Self) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T, Failure> {
+        self.blocking(work, ()).await
+    }
+
+    /// Runs something on a thread of its own, and keeps to its end, even if the client goes away, what it holds.
+    async fn blocking<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Self) -> Result<T, Failure> + Send + 'static,
+        held: impl Send + 'static,
+    ) -> Result<T, Failure> {
         let shared = Arc::clone(self);
         let run = move || {
-            // Kept to the end even if the client goes away.
-            let _permit = permit;
+            let _held = held;
             shared.run(work)
         };
         tokio::task::spawn_blocking(run)
@@ -156,32 +211,17 @@ impl Shared {
             .unwrap_or_else(|error| Err(Failure::internal(error.to_string())))
     }
 
-    /// As [`work`](Self::work), one after the other.
-    async fn write(
-        self: &Arc<Self>,
-        work: impl FnOnce(&Self) -> Result<Vec<u8>, Failure> + Send + 'static,
-    ) -> Result<Vec<u8>, Failure> {
-        let permit = Arc::clone(&self.working).try_acquire_owned().map_err(|_| Failure::overloaded())?;
-        let turn = Arc::clone(&self.writing).acquire_owned().await;
-        let shared = Arc::clone(self);
-        let run = move || {
-            let _kept = (permit, turn);
-            shared.run(work).inspect_err(|failure| {
-                if failure.status().is_server_error() {
-                    shared.is_broken.store(true, Ordering::Relaxed);
-                }
-            })
-        };
-        tokio::task::spawn_blocking(run)
-            .await
-            .unwrap_or_else(|error| Err(Failure::internal(error.to_string())))
+    /// Writes, and notes when that fails for a reason of the file.
+    fn watched<T>(&self, work: impl FnOnce(&Self) -> Result<T, Failure>) -> Result<T, Failure> {
+        self.run(work).inspect_err(|failure| {
+            if failure.status().is_server_error() {
+                self.is_broken.store(true, Ordering::Relaxed);
+            }
+        })
     }
 
     /// Runs something here and now; a panic of it is a failure like others.
-    pub(super) fn run(
-        &self,
-        work: impl FnOnce(&Self) -> Result<Vec<u8>, Failure>,
-    ) -> Result<Vec<u8>, Failure> {
+    pub(super) fn run<T>(&self, work: impl FnOnce(&Self) -> Result<T, Failure>) -> Result<T, Failure> {
         catch_unwind(AssertUnwindSafe(|| work(self))).unwrap_or_else(|panic| {
             let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
             let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
@@ -217,6 +257,17 @@ impl Shared {
         self.is_draining.store(true, Ordering::Relaxed);
     }
 
+    /// Whether whatever is still at work is to give up.
+    #[cfg(unix)]
+    pub(super) fn is_cut_off(&self) -> bool {
+        self.is_cut_off.load(Ordering::Relaxed)
+    }
+
+    /// Asks whatever is still at work to give up.
+    pub(super) fn cut_off(&self) {
+        self.is_cut_off.store(true, Ordering::Relaxed);
+    }
+
     /// How many requests are worked on away from the threads of connections.
     pub(super) fn at_work(&self) -> usize {
         self.options.concurrency.saturating_sub(self.working.available_permits())
@@ -226,6 +277,7 @@ impl Shared {
     pub(super) async fn finished(&self) {
         let all = u32::try_from(self.options.concurrency).unwrap_or(u32::MAX);
         let _ = self.working.acquire_many(all).await;
+        let _ = self.writing.acquire().await;
     }
 }
 

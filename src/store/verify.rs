@@ -71,7 +71,7 @@ impl Store {
         })
     }
 
-    /// Copies the store as it is now into a new file, while searches and writes go on.
+    /// Copies the store as it is now into a new file of the same permissions, while searches and writes go on.
     ///
     /// Copying the file itself is only safe while no store has it open.
     ///
@@ -83,7 +83,19 @@ impl Store {
         let name = path.display().to_string();
         let copy = File::create(path, self.catalog(), self.options.cache_bytes);
         let copy = copy.map_err(|fault| fault.of_file(&name))?;
-        guarded(|| copy_into(&self.file, &copy)).map_err(|fault| fault.of_file(&name))
+        let copied = guarded(|| {
+            // Whoever may not read the one is not to read the other.
+            if let Ok(own) = std::fs::metadata(&self.name) {
+                std::fs::set_permissions(path, own.permissions())?;
+            }
+            copy_into(&self.file, &copy)
+        });
+        copied.map_err(|fault| {
+            drop(copy);
+            // Half a copy would be a database without cases.
+            let _ = std::fs::remove_file(path);
+            fault.of_file(&name)
+        })
     }
 }
 

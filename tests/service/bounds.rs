@@ -89,7 +89,8 @@ fn slow_clients_are_cut_off() {
     half_body.send(format!("{head}\r\n{{\"ids").as_bytes()).unwrap();
     for _ in 0..3 {
         thread::sleep(Duration::from_millis(100));
-        half_head.send(b"x").unwrap();
+        // On a busy machine it may be cut off by now.
+        let _ = half_head.send(b"x");
     }
     assert!(half_body.receive().unwrap().failure(408).contains("in time"));
     for client in [&mut silent, &mut half_head, &mut half_body] {

@@ -4,6 +4,8 @@
 
 #![cfg(feature = "cli")]
 
+#[cfg(unix)]
+mod admin;
 mod answers;
 mod bounds;
 mod client;

@@ -14,22 +14,37 @@ use tempfile::TempDir;
 use super::client::{Client, head};
 use super::server::{Database, SEARCH, info_of, key, status_of, tokens};
 
-fn casefilter() -> Command {
+pub(crate) fn casefilter() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_casefilter"));
-    command.env_remove("CASEFILTER_DB").stdin(Stdio::null());
+    command.env_remove("CASEFILTER_DB").env_remove("CASEFILTER_ADMIN_SOCKET").stdin(Stdio::null());
     command
 }
 
 /// A `casefilter serve` that is killed when it is dropped.
-struct Process {
-    child: Child,
+pub(crate) struct Process {
+    pub(crate) child: Child,
     address: SocketAddr,
-    log: JoinHandle<String>,
+    log: Option<JoinHandle<String>>,
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
 }
 
 impl Process {
     fn start(database: &Database, arguments: &[&str]) -> Self {
-        let source = database.source();
+        Self::with_source(database, arguments, database.source())
+    }
+
+    /// One whose searches are answered by PostgreSQL, if any is named.
+    pub(crate) fn with_source(
+        database: &Database,
+        arguments: &[&str],
+        source: Option<(String, String)>,
+    ) -> Self {
         let path = database.folder().join("tokens.json");
         fs::write(&path, tokens().to_string()).unwrap();
         let mut child =
@@ -58,19 +73,19 @@ impl Process {
             lines.read_to_string(&mut log).unwrap();
             log
         });
-        Self { child, address: address.unwrap(), log }
+        Self { child, address: address.unwrap(), log: Some(log) }
     }
 
-    fn client(&self) -> Client {
+    pub(crate) fn client(&self) -> Client {
         Client::new(self.address)
     }
 
     /// Asks it to end, and gives its log.
-    fn terminate(mut self) -> String {
+    pub(crate) fn terminate(mut self) -> String {
         let id = self.child.id().to_string();
         assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
         assert!(self.child.wait().unwrap().success());
-        self.log.join().unwrap()
+        self.log.take().unwrap().join().unwrap()
     }
 }
 

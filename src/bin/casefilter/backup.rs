@@ -5,13 +5,15 @@ use std::path::PathBuf;
 use casefilter::{Catalog, Store, StoreOptions};
 
 use crate::Status;
+use crate::admin::Admin;
+use crate::copy::back_up;
 use crate::failure::{Failure, note};
 use crate::held::failed;
 
 /// Copy a database into a new file
 ///
-/// Everything that is copied is read through its checksums, and the copy has no free pages. Nobody else may have the
-/// database open: a service that has it copies it by itself, through casefilter::Store::backup.
+/// The copy has no free pages; `casefilter verify` checks it. A database that a service has open is copied by that service, as the user
+/// whom it runs as, while it goes on.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
@@ -24,15 +26,19 @@ pub(crate) struct Args {
     /// The copy, a file that must not be there
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
+
+    #[command(flatten)]
+    admin: Admin,
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
-    let store = Store::open(&args.db, Catalog::cases(), StoreOptions::default());
-    let copied = store.and_then(|store| {
-        store.backup(&args.output)?;
-        store.close()
-    });
-    copied.map_err(|error| failed(&error))?;
-    note("copied");
+    match Store::open(&args.db, Catalog::cases(), StoreOptions::default()) {
+        Ok(store) => {
+            let copied = store.backup(&args.output).and_then(|()| store.close());
+            copied.map_err(|error| failed(&error))?;
+        }
+        Err(error) => back_up(&mut args.admin.service(&args.db, &error)?, &args.output)?,
+    }
+    note("copied\n");
     Ok(Status::Fine)
 }

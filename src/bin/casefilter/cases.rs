@@ -12,7 +12,9 @@ use casefilter::{
 use flate2::read::MultiGzDecoder;
 
 use crate::Status;
+use crate::admin::{Admin, SendFailure, Upload};
 use crate::args::{ONE_STDIN, Selection, is_stdin};
+use crate::copy::Copy;
 use crate::escape::{escape, one_line};
 use crate::failure::{Failure, note};
 use crate::held::{Held, failed};
@@ -83,32 +85,40 @@ impl Cases {
         }
         let engine = Engine::new(catalog.clone());
         let mut import = engine.import(mode);
-        self.read_all(&mut import, mode)?;
+        self.read_all(&mut Taker::Cases(&mut import, mode))?;
         let report = import.commit().map_err(|refusal| refused(&refusal, mode))?;
         Ok(Loaded { held: Held::Memory(Box::new(engine)), report, took: start.elapsed() })
     }
 
-    /// Reads every file into an import.
-    pub(crate) fn read_all(&self, import: &mut Import<'_>, mode: Mode) -> Result<(), Failure> {
+    /// Hands over every file.
+    pub(crate) fn read_all(&self, taker: &mut Taker<'_, '_, '_>) -> Result<(), Failure> {
         let progress = Progress::of_bytes(self.total_bytes());
-        self.paths.iter().try_for_each(|path| read(path, import, mode, &progress))
+        self.paths.iter().try_for_each(|path| read(path, taker, &progress))
     }
 
-    /// Reads every file as records of a kind.
-    pub(crate) fn read_records(&self, import: &mut RecordImport<'_, '_>) -> Result<(), Failure> {
-        let progress = Progress::of_bytes(self.total_bytes());
-        self.paths.iter().try_for_each(|path| {
-            if let Packing::Parquet | Packing::Database = Packing::of(path)? {
-                let shown = path.display().to_string();
-                let message =
-                    format!("cannot read {}: records come as NDJSON or a JSON array", escape(&shown));
-                return Err(Failure::Failed(message));
-            }
-            let name = name_of(path);
-            progress.say(format!("reading {}", escape(&name)));
-            import.source(&name).map_err(|error| failed(&error))?;
-            each_chunk(path, &name, &progress, |chunk| import.push(chunk).map_err(|error| failed(&error)))
-        })
+    /// Opens the database, if one is all there is, or a copy of it that the service made which has it open; otherwise as
+    /// [`load`](Self::load).
+    pub(crate) fn load_or_copy(
+        &self,
+        catalog: &Catalog,
+        admin: &Admin,
+    ) -> Result<(Loaded, Option<Copy>), Failure> {
+        if let [path] = self.paths.as_slice()
+            && is_store(path)
+        {
+            let start = Instant::now();
+            let open = |path: &Path| Store::open(path, catalog.clone(), StoreOptions::default());
+            let (store, copy) = match open(path) {
+                Ok(store) => (store, None),
+                Err(error) => {
+                    let copy = Copy::make(path, admin, &error)?;
+                    (open(copy.path()).map_err(|error| failed(&error))?, Some(copy))
+                }
+            };
+            let held = Held::Database(Box::new(store));
+            return Ok((Loaded { held, report: Report::default(), took: start.elapsed() }, copy));
+        }
+        Ok((self.load(catalog, Mode::Strict)?, None))
     }
 
     /// The size of all files; none when one of them is a stream.
@@ -166,12 +176,67 @@ fn name_of(path: &Path) -> String {
     if is_stdin(path) { "standard input".to_owned() } else { path.display().to_string() }
 }
 
-/// Reads one file into the import.
-fn read(path: &Path, import: &mut Import<'_>, mode: Mode, progress: &Progress) -> Result<(), Failure> {
+/// What takes in the sources of an import.
+pub(crate) enum Taker<'t, 'e, 's> {
+    /// Cases, into memory or a database.
+    Cases(&'t mut Import<'e>, Mode),
+    /// Records, into a database.
+    Records(&'t mut RecordImport<'e, 's>),
+    /// Either, into a database that a service has; whether they are records.
+    Service(&'t mut Upload, bool),
+}
+
+impl Taker<'_, '_, '_> {
+    fn takes_records(&self) -> bool {
+        matches!(self, Self::Records(_) | Self::Service(_, true))
+    }
+
+    fn source(&mut self, name: &str) -> Result<(), Failure> {
+        match self {
+            Self::Cases(import, mode) => import.source(name).map_err(|refusal| refused(&refusal, *mode)),
+            Self::Records(import) => import.source(name).map_err(|error| failed(&error)),
+            Self::Service(upload, _) => upload.begin(name, false),
+        }
+    }
+
+    fn push(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        match self {
+            Self::Cases(import, mode) => import.push(bytes).map_err(|refusal| refused(&refusal, *mode)),
+            Self::Records(import) => import.push(bytes).map_err(|error| failed(&error)),
+            Self::Service(upload, _) => upload.push(bytes),
+        }
+    }
+
+    fn parquet(&mut self, name: &str, file: File, progress: &Progress) -> Result<(), Failure> {
+        match self {
+            Self::Cases(import, mode) => import
+                .parquet(name, WatchedFile::new(file, progress))
+                .map_err(|refusal| refused(&refusal, *mode)),
+            Self::Records(_) => Err(no_records(name)),
+            Self::Service(upload, _) => {
+                upload.parquet(name, Watched::new(file, progress)).map_err(|failure| match failure {
+                    SendFailure::Told(failure) => failure,
+                    SendFailure::Read(error) => Failure::io("cannot read", name, &error),
+                })
+            }
+        }
+    }
+}
+
+fn no_records(name: &str) -> Failure {
+    Failure::Failed(format!("cannot read {}: records come as NDJSON or a JSON array", escape(name)))
+}
+
+/// Hands over one file.
+fn read(path: &Path, taker: &mut Taker<'_, '_, '_>, progress: &Progress) -> Result<(), Failure> {
     let name = name_of(path);
     let fail = |error: io::Error| Failure::io("cannot read", &name, &error);
     progress.say(format!("reading {}", escape(&name)));
-    if Packing::of(path)? == Packing::Parquet {
+    let packing = Packing::of(path)?;
+    if taker.takes_records() && matches!(packing, Packing::Parquet | Packing::Database) {
+        return Err(no_records(&name));
+    }
+    if packing == Packing::Parquet {
         let file = File::open(path).map_err(fail)?;
         if !file.metadata().map_err(fail)?.is_file() {
             let message = format!(
@@ -180,11 +245,10 @@ fn read(path: &Path, import: &mut Import<'_>, mode: Mode, progress: &Progress) -
             );
             return Err(Failure::Failed(message));
         }
-        let file = WatchedFile::new(file, progress);
-        return import.parquet(&name, file).map_err(|refusal| refused(&refusal, mode));
+        return taker.parquet(&name, file, progress);
     }
-    import.source(&name).map_err(|refusal| refused(&refusal, mode))?;
-    if Packing::of(path)? == Packing::Database {
+    taker.source(&name)?;
+    if packing == Packing::Database {
         let store = Store::open(path, Catalog::cases(), StoreOptions::default());
         let held = Held::Database(Box::new(store.map_err(|error| failed(&error))?));
         let all = Request::new(Filter::all(held.catalog())).limit(u64::MAX);
@@ -192,10 +256,10 @@ fn read(path: &Path, import: &mut Import<'_>, mode: Mode, progress: &Progress) -
             let mut line = document.as_bytes().to_vec();
             one_line(&mut line);
             line.push(b'\n');
-            import.push(&line).map_err(|refusal| refused(&refusal, mode))
+            taker.push(&line)
         });
     }
-    each_chunk(path, &name, progress, |chunk| import.push(chunk).map_err(|refusal| refused(&refusal, mode)))
+    each_chunk(path, &name, progress, |chunk| taker.push(chunk))
 }
 
 /// Hands over the text of a file, unpacked, a piece after the other.
@@ -231,7 +295,7 @@ fn each_chunk(
 }
 
 /// The failure of an import.
-fn refused(refusal: &Refusal, mode: Mode) -> Failure {
+pub(crate) fn refused(refusal: &Refusal, mode: Mode) -> Failure {
     let advice = match mode {
         _ if refusal.line == 0 || refusal.error.kind == ErrorKind::BadFile => {
             "a .parquet file has to be whole, and its columns of the types that the fields have"

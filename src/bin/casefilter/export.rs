@@ -3,9 +3,10 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use casefilter::{Catalog, Mode};
+use casefilter::Catalog;
 
 use crate::Status;
+use crate::admin::Admin;
 use crate::args::{Criteria, ONE_STDIN};
 use crate::cases::Cases;
 use crate::escape::one_line;
@@ -21,6 +22,8 @@ use crate::rows::Rows;
 ///
 /// A name that ends in .tsv, and --flat, make a row of columns of each case, as `casefilter ddl` defines them,
 /// its place in the order and the whole document being two of them.
+///
+/// Of a database that a service has open, a copy is written that the service makes beside it, and that is removed then.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -48,6 +51,9 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 
+    #[command(flatten)]
+    admin: Admin,
+
     /// Parquet with a column for each field, in place of structs nested as the case is
     #[arg(long)]
     flat: bool,
@@ -62,7 +68,8 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     // Rows have their place in a column, so that they need not be sorted for others to know the order.
     let default = (rows.is_none() && is_parquet(&args.output)).then_some("createdAt");
     let request = args.criteria.request(&catalog, args.order.as_deref().or(default))?;
-    let loaded = args.cases.load(&catalog, Mode::Strict)?;
+    // A copy goes with the end.
+    let (loaded, _copy) = args.cases.load_or_copy(&catalog, &args.admin)?;
     if let Some(rows) = rows {
         return rows.write(&loaded.held, &request, &args.output);
     }

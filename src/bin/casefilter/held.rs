@@ -157,6 +157,10 @@ impl Found {
 pub(crate) fn failed(error: &StoreError) -> Failure {
     match error.kind() {
         StoreErrorKind::Refused => Failure::Refused(escape(&error.to_string()).into_owned()),
+        StoreErrorKind::InUse => Failure::Failed(format!(
+            "{}; wait until it ends, or, if it is a service, ask that, or take a copy by `casefilter backup`",
+            escape(&error.to_string())
+        )),
         _ => Failure::Failed(escape(&error.to_string()).into_owned()),
     }
 }

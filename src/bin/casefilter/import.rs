@@ -7,10 +7,11 @@ use std::time::Instant;
 
 use casefilter::domain::{Imported, RecordKind, import_records};
 use casefilter::{Catalog, Mode, Report, Store, StoreError, StoreErrorKind, StoreOptions};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Status;
-use crate::cases::{Cases, tell_left_out, write_report};
+use crate::admin::{Admin, Service};
+use crate::cases::{Cases, Taker, refused, tell_left_out, write_report};
 use crate::failure::Failure;
 use crate::held::failed;
 use crate::output::{Format, Output};
@@ -24,6 +25,8 @@ use crate::table::{counted, thousands};
 ///
 /// With --kind the files hold what the service answers from beside the cases, as NDJSON or JSON arrays. What a record
 /// refers to is imported before it: levels, then applicants, then documents and AML cases.
+///
+/// A database that a service has open is imported into by that service, while it answers searches.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -38,6 +41,9 @@ pub(crate) struct Args {
     /// The database
     #[arg(long, value_name = "FILE")]
     db: PathBuf,
+
+    #[command(flatten)]
+    admin: Admin,
 
     /// What the files hold
     #[arg(long, value_enum, default_value_t = Kind::Cases)]
@@ -73,7 +79,24 @@ enum Kind {
     AmlCases,
 }
 
+impl Args {
+    fn mode(&self) -> Mode {
+        if self.lenient { Mode::Lenient } else { Mode::Strict }
+    }
+}
+
 impl Kind {
+    /// What a service calls it.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Cases => "cases",
+            Self::Levels => "levels",
+            Self::Applicants => "applicants",
+            Self::Documents => "documents",
+            Self::AmlCases => "aml-cases",
+        }
+    }
+
     /// The kind of records, and one of them in words; none for cases.
     fn records(self) -> Option<(RecordKind, &'static str)> {
         match self {
@@ -112,31 +135,14 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     }
     let start = Instant::now();
     let catalog = Catalog::cases();
-    let (store, is_new) = open(&args.db, &catalog)?;
-    let outcome = match args.kind.records() {
-        None => import(&store, args).map(Outcome::Cases),
-        Some((kind, one)) => {
-            import_records(&store, kind, |import| args.cases.read_records(import).map_err(Stop))
-                .map(|imported| Outcome::Records(imported, one))
-                .map_err(|stop| stop.0)
-        }
-    };
-    let cases = u64::try_from(store.len()).unwrap_or(u64::MAX);
-    let closed = store.close().map_err(|error| failed(&error));
-    let outcome = match (outcome, closed) {
-        (Ok(outcome), Ok(())) => outcome,
-        (Err(failure), _) | (Ok(_), Err(failure)) => {
-            if is_new {
-                // Nothing is in it; whoever tries again makes it again.
-                let _ = fs::remove_file(&args.db);
-            }
-            return Err(failure);
-        }
+    let (outcome, cases) = match open(&args.db, &catalog) {
+        Ok((store, is_new)) => import_here(store, is_new, args)?,
+        Err(error) => import_there(args.admin.service(&args.db, &error)?, args)?,
     };
     let took_s = (start.elapsed().as_secs_f64() * 1e3).round() / 1e3;
     let report = match outcome {
         Outcome::Cases(report) => report,
-        Outcome::Records(imported, one) => return tell_records(args, imported, one, took_s),
+        Outcome::Records(imported, one) => return tell_records(args, &imported, one, took_s),
     };
     if let Some(path) = &args.report {
         write_report(path, &report)?;
@@ -159,7 +165,62 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
 /// What came of an import.
 enum Outcome {
     Cases(Report),
-    Records(Imported, &'static str),
+    Records(ImportedRecords, &'static str),
+}
+
+/// What a service says of an import of records.
+#[derive(Deserialize)]
+struct ImportedRecords {
+    stored: u64,
+    replaced: u64,
+}
+
+/// What a service says of an import of cases.
+#[derive(Deserialize)]
+struct ImportedCases {
+    cases: u64,
+    report: Report,
+}
+
+/// Imports into a database that is open here; says also how many cases it has then.
+fn import_here(store: Store, is_new: bool, args: &Args) -> Result<(Outcome, u64), Failure> {
+    let outcome = match args.kind.records() {
+        None => import(&store, args).map(Outcome::Cases),
+        Some((kind, one)) => import_records(&store, kind, |import| {
+            args.cases.read_all(&mut Taker::Records(import)).map_err(Stop)
+        })
+        .map(|Imported { stored, replaced, .. }| Outcome::Records(ImportedRecords { stored, replaced }, one))
+        .map_err(|stop| stop.0),
+    };
+    let cases = u64::try_from(store.len()).unwrap_or(u64::MAX);
+    let closed = store.close().map_err(|error| failed(&error));
+    match (outcome, closed) {
+        (Ok(outcome), Ok(())) => Ok((outcome, cases)),
+        (Err(failure), _) | (Ok(_), Err(failure)) => {
+            if is_new {
+                // Nothing is in it; whoever tries again makes it again.
+                let _ = fs::remove_file(&args.db);
+            }
+            Err(failure)
+        }
+    }
+}
+
+/// Imports into a database that a service has open.
+fn import_there(service: Service, args: &Args) -> Result<(Outcome, u64), Failure> {
+    let mode = args.mode();
+    let query = if mode == Mode::Lenient { "?mode=lenient" } else { "" };
+    let records = args.kind.records();
+    let mode = records.is_none().then_some(mode);
+    let mut upload = service.upload(&format!("/imports/{}{query}", args.kind.name()), mode)?;
+    args.cases.read_all(&mut Taker::Service(&mut upload, records.is_some()))?;
+    match records {
+        None => {
+            let ImportedCases { cases, report } = upload.finish()?;
+            Ok((Outcome::Cases(report), cases))
+        }
+        Some((_, one)) => Ok((Outcome::Records(upload.finish()?, one), 0)),
+    }
 }
 
 /// Why an import of records ended.
@@ -171,8 +232,8 @@ impl From<StoreError> for Stop {
     }
 }
 
-fn tell_records(args: &Args, imported: Imported, one: &str, took_s: f64) -> Result<Status, Failure> {
-    let Imported { stored, replaced, .. } = imported;
+fn tell_records(args: &Args, imported: &ImportedRecords, one: &str, took_s: f64) -> Result<Status, Failure> {
+    let ImportedRecords { stored, replaced } = *imported;
     let mut out = Output::new();
     match Format::or_fitting(args.format) {
         Format::Json => out.json(&DoneRecords { stored, replaced, took_s })?,
@@ -189,25 +250,27 @@ fn tell_records(args: &Args, imported: Imported, one: &str, took_s: f64) -> Resu
 }
 
 /// The database, and whether it was made just now.
-fn open(path: &Path, catalog: &Catalog) -> Result<(Store, bool), Failure> {
+fn open(path: &Path, catalog: &Catalog) -> Result<(Store, bool), StoreError> {
     match Store::open(path, catalog.clone(), StoreOptions::default()) {
         Ok(store) => Ok((store, false)),
         Err(error) if error.kind() == StoreErrorKind::NotFound => {
-            let store = Store::create(path, catalog.clone(), StoreOptions::default());
-            Ok((store.map_err(|error| failed(&error))?, true))
+            Ok((Store::create(path, catalog.clone(), StoreOptions::default())?, true))
         }
-        Err(error) => Err(failed(&error)),
+        Err(error) => Err(error),
     }
 }
 
 fn import(store: &Store, args: &Args) -> Result<Report, Failure> {
-    let mode = if args.lenient { Mode::Lenient } else { Mode::Strict };
+    let mode = args.mode();
     let mut import = store.import(mode).map_err(|error| failed(&error))?;
-    let read = args.cases.read_all(import.cases(), mode);
+    let read = args.cases.read_all(&mut Taker::Cases(import.cases(), mode));
     // That the disk is full says more than what came of it.
     import.check().map_err(|error| failed(&error))?;
     read?;
-    import.commit().map_err(|error| failed(&error))
+    import.commit().map_err(|error| match error.refusal() {
+        Some(refusal) => refused(refusal, mode),
+        None => failed(&error),
+    })
 }
 
 /// The failure to write a report.

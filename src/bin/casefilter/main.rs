@@ -11,12 +11,14 @@
     )
 )]
 
+mod admin;
 mod args;
 mod backup;
 mod bench;
 mod cases;
 mod check;
 mod compact;
+mod copy;
 mod ddl;
 mod demo;
 mod escape;

@@ -5,6 +5,8 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+#[cfg(unix)]
+use casefilter::service::AdminSocket;
 use casefilter::service::{Service, ServiceOptions, Tls, TokenFile, Tokens};
 use casefilter::{Catalog, Limits, Store, StoreOptions};
 use tokio::net::TcpListener;
@@ -12,6 +14,7 @@ use tokio::runtime::{Builder, Runtime};
 use tracing_subscriber::filter::LevelFilter;
 
 use crate::Status;
+use crate::admin::Admin;
 use crate::escape::escape;
 use crate::failure::Failure;
 use crate::held::failed;
@@ -21,6 +24,9 @@ use crate::source;
 ///
 /// Searches of cases, required documents status, profile preview, AML case, and update of extracted info, from a
 /// database made by `import`. It stops on SIGTERM or Ctrl-C, once requests in flight are answered.
+///
+/// While it has the database open, `import`, `token share`, `backup`, `verify` and `export` go through a socket beside it, which
+/// the user whom the service runs as may open, and nobody else.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
@@ -108,6 +114,13 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", env = "CASEFILTER_TLS_KEY", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
 
+    #[command(flatten)]
+    admin: Admin,
+
+    /// Do nothing for other commands while the database is open here
+    #[arg(long, env = "CASEFILTER_NO_ADMIN_SOCKET", conflicts_with = "socket")]
+    no_admin_socket: bool,
+
     /// What is logged: at `info` what is refused, at `debug` every request
     #[arg(long, value_name = "LEVEL", env = "CASEFILTER_LOG", default_value = "info")]
     log: Level,
@@ -151,6 +164,42 @@ impl Args {
     }
 }
 
+#[cfg(unix)]
+impl Args {
+    /// The service with its socket for other commands.
+    fn administered(&self, service: Service) -> Result<Service, Failure> {
+        if self.no_admin_socket {
+            return Ok(service);
+        }
+        let path = self.admin.socket.clone().unwrap_or_else(|| AdminSocket::beside(&self.db));
+        match AdminSocket::bind(&path, &self.db) {
+            Ok(socket) => {
+                tracing::info!(socket = shown(&path), "other commands are served");
+                Ok(service.with_admin(socket))
+            }
+            Err(error) if self.admin.socket.is_none() && error.kind() != io::ErrorKind::AddrInUse => {
+                let (socket, advice) = (shown(&path), "--admin-socket moves the socket");
+                tracing::warn!(socket, %error, advice, "other commands cannot be served while this runs");
+                Ok(service)
+            }
+            Err(error) => Err(Failure::io("cannot listen on", &path.display().to_string(), &error)),
+        }
+    }
+}
+
+#[cfg(not(unix))]
+impl Args {
+    /// The service as it is: there are no sockets in files.
+    fn administered(&self, service: Service) -> Result<Service, Failure> {
+        match &self.admin.socket {
+            Some(_) if !self.no_admin_socket => {
+                Err(Failure::Usage("--admin-socket is for systems with Unix sockets".to_owned()))
+            }
+            _ => Ok(service),
+        }
+    }
+}
+
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     begin_logging(args.log);
     let options = args.options();
@@ -180,24 +229,27 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         let address = listener.local_addr().unwrap_or(args.listen);
         let shutdown = shutdown()?;
         let searches = if source.is_some() { "PostgreSQL" } else { "the database" };
-        tracing::info!(%address, cases = store.len(), tokens = tokens.len(), searches, "listening");
+        let counts = (store.len(), tokens.len());
         let service = Service::new(store, tokens, options);
         let service = match source {
             Some(source) => service.with_source(source),
             None => service,
         };
+        let service = args.administered(service)?;
         let service = match tls {
             Some(tls) => service.with_tls(tls),
             None => service,
         };
+        let (cases, tokens) = counts;
+        tracing::info!(%address, cases, tokens, searches, "listening");
         service.serve(listener, shutdown).await.map_err(|error| failed(&error))
     })?;
     tracing::info!("everything is on disk");
     Ok(Status::Fine)
 }
 
-/// Threads for what waits beside requests: names of servers that are looked up, the last write.
-const SPARE_THREADS: usize = 8;
+/// Threads for what waits beside requests: names of servers that are looked up, what operators ask for, the last write.
+const SPARE_THREADS: usize = 24;
 
 fn runtime(options: &ServiceOptions) -> io::Result<Runtime> {
     Builder::new_multi_thread()

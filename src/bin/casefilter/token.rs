@@ -10,8 +10,10 @@ use casefilter::service::{Permission, TokenEntry, TokenFile, Tokens};
 use casefilter::{Catalog, Limits, Store, StoreOptions};
 use chrono::{DateTime, TimeDelta, Utc};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use serde::{Deserialize, Serialize};
 
 use crate::Status;
+use crate::admin::Admin;
 use crate::escape::escape;
 use crate::failure::Failure;
 use crate::held::failed;
@@ -32,7 +34,7 @@ enum Token {
 
 /// Make a share token, which opens the preview of a profile and is good for one copy of it
 ///
-/// The token is printed once; the database has only its hash.
+/// The token is printed once; the database has only its hash. A service that has the database open makes it, and knows it at once.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
@@ -49,6 +51,9 @@ struct Share {
     /// How long the token is good: a number and s, m, h or d
     #[arg(long, value_name = "TIME", default_value = "1h", value_parser = lifetime)]
     expires: TimeDelta,
+
+    #[command(flatten)]
+    admin: Admin,
 }
 
 /// Make an app token, for a client of the service
@@ -142,8 +147,35 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
 }
 
 fn share(args: &Share) -> Result<Status, Failure> {
-    let store = Store::open(&args.db, Catalog::cases(), StoreOptions::default());
-    let store = store.map_err(|error| failed(&error))?;
+    let token = match Store::open(&args.db, Catalog::cases(), StoreOptions::default()) {
+        Ok(store) => mint(store, args)?,
+        Err(error) => {
+            let asked = Asked { applicant_id: &args.applicant, lifetime_s: args.expires.num_seconds() };
+            let minted: Minted = args.admin.service(&args.db, &error)?.post("/share-tokens", &asked)?;
+            minted.token
+        }
+    };
+    let mut out = Output::new();
+    out.line(&token)?;
+    out.finish()?;
+    Ok(Status::Fine)
+}
+
+/// What a service is asked for.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Asked<'a> {
+    applicant_id: &'a str,
+    lifetime_s: i64,
+}
+
+/// What a service answers.
+#[derive(Deserialize)]
+struct Minted {
+    token: String,
+}
+
+fn mint(store: Store, args: &Share) -> Result<String, Failure> {
     let now = DateTime::<Utc>::from(SystemTime::now());
     let token = mint_share_token(&store, &args.applicant, args.expires, now).map_err(|error| {
         let cause = std::error::Error::source(&error).filter(|_| error.kind() == DomainErrorKind::Store);
@@ -151,10 +183,7 @@ fn share(args: &Share) -> Result<Status, Failure> {
         Failure::Failed(escape(&text).into_owned())
     })?;
     store.close().map_err(|error| failed(&error))?;
-    let mut out = Output::new();
-    out.line(&token)?;
-    out.finish()?;
-    Ok(Status::Fine)
+    Ok(token)
 }
 
 /// Reads a time such as `90s`, `20m`, `1h` or `7d`, of a thousand days at most.

@@ -1,11 +1,13 @@
 //! `verify`: whether a database is whole.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use casefilter::{Catalog, Store, StoreOptions, Verified};
 use serde::Serialize;
 
 use crate::Status;
+use crate::admin::Admin;
+use crate::copy::Copy;
 use crate::failure::Failure;
 use crate::held::failed;
 use crate::output::{Format, Output};
@@ -16,6 +18,9 @@ use crate::table::{counted, thousands};
 /// Every page and every checksum is checked, and every document is read again and compared with its columns.
 /// In a pipe: {"cases":…,"batches":…,"records":…,"was_clean":…}; was_clean is false when a crash left something to repair,
 /// which loses nothing. The exit status is 1 when the file is damaged.
+///
+/// Of a database that a service has open, a copy is checked that the service makes beside it, and that is removed then: all that is
+/// stored, but not the pages that are free.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
@@ -24,6 +29,9 @@ pub(crate) struct Args {
     /// The database
     #[arg(long, value_name = "FILE")]
     db: PathBuf,
+
+    #[command(flatten)]
+    admin: Admin,
 
     /// JSON or a sentence [default: a sentence on a terminal, json in a pipe]
     #[arg(long)]
@@ -39,8 +47,11 @@ struct Whole {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
-    let found = Store::verify(&args.db, &Catalog::cases(), &StoreOptions::default());
-    let found = found.map_err(|error| failed(&error))?;
+    let verify = |path: &Path| Store::verify(path, &Catalog::cases(), &StoreOptions::default());
+    let found = verify(&args.db).or_else(|error| {
+        let copy = Copy::make(&args.db, &args.admin, &error)?;
+        verify(copy.path()).map_err(|error| failed(&error))
+    })?;
     let mut out = Output::new();
     let Verified { cases, batches, records, was_clean, .. } = found;
     match Format::or_fitting(args.format) {

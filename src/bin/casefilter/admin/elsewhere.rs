@@ -1,0 +1,43 @@
+//! There is no service to ask on systems without Unix sockets.
+
+use std::path::Path;
+
+use casefilter::Mode;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::failure::Failure;
+
+/// None can be there.
+pub(crate) enum Service {}
+
+/// None can be there.
+pub(crate) enum Upload {}
+
+impl Service {
+    pub(crate) fn connect(_database: &Path, _socket: Option<&Path>) -> Result<Self, String> {
+        Err("on this system a service does nothing for other commands; wait until it ends".to_owned())
+    }
+
+    pub(crate) fn post<T: DeserializeOwned>(&mut self, _: &str, _: &impl Serialize) -> Result<T, Failure> {
+        match *self {}
+    }
+
+    pub(crate) fn upload(self, _target: &str, _mode: Option<Mode>) -> Result<Upload, Failure> {
+        match self {}
+    }
+}
+
+impl Upload {
+    pub(crate) fn begin(&mut self, _name: &str, _is_parquet: bool) -> Result<(), Failure> {
+        match *self {}
+    }
+
+    pub(crate) fn push(&mut self, _bytes: &[u8]) -> Result<(), Failure> {
+        match *self {}
+    }
+
+    pub(crate) fn finish<T: DeserializeOwned>(self) -> Result<T, Failure> {
+        match self {}
+    }
+}

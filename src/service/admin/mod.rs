@@ -1,0 +1,150 @@
+//! What an operator asks of a running service: a few requests over a socket in the file system, next to the database.
+
+mod import;
+mod routes;
+mod socket;
+mod upload;
+
+pub use socket::AdminSocket;
+
+use std::convert::Infallible;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::{HeaderName, HeaderValue, StatusCode};
+use axum::response::Response;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::{Service as _, service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::UnixStream;
+use tokio::sync::Semaphore;
+
+use self::socket::Identity;
+use super::envelope::Failure;
+use super::server::{CORRELATION_ID, Names};
+use super::shared::Shared;
+use super::transport::Transport;
+
+/// Connections at a time; more wait until one ends. Each may have a thread that waits for the file.
+const CONNECTIONS: usize = 16;
+
+/// By which a client names the database that it means, so that none is taken for another.
+const DATABASE: HeaderName = HeaderName::from_static("x-casefilter-database");
+
+/// What all requests of operators share.
+struct Admin {
+    shared: Arc<Shared>,
+    database: Identity,
+    /// The file of the database.
+    path: PathBuf,
+}
+
+/// Serves the requests of operators.
+pub(super) struct AdminServer {
+    admin: Arc<Admin>,
+    names: Arc<Names>,
+    router: TowerToHyperService<Router>,
+}
+
+impl AdminServer {
+    pub(super) fn new(socket: &AdminSocket, shared: Arc<Shared>, names: Arc<Names>) -> Arc<Self> {
+        let (path, database) = socket.database();
+        let admin = Arc::new(Admin { shared, database, path: path.to_owned() });
+        let router = TowerToHyperService::new(routes::router(Arc::clone(&admin)));
+        Arc::new(Self { admin, names, router })
+    }
+
+    /// Takes connections, for as long as it is polled.
+    pub(super) async fn accept(self: &Arc<Self>, socket: &AdminSocket, graceful: &GracefulShutdown) {
+        let seats = Arc::new(Semaphore::new(CONNECTIONS));
+        loop {
+            // A semaphore that nobody closes.
+            let seat = Arc::clone(&seats).acquire_owned().await;
+            let stream = match socket.accept().await {
+                Ok(stream) => stream,
+                Err(error) => {
+                    tracing::warn!(%error, "a connection of an operator could not be accepted");
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                    continue;
+                }
+            };
+            let (server, watcher) = (Arc::clone(self), graceful.watcher());
+            tokio::spawn(async move {
+                let _seat = seat;
+                server.serve(stream, watcher).await;
+            });
+        }
+    }
+
+    async fn serve(&self, stream: UnixStream, watcher: Watcher) {
+        let options = &self.admin.shared.options;
+        let user = stream.peer_cred().ok().map(|peer| peer.uid());
+        let transport = Transport::new(stream, options.write_timeout);
+        let service = service_fn(|request: hyper::Request<Incoming>| self.respond(request, user));
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(options.read_timeout)
+            .serve_connection(TokioIo::new(transport), service);
+        if let Err(error) = watcher.watch(connection).await {
+            tracing::debug!(%error, "a connection of an operator ended early");
+        }
+    }
+
+    async fn respond(
+        &self,
+        request: hyper::Request<Incoming>,
+        user: Option<u32>,
+    ) -> Result<Response, Infallible> {
+        let start = Instant::now();
+        let name = self.names.next();
+        let what = format!("{} {}", request.method(), request.uri().path());
+        let means_this = request.headers().get(DATABASE).is_none_or(|meant| self.admin.database.is(meant));
+        let (mut response, cause) = if means_this {
+            let mut response = self.router.call(request.map(Body::new)).await?;
+            match response.extensions_mut().remove::<Failure>() {
+                Some(failure) => self.refuse(failure, &name),
+                None => (response, None),
+            }
+        } else {
+            let found = format!("this service has another database, {}", self.admin.path.display());
+            self.refuse(Failure::new(StatusCode::CONFLICT, found).typed("other_database").closing(), &name)
+        };
+        if let Ok(name) = HeaderValue::from_str(&name) {
+            response.headers_mut().insert(CORRELATION_ID, name);
+        }
+        let status = response.status().as_u16();
+        let took_us = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
+        macro_rules! event {
+            ($level:ident) => {
+                tracing::$level!(
+                    correlation_id = name,
+                    request = what,
+                    user,
+                    status,
+                    took_us,
+                    cause,
+                    "administered"
+                )
+            };
+        }
+        match status {
+            500.. => event!(error),
+            _ if what == "GET /" => event!(debug),
+            // Whoever changes what is there leaves a trace.
+            _ => event!(info),
+        }
+        Ok(response)
+    }
+
+    /// The answer to a request that failed, and its cause.
+    fn refuse(&self, failure: Failure, name: &str) -> (Response, Option<String>) {
+        let cause = failure.cause().map(str::to_owned);
+        (failure.respond_to_operator(name.to_owned()), cause)
+    }
+}

@@ -1,0 +1,204 @@
+//! The requests of operators.
+
+use std::path::{Path as FilePath, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Path, Request, State};
+use axum::http::{StatusCode, header};
+use axum::response::Response;
+use axum::routing::{get, post};
+use chrono::TimeDelta;
+use serde::{Deserialize, Serialize};
+
+use super::super::envelope::{Failure, json};
+use super::super::shared::now;
+use super::Admin;
+use super::import::{self, GivenUp};
+use super::upload::{SOURCES, Sources, spool};
+use crate::domain::{RecordKind, mint_share_token};
+use crate::engine::{Mode, Report};
+
+/// The largest body of a request that is none of an import, in bytes.
+const BODY_BYTES: usize = 64 << 10;
+
+/// How long an import may send nothing: whoever packs, or fetches, what is imported may need a while for it.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+type Shared = State<Arc<Admin>>;
+
+pub(super) fn router(admin: Arc<Admin>) -> Router {
+    Router::new()
+        .route("/", get(status))
+        .route("/share-tokens", post(share_token))
+        .route("/imports/{kind}", post(import))
+        .route("/backups", post(backup))
+        .fallback(async || Failure::new(StatusCode::NOT_FOUND, "there is no such path"))
+        .method_not_allowed_fallback(async || {
+            Failure::new(StatusCode::METHOD_NOT_ALLOWED, "the path does not have this method")
+        })
+        .with_state(admin)
+}
+
+fn answer(value: &impl Serialize) -> Result<Response, Failure> {
+    serde_json::to_vec(value).map(json).map_err(|error| Failure::internal(error.to_string()))
+}
+
+#[derive(Serialize)]
+struct Status<'s> {
+    version: &'static str,
+    database: &'s FilePath,
+    cases: usize,
+    at_work: usize,
+}
+
+async fn status(State(admin): Shared) -> Result<Response, Failure> {
+    let shared = &admin.shared;
+    answer(&Status {
+        version: env!("CARGO_PKG_VERSION"),
+        database: &admin.path,
+        cases: shared.store.len(),
+        at_work: shared.at_work(),
+    })
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct ShareToken {
+    applicant_id: String,
+    lifetime_s: i64,
+}
+
+#[derive(Serialize)]
+struct Minted {
+    token: String,
+}
+
+async fn share_token(State(admin): Shared, body: Body) -> Result<Response, Failure> {
+    let asked: ShareToken = read(body, admin.shared.options.read_timeout).await?;
+    let mint = move |shared: &super::super::shared::Shared| {
+        // Longer than all that can be said is refused as any other lifetime without an end.
+        let lifetime = TimeDelta::try_seconds(asked.lifetime_s).unwrap_or(TimeDelta::MAX);
+        Ok(mint_share_token(&shared.store, &asked.applicant_id, lifetime, now())?)
+    };
+    let token = admin.shared.in_turn(mint).await?;
+    answer(&Minted { token })
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Backup {
+    path: PathBuf,
+}
+
+async fn backup(State(admin): Shared, body: Body) -> Result<Response, Failure> {
+    let Backup { path } = read(body, admin.shared.options.read_timeout).await?;
+    if !path.is_absolute() {
+        return Err(Failure::new(StatusCode::BAD_REQUEST, "`path` has to be absolute"));
+    }
+    let copy = move |shared: &super::super::shared::Shared| {
+        shared.store.backup(&path).map_err(|error| Failure::of_store(&error))
+    };
+    admin.shared.beside(copy).await?;
+    answer(&serde_json::json!({}))
+}
+
+#[derive(Serialize)]
+struct ImportedCases {
+    cases: usize,
+    report: Report,
+}
+
+#[derive(Serialize)]
+struct ImportedRecords {
+    stored: u64,
+    replaced: u64,
+}
+
+async fn import(
+    State(admin): Shared,
+    Path(kind): Path<String>,
+    request: Request,
+) -> Result<Response, Failure> {
+    let kind = match kind.as_str() {
+        "cases" => None,
+        "levels" => Some(RecordKind::Levels),
+        "applicants" => Some(RecordKind::Applicants),
+        "documents" => Some(RecordKind::Documents),
+        "aml-cases" => Some(RecordKind::AmlCases),
+        _ => return Err(Failure::new(StatusCode::NOT_FOUND, "there is no such path")),
+    };
+    let (head, body) = request.into_parts();
+    let mut asked = Asked { mode: Mode::Strict, source: "the body".to_owned(), is_parquet: false };
+    for (name, value) in form_urlencoded::parse(head.uri.query().unwrap_or_default().as_bytes()) {
+        asked.set(&name, &value)?;
+    }
+    let Asked { mode, source, is_parquet } = asked;
+    if kind.is_some() && mode == Mode::Lenient {
+        let description = "`mode=lenient` is for cases; records are imported whole or not at all";
+        return Err(Failure::new(StatusCode::BAD_REQUEST, description));
+    }
+    let is_framed = head.headers.get(header::CONTENT_TYPE).is_some_and(|own| own == SOURCES);
+    let sources = if is_framed { Sources::framed() } else { Sources::one(source, is_parquet) };
+    let folder = admin.path.parent().unwrap_or(FilePath::new("."));
+    let spool = spool(body, sources, folder, PATIENCE.max(admin.shared.options.read_timeout)).await?;
+    let given_up = GivenUp::default();
+    let _waiting = given_up.unless_awaited();
+    match kind {
+        None => {
+            let run = move |shared: &_| import::cases(shared, spool, mode, &given_up);
+            let (report, cases) = admin.shared.in_turn(run).await?;
+            answer(&ImportedCases { cases, report })
+        }
+        Some(kind) => {
+            let run = move |shared: &_| import::records(shared, &spool, kind, &given_up);
+            let imported = admin.shared.in_turn(run).await?;
+            answer(&ImportedRecords { stored: imported.stored, replaced: imported.replaced })
+        }
+    }
+}
+
+/// The query of an import.
+struct Asked {
+    mode: Mode,
+    /// The name and the format of a body that is one source.
+    source: String,
+    is_parquet: bool,
+}
+
+impl Asked {
+    fn set(&mut self, name: &str, value: &str) -> Result<(), Failure> {
+        let expected = match (name, value) {
+            ("source", name) => {
+                name.clone_into(&mut self.source);
+                return Ok(());
+            }
+            ("mode", "strict" | "lenient") => {
+                self.mode = if value == "lenient" { Mode::Lenient } else { Mode::Strict };
+                return Ok(());
+            }
+            ("format", "ndjson" | "parquet") => {
+                self.is_parquet = value == "parquet";
+                return Ok(());
+            }
+            ("mode", _) => "`mode` is strict or lenient",
+            ("format", _) => "`format` is ndjson, which takes JSON too, or parquet",
+            _ => "the parameters of an import are mode, source and format",
+        };
+        Err(Failure::new(StatusCode::BAD_REQUEST, expected))
+    }
+}
+
+/// Reads a small JSON body.
+async fn read<T: serde::de::DeserializeOwned>(body: Body, patience: Duration) -> Result<T, Failure> {
+    let bad = |why: String| Failure::new(StatusCode::BAD_REQUEST, format!("the body cannot be read: {why}"));
+    let bytes = tokio::time::timeout(patience, axum::body::to_bytes(body, BODY_BYTES)).await;
+    let bytes = bytes.map_err(|_| {
+        let description = "the body of the request did not arrive in time";
+        Failure::new(StatusCode::REQUEST_TIMEOUT, description).closing()
+    })?;
+    let bytes = bytes.map_err(|error| bad(error.to_string()).closing())?;
+    serde_json::from_slice(&bytes).map_err(|error| bad(error.to_string()))
+}

@@ -1,0 +1,377 @@
+//! Other commands on a database that a service has open.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::client::Client;
+use super::process::{Process, casefilter};
+use super::server::{Database, PREVIEW, SEARCH, info_of, key, status_of};
+
+/// What a command printed, and its exit status.
+#[derive(Debug, PartialEq, Eq)]
+struct Said {
+    status: Option<i32>,
+    out: String,
+    err: String,
+}
+
+impl From<Output> for Said {
+    fn from(output: Output) -> Self {
+        let [out, err] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+        Self { status: output.status.code(), out, err }
+    }
+}
+
+impl Said {
+    fn good(self) -> String {
+        assert_eq!(self.status, Some(0), "{self:?}");
+        self.out
+    }
+
+    fn json(self) -> Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+
+    /// All of it, but for the time that it took.
+    fn timeless(mut self) -> Self {
+        if let Some(at) = self.out.find(",\"took_s\"") {
+            self.out.truncate(at);
+        }
+        self
+    }
+}
+
+/// Runs a command in the folder of a database, which it knows as `cases.db`.
+fn run(database: &Database, arguments: &[&str]) -> Said {
+    casefilter().current_dir(database.folder()).args(arguments).output().unwrap().into()
+}
+
+/// A service that searches its file, into which commands import.
+fn serve(database: &Database, arguments: &[&str]) -> Process {
+    Process::with_source(database, arguments, None)
+}
+
+fn write(database: &Database, name: &str, text: &str) {
+    fs::write(database.folder().join(name), text).unwrap();
+}
+
+/// How many cases have one of these ids.
+fn found(client: &mut Client, ids: &[&str]) -> u64 {
+    let body = json!({ "ids": ids }).to_string();
+    let target = format!("{SEARCH}?limit=0&countTotalItems=true");
+    let answer = client.call(&key("all"), "POST", &target, body.as_bytes()).good();
+    answer["list"]["totalItems"].as_u64().unwrap()
+}
+
+fn socket(database: &Database) -> PathBuf {
+    database.folder().join("cases.db.sock")
+}
+
+/// Sends bytes over the socket, and gives all that is answered.
+fn talk(path: &Path, bytes: &[u8]) -> String {
+    let mut stream = UnixStream::connect(path).unwrap();
+    stream.write_all(bytes).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+#[test]
+fn share_tokens_made_while_it_serves_are_known_at_once() {
+    let database = Database::new("plain.cases.ndjson");
+    let process = serve(&database, &[]);
+    let token = run(&database, &["token", "share", "--db", "cases.db", "--applicant", "anna"]).good();
+    assert_eq!(token.trim().len(), 64);
+    let target = format!("{PREVIEW}?shareToken={}", token.trim());
+    assert_eq!(process.client().call(&key("all"), "GET", &target, b"").good()["id"], "anna");
+
+    let unknown = ["token", "share", "--db", "cases.db", "--applicant", "nobody"];
+    let online = run(&database, &unknown);
+    let log = process.terminate();
+    assert!(!log.contains(token.trim()));
+    assert_eq!(run(&database, &unknown), online);
+    assert_eq!((online.status, online.out.as_str()), (Some(1), ""));
+}
+
+#[test]
+fn imports_while_it_serves_say_what_they_say_offline_and_are_seen_by_the_next_search() {
+    let (served, idle) = (Database::new("plain.cases.ndjson"), Database::new("plain.cases.ndjson"));
+    let process = serve(&served, &[]);
+    let mut client = process.client();
+    // Whoever asked before sees what comes.
+    assert_eq!(found(&mut client, &["new-1", "new-2", "new-3", "packed"]), 0);
+    let cases = "{\"id\":\"new-1\"}\n{\"id\":\"new-2\",\"tags\":[\"vip\"]}\n";
+    let bad = "{\"id\":\"new-3\"}\n{\"id\":\"kept\",\"createdAt\":\"soon\"}\n{\"id\":7}";
+    let applicant = "{\"id\":\"zoe\",\"type\":\"individual\"}\n";
+    for database in [&served, &idle] {
+        write(database, "good.ndjson", cases);
+        write(database, "bad.ndjson", bad);
+        write(database, "broken.json", "[{\"id\":\"x\"},");
+        write(database, "zoe.ndjson", applicant);
+        write(
+            database,
+            "lost.ndjson",
+            "{\"id\":\"i\",\"applicantId\":\"lost\",\"step\":\"IDENTITY\",\"createdAt\":\"2026-01-01 00:00:00\"}",
+        );
+        write(database, "packed.ndjson", "{\"id\":\"packed\"}\n");
+        let packed = ["export", "packed.ndjson", "-o"];
+        for name in ["packed.parquet", "packed.json.gz", "packed.ndjson.zst"] {
+            run(database, &[&packed[..], &[name]].concat()).good();
+        }
+    }
+    let both = |arguments: &[&str]| {
+        let arguments = [&["import", "--db", "cases.db"], arguments].concat();
+        let online = run(&served, &arguments).timeless();
+        assert_eq!(run(&idle, &arguments).timeless(), online, "{arguments:?}");
+        online
+    };
+    assert_eq!(
+        both(&["good.ndjson"]).good(),
+        "{\"stored\":2,\"replaced\":0,\"incomplete\":0,\"skipped\":0,\"cases\":702"
+    );
+    assert_eq!(found(&mut client, &["new-1", "new-2", "new-3"]), 2);
+    let refused = both(&["packed.ndjson", "bad.ndjson"]);
+    assert_eq!(refused.status, Some(3));
+    assert!(refused.err.contains("bad.ndjson:2: createdAt:"), "{}", refused.err);
+    assert_eq!(found(&mut client, &["new-3", "packed", "kept"]), 0);
+    assert_eq!(both(&["broken.json", "--lenient"]).status, Some(3));
+    let lenient = both(&["good.ndjson", "bad.ndjson", "--lenient", "--report", "report.json"]);
+    assert_eq!(lenient.status, Some(3));
+    let report = |database: &Database| fs::read_to_string(database.folder().join("report.json")).unwrap();
+    assert_eq!(report(&served), report(&idle));
+    assert_eq!(found(&mut client, &["new-1", "new-3", "kept", "7"]), 3);
+    both(&["packed.parquet", "good.ndjson", "packed.json.gz", "packed.ndjson.zst"]).good();
+    assert_eq!(found(&mut client, &["packed"]), 1);
+    assert_eq!(both(&["good.ndjson", "nothing.ndjson"]).status, Some(1));
+
+    let status = |client: &mut Client| client.call(&key("all"), "GET", &status_of("zoe"), b"").status;
+    assert_eq!(status(&mut client), 404);
+    assert_eq!(both(&["--kind", "applicants", "zoe.ndjson"]).good(), "{\"stored\":1,\"replaced\":0");
+    assert_eq!(status(&mut client), 200);
+    assert_eq!(both(&["--kind", "documents", "lost.ndjson"]).status, Some(3));
+    assert_eq!(both(&["--kind", "applicants", "packed.parquet"]).status, Some(1));
+    assert_eq!(both(&["--kind", "applicants", "zoe.ndjson", "--lenient"]).status, Some(2));
+    process.terminate();
+    let count = |database: &Database| {
+        run(database, &["search", "cases.db", "--format", "ids", "--limit", "9999"]).good()
+    };
+    assert_eq!(count(&served), count(&idle));
+}
+
+#[test]
+fn an_import_that_breaks_off_leaves_nothing_and_holds_nobody_up() {
+    let database = Database::new("plain.cases.ndjson");
+    let process = serve(&database, &["--grace", "1"]);
+    let mut client = process.client();
+
+    // One that is killed in the middle of what it sends.
+    let mut import = casefilter()
+        .current_dir(database.folder())
+        .args(["import", "--db", "cases.db", "-"])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut stdin = import.stdin.take().unwrap();
+    for case in 0..100_000 {
+        writeln!(stdin, "{{\"id\":\"half-{case}\",\"name\":\"a name of some length\"}}").unwrap();
+    }
+    stdin.flush().unwrap();
+    // While it goes on, others write, and see nothing of it.
+    let updated = client.call(&key("all"), "PATCH", &info_of("dana"), b"{\"firstName\":\"Zoe\"}").good();
+    assert_eq!(updated["firstName"], "Zoe");
+    write(&database, "other.ndjson", "{\"id\":\"other\"}");
+    run(&database, &["import", "--db", "cases.db", "other.ndjson"]).good();
+    assert_eq!(found(&mut client, &["half-0", "half-99999", "other"]), 1);
+    import.kill().unwrap();
+    import.wait().unwrap();
+
+    // Bodies that are shorter than they said, and chunks without an end.
+    let path = socket(&database);
+    for head in ["Content-Length: 1000", "Transfer-Encoding: chunked"] {
+        let sent = format!(
+            "POST /imports/cases HTTP/1.1\r\nHost: x\r\n{head}\r\n\r\nf\r\n{{\"id\":\"half-0\"}}\n\r\n"
+        );
+        let mut stream = UnixStream::connect(&path).unwrap();
+        stream.write_all(sent.as_bytes()).unwrap();
+        drop(stream);
+    }
+    // One whose client leaves once all was sent is stored whole, or not at all.
+    let body: String = (0..20_000).map(|case| format!("{{\"id\":\"left-{case}\"}}\n")).collect();
+    let mut stream = UnixStream::connect(&path).unwrap();
+    let sent =
+        format!("POST /imports/cases HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+    stream.write_all(sent.as_bytes()).unwrap();
+    drop(stream);
+    thread::sleep(Duration::from_millis(100));
+    assert_eq!(found(&mut client, &["half-0", "half-99999", "other"]), 1);
+    assert_eq!(
+        fs::read_dir(database.folder())
+            .unwrap()
+            .filter(|entry| { entry.as_ref().unwrap().file_name().to_string_lossy().starts_with(".") })
+            .count(),
+        0,
+        "what was put aside is gone"
+    );
+
+    // It ends in time, though an import is still sending.
+    let mut stream = UnixStream::connect(&path).unwrap();
+    stream.write_all(b"POST /imports/cases HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{}").unwrap();
+    let begin = Instant::now();
+    let log = process.terminate();
+    assert!(begin.elapsed() < Duration::from_secs(20), "{log}");
+    let cases = run(&database, &["verify", "--db", "cases.db"]).json()["cases"].as_u64();
+    assert!(matches!(cases, Some(701 | 20_701)), "{cases:?}");
+}
+
+#[test]
+fn the_socket_is_for_its_owner_and_of_one_process() {
+    let database = Database::new("plain.cases.ndjson");
+    let mut process = serve(&database, &[]);
+    let path = socket(&database);
+    let found = fs::symlink_metadata(&path).unwrap();
+    assert!(found.file_type().is_socket());
+    assert_eq!(found.permissions().mode() & 0o777, 0o600);
+    let again = ["serve", "--db", "cases.db", "--tokens", "tokens.json", "--listen", "127.0.0.1:0"];
+    let second = run(&database, &again);
+    assert_eq!(second.status, Some(1));
+    assert!(second.err.contains("another process"), "{}", second.err);
+
+    // Killed, it leaves the socket, which nobody answers at, and the next one takes its place.
+    process.child.kill().unwrap();
+    process.child.wait().unwrap();
+    assert!(path.exists());
+    let share = ["token", "share", "--db", "cases.db", "--applicant", "anna"];
+    run(&database, &share).good();
+    let process = serve(&database, &[]);
+    run(&database, &share).good();
+    process.terminate();
+    assert!(!path.exists());
+
+    // Moved, and switched off.
+    let moved = database.folder().join("here");
+    let process = serve(&database, &["--admin-socket", moved.to_str().unwrap()]);
+    let lost = run(&database, &share);
+    assert_eq!(lost.status, Some(1));
+    assert!(lost.err.contains("cases.db.sock") && lost.err.contains("--admin-socket"), "{}", lost.err);
+    run(&database, &[&share[..], &["--admin-socket", "here"]].concat()).good();
+    // It is asked for its own database only.
+    let other = Database::new("plain.cases.ndjson");
+    let held = serve(&other, &["--no-admin-socket"]);
+    assert!(!socket(&other).exists());
+    let wrong = run(&other, &[&share[..], &["--admin-socket", moved.to_str().unwrap()]].concat());
+    assert_eq!(wrong.status, Some(1));
+    assert!(wrong.err.contains("another database"), "{}", wrong.err);
+    held.terminate();
+    // A file is not replaced.
+    write(&other, "cases.db.sock", "precious");
+    let held = serve(&other, &[]);
+    assert_eq!(fs::read(socket(&other)).unwrap(), b"precious");
+    assert!(held.terminate().contains("no socket"));
+    let refused = run(&other, &[&again[..], &["--admin-socket", "cases.db.sock"]].concat());
+    assert_eq!(refused.status, Some(1), "{}", refused.err);
+    process.terminate();
+    assert!(!moved.exists());
+}
+
+#[test]
+fn copies_are_made_while_it_serves() {
+    let database = Database::new("plain.cases.ndjson");
+    let offline = run(&database, &["verify", "--db", "cases.db"]).json();
+    fs::set_permissions(database.path(), fs::Permissions::from_mode(0o600)).unwrap();
+    let process = serve(&database, &[]);
+    process.client().call(&key("all"), "PATCH", &info_of("dana"), b"{\"firstName\":\"Zoe\"}").good();
+    assert_eq!(run(&database, &["verify", "--db", "cases.db"]).json(), offline);
+    run(&database, &["backup", "--db", "cases.db", "-o", "copy.db"]).good();
+    let copied = fs::metadata(database.folder().join("copy.db")).unwrap();
+    assert_eq!(
+        copied.permissions().mode() & 0o777,
+        0o600,
+        "what others may not read they may not read in a copy"
+    );
+    let again = run(&database, &["backup", "--db", "cases.db", "-o", "copy.db"]);
+    assert_eq!(again.status, Some(1));
+    assert!(again.err.contains("copy.db: it exists already"), "{}", again.err);
+    run(&database, &["export", "cases.db", "--where", "status = open", "-o", "online.ndjson"]).good();
+    let searched = run(&database, &["search", "cases.db"]);
+    assert!(searched.status == Some(1) && searched.err.contains("casefilter backup"), "{searched:?}");
+    let names: Vec<_> =
+        fs::read_dir(database.folder()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names.len(), 5, "no copy is left: {names:?}");
+    process.terminate();
+    run(&database, &["export", "copy.db", "--where", "status = open", "-o", "offline.ndjson"]).good();
+    let text = |name: &str| fs::read_to_string(database.folder().join(name)).unwrap();
+    assert!(text("online.ndjson").lines().count() > 10);
+    assert_eq!(text("online.ndjson"), text("offline.ndjson"));
+    assert_eq!(run(&database, &["verify", "--db", "copy.db"]).json(), offline);
+}
+
+#[test]
+fn the_socket_speaks_plain_http() {
+    let database = Database::new("plain.cases.ndjson");
+    let process = serve(&database, &[]);
+    let path = socket(&database);
+    let ask = |method: &str, target: &str, body: &str| {
+        let length = body.len();
+        let head = format!(
+            "{method} {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n"
+        );
+        let answer = talk(&path, (head + body).as_bytes());
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        let status: u16 = head.split(' ').nth(1).unwrap().parse().unwrap();
+        (status, serde_json::from_str::<Value>(body).unwrap())
+    };
+    assert_eq!(ask("GET", "/", "").1["cases"], 700);
+    let (status, answer) =
+        ask("POST", "/imports/cases?mode=lenient&source=mine", "[{\"id\":\"one\"},{\"id\":2}]");
+    assert_eq!((status, &answer["cases"]), (200, &json!(701)));
+    assert_eq!(answer["report"]["refusals"][0]["source"], "mine");
+    let (status, answer) = ask("POST", "/imports/cases", "{\"id\":2}");
+    assert_eq!(
+        (status, &answer["type"], &answer["refusal"]["error"]["path"]),
+        (422, &json!("refused"), &json!("id"))
+    );
+    let long = "{\"applicantId\":\"anna\",\"lifetimeS\":9223372036854775807}";
+    for (method, target, body, expected) in [
+        ("POST", "/imports/nothing", "", 404),
+        ("POST", "/imports/cases?mode=loose", "", 400),
+        ("POST", "/imports/cases?kind=x", "", 400),
+        ("POST", "/imports/cases?format=parquet", "no parquet", 422),
+        ("POST", "/imports/levels?mode=lenient", "", 400),
+        ("POST", "/imports/levels?format=parquet", "", 415),
+        ("GET", "/imports/cases", "", 405),
+        ("POST", "/share-tokens", "{\"applicantId\":\"anna\"}", 400),
+        ("POST", "/share-tokens", "{\"applicantId\":\"nobody\",\"lifetimeS\":60}", 404),
+        ("POST", "/share-tokens", "{\"applicantId\":\"anna\",\"lifetimeS\":0}", 400),
+        ("POST", "/share-tokens", long, 400),
+        ("POST", "/backups", "{\"path\":\"here.db\"}", 400),
+        ("POST", "/backups", "{\"path\":\"/no/such/folder/here.db\"}", 404),
+        ("GET", "/resources/api/caseManagement/v2/cases/filters", "", 404),
+    ] {
+        let (status, answer) = ask(method, target, body);
+        assert_eq!(
+            (status, answer["code"].as_u64()),
+            (expected, Some(u64::from(expected))),
+            "{target} {body}: {answer}"
+        );
+    }
+    // None of it is on the public port.
+    let mut client = process.client();
+    for target in ["/", "/imports/cases", "/share-tokens", "/backups"] {
+        assert_eq!(client.get(target).status, 404, "{target}");
+    }
+    let log = process.terminate();
+    let who = format!(
+        "\"user\":{}",
+        fs::metadata(database.path()).map(|found| std::os::unix::fs::MetadataExt::uid(&found)).unwrap()
+    );
+    assert!(log.contains("POST /imports/cases") && log.contains(&who), "{log}");
+}
