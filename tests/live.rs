@@ -244,7 +244,8 @@ fn a_long_offset_leads_to_the_same_cases_whatever_was_written_of_late() {
                 write!(text, ",\"totalAmountInDefaultCurrency\":{}", key / 7 + salt).unwrap();
             }
             write!(text, ",\"createdAt\":\"2024-01-01 {:02}:{:02}:00\"", key / 300, key / 5 % 60).unwrap();
-            write!(text, ",\"priority\":\"{}\"}}", if number % 5 == 0 { "high" } else { "low" }).unwrap();
+            write!(text, ",\"priority\":\"{}\"}}", if number.is_multiple_of(5) { "high" } else { "low" })
+                .unwrap();
             text
         };
         let id = |number: u64| format!("{:05}", number * 31 % 99_991);
@@ -256,7 +257,7 @@ fn a_long_offset_leads_to_the_same_cases_whatever_was_written_of_late() {
         }
         engine.upsert_many(all.as_bytes()).unwrap();
         for step in 0..700_u64 {
-            let number = if step % 2 == 0 { step * 37 % CASES } else { CASES + step * 53 % CASES };
+            let number = if step.is_multiple_of(2) { step * 37 % CASES } else { CASES + step * 53 % CASES };
             let document = text(number % CASES, step % 3).replacen(&id(number % CASES), &id(number), 1);
             model.upsert(&id(number), &document);
             engine.upsert(document.as_bytes()).unwrap();

@@ -188,7 +188,7 @@ fn heads_are_joined_as_long_as_their_columns_wait() {
             assert!(engine.delete(&(number - 5 * (number % 3)).to_string()));
             engine.upsert(document(number - 5 * (number % 3)).as_bytes()).unwrap();
         }
-        if number % 777 == 0 {
+        if number.is_multiple_of(777) {
             engine.validate().unwrap();
         }
     }
