@@ -1,10 +1,12 @@
 //! From selections to the rows of a page.
 
 mod best;
+mod floor;
 
 use std::cmp::Ordering;
 
 use self::best::Best;
+use self::floor::floor;
 use crate::batch::Batch;
 use crate::catalog::{Field, FieldId};
 use crate::column::{Column, Data, Layout, Postings, Selection, Sorted};
@@ -185,6 +187,19 @@ fn key_range<'b>(batch: &'b Batch, by: SortBy<'_>) -> (Key<'b>, Key<'b>) {
     (first, if all_present { last } else { Key::Absent })
 }
 
+/// The rows of a batch that have a key, in its order, where it keeps them so.
+fn sorted_rows<'b>(batch: &'b Batch, by: SortBy<'_>) -> Option<Sorted<'b>> {
+    match by {
+        SortBy::Place => batch.ordered_places().map(|_| Sorted::AsStored(batch.rows())),
+        SortBy::Field { id, .. } => match &batch.column(id)?.data {
+            Data::Numbers { sorted, .. } | Data::Timestamps { sorted, .. } => {
+                Sorted::new(sorted, batch.column(id)?)
+            }
+            _ => None,
+        },
+    }
+}
+
 /// How the rows of a batch are met in order.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Walk<'b> {
@@ -268,7 +283,7 @@ fn add(total: &mut Option<&mut u64>, count: usize) {
 /// Batches are visited in the order of their first keys. Once the page is full, those that cannot
 /// improve it are left alone, unless there is a `total` to which the rows of each are to be added;
 /// and as long as the offset is not used up, a batch that lies apart from all later ones is
-/// counted, not sorted.
+/// counted, not sorted. Where batches overlap, a long offset is used up by a [`floor`].
 pub(crate) fn sorted_page<'b>(
     batches: Vec<Visit<'b>>,
     by: SortBy<'_>,
@@ -286,8 +301,11 @@ pub(crate) fn sorted_page<'b>(
         .collect();
     ordered.sort_by(|(_, a, _), (_, b, _)| a.compare(b, descending));
 
+    let floor = floor(&ordered, by, if limit == 0 { 0 } else { offset }, &select);
+    offset = offset.saturating_sub(floor.map_or(0, |floor| floor.passed));
     let wanted = offset.saturating_add(limit);
     if total.is_none()
+        && floor.is_none()
         && let Some(guess) = guess(&ordered, by, wanted, &select)
     {
         let mut best = Best::new(&ordered, by, Some(guess));
@@ -304,21 +322,27 @@ pub(crate) fn sorted_page<'b>(
     }
 
     let mut best = Best::new(&ordered, by, None);
+    best.floor = floor.map(|floor| floor.key);
     for (at, (visit, first, last)) in ordered.iter().enumerate() {
         best.wanted = offset.saturating_add(limit);
         let hopeless = limit == 0 || best.is_behind(first);
         if hopeless && total.is_none() {
             break;
         }
+        let is_passed = best.is_before(last);
+        if is_passed && total.is_none() {
+            continue;
+        }
         let selected = select(visit);
         let mut count = None;
         if total.is_some() {
             add(&mut total, *count.insert(selected.count()));
         }
-        if hopeless {
+        if hopeless || is_passed {
             continue;
         }
-        let apart = best.is_empty()
+        let apart = floor.is_none()
+            && best.is_empty()
             && ordered
                 .get(at.saturating_add(1))
                 .is_none_or(|(_, next, _)| last.compare(next, descending).is_lt());
@@ -347,7 +371,11 @@ fn guess<'b>(
     select: impl Fn(&Visit<'b>) -> Selected<'b>,
 ) -> Option<Key<'b>> {
     let SortBy::Field { descending, .. } = by else { return None };
-    let [(visit, _, last), (_, next, _), ..] = ordered else { return None };
+    // Small ones, written of late, neither have a share nor tell of the others.
+    let most = ordered.iter().map(|(visit, ..)| visit.batch.rows()).max()?;
+    let is_large = |(visit, ..): &&(Visit<'b>, Key<'b>, Key<'b>)| visit.batch.rows() > most / 4;
+    let large: Vec<_> = ordered.iter().filter(is_large).collect();
+    let [(visit, _, last), (_, next, _), ..] = large.as_slice() else { return None };
     if wanted == 0 || last.compare(next, descending).is_le() {
         return None;
     }
@@ -356,9 +384,9 @@ fn guess<'b>(
     let steps = wanted.saturating_mul(visit.batch.rows()).checked_div(likely)?;
     let steps = steps.saturating_add(steps / 4);
     // Each of so many batches has as many rows before the guess as are its share.
-    let sharing = ordered.len().saturating_mul(3).div_ceil(4);
+    let sharing = large.len().saturating_mul(3).div_ceil(4);
     let share = steps.div_ceil(sharing);
-    let keys = ordered.iter().map(|(visit, _, _)| Keys::new(visit.batch, by).at_step(share, by));
+    let keys = large.iter().map(|(visit, _, _)| Keys::new(visit.batch, by).at_step(share, by));
     let mut keys = keys.collect::<Option<Vec<Key<'b>>>>()?;
     keys.sort_by(|a, b| a.compare(b, descending));
     keys.get(sharing.checked_sub(1)?).copied().filter(|key| *key != Key::Absent)

@@ -97,6 +97,7 @@ const FILTERS: &[&str] = &[
     "tags in (cash, vip)",
     "tags all (cash, pep)",
     "tags <> cash",
+    "tags = pep",
     "totalAmountInDefaultCurrency > 9",
     "createdAt >= \"2024-01-05 00:00:00\" and status = open",
     "applicantReference.applicantId = a7",
@@ -226,6 +227,63 @@ proptest! {
         }
         engine.validate().unwrap();
         ask(&engine, &model, &everything);
+    }
+}
+
+/// Searches far into an engine whose batches overlap: what was written of late lies anywhere among the rest.
+#[test]
+fn a_long_offset_leads_to_the_same_cases_whatever_was_written_of_late() {
+    const CASES: u64 = 6000;
+    for (batch_rows, shuffled) in [(4096, false), (2048, true), (65_536, false)] {
+        let engine = Engine::builder(Catalog::cases()).batch_rows(batch_rows).build();
+        let mut model = Model::default();
+        let text = |number: u64, salt: u64| {
+            let key = if shuffled { number * 7919 % CASES } else { number };
+            let mut text = format!("{{\"id\":\"{:05}\"", number * 31 % 99_991);
+            if key % 11 != 3 {
+                write!(text, ",\"totalAmountInDefaultCurrency\":{}", key / 7 + salt).unwrap();
+            }
+            write!(text, ",\"createdAt\":\"2024-01-01 {:02}:{:02}:00\"", key / 300, key / 5 % 60).unwrap();
+            write!(text, ",\"priority\":\"{}\"}}", if number.is_multiple_of(5) { "high" } else { "low" })
+                .unwrap();
+            text
+        };
+        let id = |number: u64| format!("{:05}", number * 31 % 99_991);
+        let mut all = String::new();
+        for number in 0..CASES {
+            model.upsert(&id(number), &text(number, 0));
+            all += &text(number, 0);
+            all += "\n";
+        }
+        engine.upsert_many(all.as_bytes()).unwrap();
+        for step in 0..700_u64 {
+            let number = if step.is_multiple_of(2) { step * 37 % CASES } else { CASES + step * 53 % CASES };
+            let document = text(number % CASES, step % 3).replacen(&id(number % CASES), &id(number), 1);
+            model.upsert(&id(number), &document);
+            engine.upsert(document.as_bytes()).unwrap();
+            if step % 100 == 50 {
+                assert!(model.delete(&id(step)) && engine.delete(&id(step)));
+            }
+        }
+        engine.validate().unwrap();
+        let orders =
+            ["-createdAt", "createdAt", "-totalAmountInDefaultCurrency", "totalAmountInDefaultCurrency", ""];
+        for (at, offset) in (0..).zip([1023_u64, 1024, 1500, 2500, 3571, 4900, 5600, 6300]) {
+            for (number, order) in orders.iter().enumerate() {
+                let text = ["priority = low", "id <> nobody"][(at + number) % 2];
+                let filter = Filter::compile_text(engine.catalog(), text).unwrap();
+                let order = Order::parse(engine.catalog(), order).unwrap();
+                let request = Request::new(filter).order(order).offset(offset).limit(7);
+                let documents = model.documents();
+                let (page, _) = reference::search(&documents, &request).unwrap();
+                let wanted: Vec<&str> = page.iter().map(|at| documents[*at]).collect();
+                for count in [false, true] {
+                    let answer = engine.search(&request.clone().count(count));
+                    let found: Vec<&str> = answer.documents().collect();
+                    assert_eq!(found, wanted, "{text}, {order:?} from {offset}, {batch_rows} rows a batch");
+                }
+            }
+        }
     }
 }
 

@@ -55,6 +55,22 @@ pub(crate) struct Occurrences {
     pub(crate) rows: u64,
 }
 
+impl Occurrences {
+    /// The code of the string in the covered batch of a number, if it has it.
+    #[inline]
+    pub(crate) fn code(&self, number: usize) -> Option<u32> {
+        // Most strings occur in every batch: the entry then stands at the batch's own number.
+        let entry = match self.codes.get(number) {
+            Some(entry) if entry.0 as usize == number => Some(entry),
+            _ => {
+                let at = self.codes.partition_point(|(batch, _)| (*batch as usize) < number);
+                self.codes.get(at).filter(|(batch, _)| *batch as usize == number)
+            }
+        };
+        entry.map(|(_, code)| *code)
+    }
+}
+
 /// More strings than this in a field are looked up in each batch instead.
 const MOST_STRINGS: usize = 1 << 14;
 

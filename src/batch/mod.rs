@@ -72,6 +72,14 @@ impl Batch {
         }
     }
 
+    /// How many fields the catalogue has, those without a column counted.
+    pub(crate) fn fields(&self) -> usize {
+        match &self.columns {
+            Columns::Sealed(columns) => columns.len(),
+            Columns::Waiting(waiting) => waiting.fields(),
+        }
+    }
+
     /// The columns that there are, and that were asked for if they waited for that.
     pub(crate) fn columns(&self) -> impl Iterator<Item = &Column> {
         let (sealed, waiting) = match &self.columns {

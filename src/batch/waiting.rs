@@ -21,6 +21,11 @@ impl Waiting {
         column.get_or_init(|| self.seal(field)).as_ref()
     }
 
+    /// How many fields there are.
+    pub(super) fn fields(&self) -> usize {
+        self.columns.len()
+    }
+
     /// Those that were asked for.
     pub(super) fn columns(&self) -> impl Iterator<Item = &Column> {
         self.columns.iter().filter_map(|column| column.get()?.as_ref())
@@ -69,7 +74,7 @@ impl Waiting {
 
 impl Batch {
     /// The rows of a batch whose columns wait.
-    pub(super) fn waiting_rows(&self) -> Option<&[Arc<OwnedRow>]> {
+    pub(crate) fn waiting_rows(&self) -> Option<&[Arc<OwnedRow>]> {
         match &self.columns {
             Columns::Sealed(_) => None,
             Columns::Waiting(waiting) => Some(&waiting.rows),

@@ -188,6 +188,20 @@ impl Selection {
         all.into_iter().flatten().chain(bitmap.into_iter().flatten())
     }
 
+    /// Hands over those of `rows` rows that are not selected, ascending.
+    pub(crate) fn each_other(&self, rows: usize, take: impl FnMut(usize)) {
+        match self {
+            Self::None => (0..rows).for_each(take),
+            Self::All => {}
+            Self::Bitmap(bitmap) => {
+                let others = Bitmap::filled_by(rows, |words| {
+                    words.iter_mut().zip(bitmap.words()).for_each(|(word, own)| *word = !own);
+                });
+                others.ones_iter().for_each(take);
+            }
+        }
+    }
+
     pub(super) fn slices<'s>(&'s mut self, all: &mut Vec<&'s mut dyn Move>) {
         if let Self::Bitmap(bitmap) = self {
             bitmap.slices(all);

@@ -123,6 +123,29 @@ impl Column {
         }
     }
 
+    /// How many strings there are; `None` of a column of another type.
+    pub(crate) fn strings(&self) -> Option<usize> {
+        match &self.data {
+            Data::Strings { dictionary, .. } => Some(dictionary.len()),
+            _ => None,
+        }
+    }
+
+    /// Adds one to the count of each code that a row has, once however often the row has it.
+    pub(crate) fn count_codes(&self, row: usize, counts: &mut [u32]) {
+        let Data::Strings { codes, .. } = &self.data else { return };
+        let places = self.places(row);
+        for at in places.clone() {
+            let code = codes.get(at);
+            if (places.start..at).any(|before| codes.get(before) == code) {
+                continue;
+            }
+            if let Some(count) = counts.get_mut(code) {
+                *count = count.saturating_add(1);
+            }
+        }
+    }
+
     /// Which of the values are those of a row.
     fn places(&self, row: usize) -> Range<usize> {
         match &self.layout {

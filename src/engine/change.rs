@@ -9,7 +9,7 @@ use super::Engine;
 use super::current::Writing;
 #[cfg(feature = "parallel")]
 use super::gathered::Built;
-use super::merge::{Merge, Moved};
+use super::merge::{Merge, Moved, join_head};
 use super::snapshot::{Head, Snapshot};
 use super::view::{BatchId, Slot, View, Where};
 use crate::batch::{Batch, BatchBuilder, Document, MAX_BATCHES, OwnedRow, Row};
@@ -366,6 +366,15 @@ impl<'e> Change<'e> {
         effects.note_dead(&self.dead);
         view.kill(std::mem::take(&mut self.dead).into_keys().collect());
         view.drop_where(catalog, |slot| slot.live_rows == 0);
+        let mut merge = self.writer.merge.take();
+        if view.apart(self.snapshot.head.id).is_some() {
+            let is_taken = |id| merge.as_ref().is_some_and(|merge| merge.takes(id));
+            let joined = join_head(&mut view, (catalog, keep), effects.next_id(), sizes, is_taken);
+            if let Some(moved) = joined {
+                effects.take_batch_id();
+                effects.moved.push(moved);
+            }
+        }
         let mut rows = Vec::new();
         match std::mem::replace(&mut self.own, Own::Rows(Vec::new())) {
             Own::Rows(own) => rows = own,
@@ -377,7 +386,6 @@ impl<'e> Change<'e> {
             }
         }
         view.settle();
-        let mut merge = self.writer.merge.take();
         while let Some(mut next) = merge.take().or_else(|| Merge::choose(&view, sizes, keep)) {
             if budget == 0 || !next.step(catalog, &mut budget) {
                 merge = Some(next);
@@ -467,8 +475,12 @@ impl Effects {
         }
     }
 
+    fn next_id(&self) -> BatchId {
+        BatchId(self.next_batch)
+    }
+
     fn take_batch_id(&mut self) -> BatchId {
-        let id = BatchId(self.next_batch);
+        let id = self.next_id();
         self.next_batch = self.next_batch.saturating_add(1);
         id
     }

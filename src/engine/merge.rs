@@ -10,6 +10,9 @@ use crate::column::{Bitmap, Selection};
 /// Batches of one class that are merged into one.
 const FAN_IN: usize = 8;
 
+/// The most bytes of text in a batch whose columns wait: a search may have to seal it.
+const JOINED_BYTES: usize = 1 << 24;
+
 /// The sizes of batches that an engine tells apart, all in relation to that of a full one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sizes {
@@ -18,9 +21,14 @@ pub(super) struct Sizes {
 }
 
 impl Sizes {
-    /// Most edits of the head: with 65,536 rows a batch, eight heads make the least batch of the second class.
+    /// Most edits of the head.
     pub(super) fn head(self) -> usize {
         (self.batch / 1024).clamp(4, 64).min(self.batch)
+    }
+
+    /// Most rows of a batch that heads are joined to while its columns wait: sixteen heads.
+    pub(super) fn joined(self) -> usize {
+        self.head().saturating_mul(16).min(self.batch / 32)
     }
 
     /// A batch with fewer live rows than this is asked by itself rather than covered by the directory.
@@ -30,7 +38,7 @@ impl Sizes {
 
     /// The class of a batch; `None` for one that is at least half full, which is left alone.
     fn class(self, live_rows: usize) -> Option<usize> {
-        let parts = [self.batch / 128, self.batch / 16, (self.batch / 2).max(1)];
+        let parts = [self.batch / 64, self.batch / 16, (self.batch / 2).max(1)];
         parts.iter().position(|most| live_rows < *most)
     }
 }
@@ -88,6 +96,11 @@ impl Merge {
         }
     }
 
+    /// Whether a batch is being merged.
+    pub(super) fn takes(&self, id: BatchId) -> bool {
+        self.sources.contains(&id)
+    }
+
     /// Copies about `budget` values, which is lowered by what was copied; true when all are.
     pub(super) fn step(&mut self, catalog: &Catalog, budget: &mut usize) -> bool {
         if let Stage::Copying(gather) = &mut self.stage {
@@ -136,6 +149,45 @@ impl Merge {
         }
         Some(moved)
     }
+}
+
+/// Joins the batch that the head became, which must be the newest, to an earlier one whose columns wait as
+/// well: searches then meet one batch instead of two, and no value is copied.
+///
+/// None when there is no such batch, or when both together would have too many rows or too long documents. A
+/// batch that `is_taken` names is left alone.
+pub(super) fn join_head(
+    view: &mut View,
+    (catalog, keep): (&Catalog, Keep),
+    id: BatchId,
+    sizes: Sizes,
+    is_taken: impl Fn(BatchId) -> bool,
+) -> Option<Moved> {
+    let waits = |slot: &&Slot| slot.batch.waiting_rows().is_some() && !is_taken(slot.id);
+    let head = view.slots().max_by_key(|slot| slot.id).filter(waits)?;
+    // Only a batch of few enough rows is asked for its bytes, which are in each of its rows.
+    let joins = |slot: &&Slot| {
+        let rows = slot.live_rows.saturating_add(head.live_rows);
+        let bytes = || slot.batch.text_bytes().saturating_add(head.batch.text_bytes());
+        slot.id != head.id && rows <= sizes.joined() && bytes() <= JOINED_BYTES
+    };
+    let before = view.slots().filter(waits).filter(joins).max_by_key(|slot| slot.id)?;
+    let mut rows = Vec::with_capacity(before.live_rows.saturating_add(head.live_rows));
+    for (source, slot) in (0_u16..).zip([before, head]) {
+        let owned = slot.batch.waiting_rows().unwrap_or_default();
+        rows.extend(
+            slot.live
+                .iter(owned.len())
+                .filter_map(|row| Some(((source, u16::try_from(row).ok()?), Arc::clone(owned.get(row)?)))),
+        );
+    }
+    rows.sort_by_key(|(_, row)| row.place);
+    let (rows, owned): (Vec<(u16, u16)>, Vec<_>) = rows.into_iter().unzip();
+    let slot = Slot::new(id, Batch::waiting(catalog, keep, owned.into()), Selection::All);
+    let sources = [before.id, head.id];
+    view.drop_where(catalog, |slot| sources.contains(&slot.id));
+    view.push_apart(slot.clone());
+    Some(Moved { sources: sources.map(|id| (id, true)).to_vec(), rows, to: slot, is_apart: true })
 }
 
 /// Where the rows of merged batches went.

@@ -83,7 +83,7 @@ pub(super) struct Strategy {
 pub enum TotalStrategy {
     /// Nobody asked for it.
     NotAsked,
-    /// An index over all batches knows it, and no batch is asked.
+    /// An index over all batches knows it; only small ones written of late are asked.
     Directory {
         /// How many there are.
         cases: u64,
@@ -166,16 +166,19 @@ impl<'s> Search<'s> {
         Strategy { total, page }
     }
 
+    /// What the directory knows of the batches that it covers, and what the others have.
     fn known_total(&self) -> Option<u64> {
         let is_single = |field| !self.catalog.field(field).is_many();
-        self.view.is_counted().then(|| self.query.known_count(is_single))?
+        let covered = self.view.known_count(&self.query.known(is_single)?)?;
+        let apart: Vec<usize> = self.view.apart_numbers().collect();
+        Some(covered.saturating_add(self.count(&apart)))
     }
 
     /// The rows of the page, and the total if it is asked for.
     pub(super) fn run(&self, strategy: &Strategy) -> (Vec<At>, u64) {
         let mut total = match strategy.total {
             TotalStrategy::Directory { cases } => cases,
-            TotalStrategy::Counting => self.count(),
+            TotalStrategy::Counting => self.count(&self.numbers),
             TotalStrategy::NotAsked | TotalStrategy::WithPage => 0,
         };
         let along = (strategy.total == TotalStrategy::WithPage).then_some(&mut total);
@@ -199,8 +202,8 @@ impl<'s> Search<'s> {
         visits(self.view, &self.numbers)
     }
 
-    fn count(&self) -> u64 {
-        let Counted { selected, examined } = counting::count(self.query, self.view, &self.numbers);
+    fn count(&self, numbers: &[usize]) -> u64 {
+        let Counted { selected, examined } = counting::count(self.query, self.view, numbers);
         self.examined.set(self.examined.get().saturating_add(examined));
         selected
     }

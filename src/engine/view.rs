@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use super::dead::DeadRows;
 use crate::batch::{Batch, Directory, split};
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, FieldId};
 use crate::column::{Bitmap, Selection};
 use crate::page::At;
 
@@ -27,6 +28,8 @@ pub(crate) struct Slot {
     pub(crate) batch: Arc<Batch>,
     pub(crate) live: Arc<Selection>,
     pub(super) live_rows: usize,
+    /// None when every row is live.
+    dead: Option<Arc<DeadRows>>,
 }
 
 impl Slot {
@@ -36,20 +39,37 @@ impl Slot {
 
     pub(super) fn shared(id: BatchId, batch: Arc<Batch>, live: Selection) -> Self {
         let live_rows = live.count(batch.rows());
-        Self { id, batch, live: Arc::new(live), live_rows }
+        let dead = (live_rows < batch.rows()).then(|| Arc::new(DeadRows::new(&batch)));
+        Self { id, batch, live: Arc::new(live), live_rows, dead }
     }
 
     /// The same batch with fewer live rows.
     pub(super) fn without(&self, dead: impl IntoIterator<Item = u16>) -> Self {
         let rows = self.batch.rows();
+        let mut died: Vec<u16> = dead.into_iter().filter(|row| self.is_live(*row)).collect();
+        died.sort_unstable();
+        died.dedup();
+        let counts = match &self.dead {
+            Some(counts) => counts.with(&self.batch, &died),
+            None => DeadRows::new(&self.batch),
+        };
         let live = match &*self.live {
             Selection::None => Bitmap::zeros(rows),
             Selection::All => Bitmap::ones(rows),
             Selection::Bitmap(bitmap) => bitmap.clone(),
         };
-        let live = Selection::from_bitmap(live.without(dead.into_iter().map(usize::from)));
+        let live = Selection::from_bitmap(live.without(died.into_iter().map(usize::from)));
         let live_rows = live.count(rows);
-        Self { id: self.id, batch: Arc::clone(&self.batch), live: Arc::new(live), live_rows }
+        let dead = (live_rows < rows).then(|| Arc::new(counts));
+        Self { id: self.id, batch: Arc::clone(&self.batch), live: Arc::new(live), live_rows, dead }
+    }
+
+    /// How many of the dead rows have each string of a field, by code; `None` when that is not counted.
+    pub(super) fn dead_counts(&self, field: FieldId) -> Option<&[u32]> {
+        match &self.dead {
+            Some(dead) => dead.counts(&self.batch, &self.live, field),
+            None => Some(&[]),
+        }
     }
 
     pub(super) fn is_live(&self, row: u16) -> bool {
@@ -71,21 +91,13 @@ pub(crate) struct View {
     apart: Vec<Slot>,
     directory: Arc<Directory>,
     cases: usize,
-    all_live: bool,
     ordered: bool,
 }
 
 impl View {
     /// No batch.
     pub(super) fn empty() -> Self {
-        Self {
-            covered: Vec::new(),
-            apart: Vec::new(),
-            directory: Arc::default(),
-            cases: 0,
-            all_live: true,
-            ordered: true,
-        }
+        Self { covered: Vec::new(), apart: Vec::new(), directory: Arc::default(), cases: 0, ordered: true }
     }
 
     pub(super) fn directory(&self) -> &Directory {
@@ -118,9 +130,11 @@ impl View {
         self.cases
     }
 
-    /// True when every row of every batch is live and the directory covers all batches.
-    pub(super) fn is_counted(&self) -> bool {
-        self.all_live && self.apart.is_empty()
+    /// The covered batches some of whose rows are dead, with their numbers.
+    pub(super) fn covered_with_dead(&self) -> impl Iterator<Item = (usize, &Slot)> {
+        let numbered = self.covered.iter().enumerate();
+        numbered
+            .filter_map(|(number, slot)| Some((number, slot.as_ref().filter(|slot| !slot.is_all_live())?)))
     }
 
     /// True when walking the batches by number meets the cases in the order of their places.
@@ -220,14 +234,13 @@ impl View {
     pub(super) fn settle(&mut self) {
         let slots = || self.covered.iter().flatten().chain(&self.apart);
         let cases = slots().map(|slot| slot.live_rows).sum();
-        let all_live = slots().all(Slot::is_all_live);
         let mut last = None;
         let ordered =
             slots().filter(|slot| slot.live_rows > 0).all(|slot| match slot.batch.ordered_places() {
                 Some((from, to)) => last.replace(to).is_none_or(|last| last < from),
                 None => false,
             });
-        (self.cases, self.all_live, self.ordered) = (cases, all_live, ordered);
+        (self.cases, self.ordered) = (cases, ordered);
     }
 
     pub(super) fn validate(&self, catalog: &Catalog) -> Result<(), String> {
@@ -238,6 +251,11 @@ impl View {
             let fault = |fault: String| format!("batch {}: {fault}", slot.id.0);
             slot.batch.validate(catalog).map_err(fault)?;
             slot.live.validate(slot.batch.rows()).map_err(fault)?;
+            match &slot.dead {
+                Some(dead) => dead.validate(&slot.batch, &slot.live).map_err(fault)?,
+                None if slot.is_all_live() || slot.batch.rows() == 0 => {}
+                None => return Err(fault("dead rows that are not counted".into())),
+            }
             if !batches.insert(slot.id) {
                 return Err(fault("its id is not its own".into()));
             }
@@ -266,9 +284,7 @@ impl View {
         self.directory.validate(catalog, &covered)?;
         let mut again = self.clone();
         again.settle();
-        if ids.len() != self.cases
-            || (again.cases, again.all_live, again.ordered) != (self.cases, self.all_live, self.ordered)
-        {
+        if ids.len() != self.cases || (again.cases, again.ordered) != (self.cases, self.ordered) {
             return Err(format!("{} cases, counted as {}", ids.len(), self.cases));
         }
         if !self.apart.is_sorted_by_key(|slot| slot.id) {

@@ -14,7 +14,7 @@ mod trace;
 pub(crate) use evaluate::{Selected, select};
 pub use explain::Means;
 pub(crate) use explain::{Explained, Measured, explain, measure};
-pub(crate) use query::Query;
+pub(crate) use query::{Known, Query};
 pub(crate) use rows::Rows;
 pub(crate) use trace::Trace;
 pub use trace::Work;

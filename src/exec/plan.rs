@@ -250,21 +250,8 @@ enum Matched<'p> {
 pub(super) fn codes(column: &Column, set: &Set, access: &Access<'_>, number: usize) -> SmallVec<[u32; 4]> {
     match (access, &column.data, set) {
         (Access::Strings(found, _), _, _) => {
-            let mut codes: SmallVec<[u32; 4]> = found
-                .iter()
-                .filter_map(|occurrences| {
-                    let codes = &occurrences.codes;
-                    // Most strings occur in every batch: the entry then stands at the batch's own number.
-                    let entry = match codes.get(number) {
-                        Some(entry) if entry.0 as usize == number => Some(entry),
-                        _ => {
-                            let at = codes.partition_point(|(batch, _)| (*batch as usize) < number);
-                            codes.get(at).filter(|(batch, _)| *batch as usize == number)
-                        }
-                    };
-                    entry.map(|(_, code)| *code)
-                })
-                .collect();
+            let mut codes: SmallVec<[u32; 4]> =
+                found.iter().filter_map(|occurrences| occurrences.code(number)).collect();
             codes.sort_unstable();
             codes
         }

@@ -36,6 +36,14 @@ pub(super) enum Access<'q> {
     Rows(Vec<GlobalRow>),
 }
 
+/// Rows of the covered batches, dead ones among them, that are known without asking a batch.
+pub(crate) enum Known<'q> {
+    /// Those that have one of these strings of a field, of which no row has two.
+    Strings(FieldId, &'q [&'q Occurrences]),
+    /// These.
+    Rows(&'q [GlobalRow]),
+}
+
 impl<'q> Query<'q> {
     /// `batch` gives the covered batch of a number.
     pub(crate) fn new<'b>(
@@ -210,17 +218,17 @@ impl<'q> Query<'q> {
             && matches!(self.accesses.get(root), Some(Access::Strings(..) | Access::Rows(_)))
     }
 
-    /// How many rows of all covered batches are selected, dead ones too, where that is known without asking any.
-    pub(crate) fn known_count(&self, is_single: impl Fn(FieldId) -> bool) -> Option<u64> {
+    /// What the directory knows of how many rows of the covered batches are selected, where no batch need be asked.
+    pub(crate) fn known(&self, is_single: impl Fn(FieldId) -> bool) -> Option<Known<'_>> {
         let root = self.predicate.root();
         match (self.predicate.get(root)?, self.accesses.get(root)?) {
             // The rows of several values are disjoint only where a row has one at most.
             (Node::Leaf(Leaf { field, test: Test::Any(_) }), Access::Strings(found, wanted))
                 if *wanted == 1 || is_single(*field) =>
             {
-                Some(found.iter().map(|occurrences| occurrences.rows).sum())
+                Some(Known::Strings(*field, found))
             }
-            (Node::Leaf(Leaf { test: Test::Any(_), .. }), Access::Rows(rows)) => Some(rows.len() as u64),
+            (Node::Leaf(Leaf { test: Test::Any(_), .. }), Access::Rows(rows)) => Some(Known::Rows(rows)),
             _ => None,
         }
     }

@@ -56,6 +56,21 @@ impl<'b> Rows<'b> {
         }
     }
 
+    /// How many of these of `rows` rows are below a row.
+    pub(crate) fn count_below(&self, row: usize, rows: usize) -> usize {
+        match self {
+            Self::None => 0,
+            Self::All => row.min(rows),
+            Self::List(list) => list.partition_point(|other| usize::from(*other) < row),
+            Self::Words(words) => {
+                let whole =
+                    words.get(..row / LANES).map_or_else(|| kernels::count_ones(words), kernels::count_ones);
+                let last = words.get(row / LANES).map_or(0, |word| word & !(u64::MAX << (row % LANES)));
+                whole.saturating_add(last.count_ones() as usize)
+            }
+        }
+    }
+
     #[inline]
     pub(crate) fn contains(&self, row: usize) -> bool {
         match self {

@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use super::floor::row_at;
 use super::{At, Key, Keys, SortBy, Visit, Walk};
 use crate::batch::Batch;
 use crate::catalog::FieldId;
@@ -34,6 +35,8 @@ pub(super) struct Best<'o, 'b, 's> {
     bound: Option<Candidate<'b>>,
     /// Rows behind this key are left out.
     guess: Option<Key<'b>>,
+    /// Rows before this key are passed over; batches then have sorted rows.
+    pub(super) floor: Option<Key<'b>>,
 }
 
 /// The batch whose rows are being taken in.
@@ -53,7 +56,7 @@ impl<'o, 'b, 's> Best<'o, 'b, 's> {
         guess: Option<Key<'b>>,
     ) -> Self {
         let descending = by.is_descending();
-        Self { ordered, by, descending, wanted: 0, candidates: Vec::new(), bound: None, guess }
+        Self { ordered, by, descending, wanted: 0, candidates: Vec::new(), bound: None, guess, floor: None }
     }
 
     fn id(&self, at: At) -> &'b str {
@@ -71,6 +74,11 @@ impl<'o, 'b, 's> Best<'o, 'b, 's> {
     pub(super) fn is_behind(&self, key: &Key<'_>) -> bool {
         let is_behind = |other: &Key<'_>| key.compare(other, self.descending).is_gt();
         self.bound.is_some_and(|bound| is_behind(&bound.key)) || self.guess.as_ref().is_some_and(is_behind)
+    }
+
+    /// True when rows of this key are passed over.
+    pub(super) fn is_before(&self, key: &Key<'_>) -> bool {
+        self.floor.is_some_and(|floor| key.compare(&floor, self.descending).is_lt())
     }
 
     /// True when there are as many rows as are wanted.
@@ -108,6 +116,7 @@ impl<'o, 'b, 's> Best<'o, 'b, 's> {
         source.selected.note(|work| work.gathered = work.gathered.saturating_add(1));
         let rows = source.selected.rows();
         let candidates = source.iter(&rows).map(|row| self.candidate(source, row));
+        let candidates = candidates.filter(|candidate| !self.is_before(&candidate.key));
         if let (SortBy::Place, Some(_)) = (self.by, source.batch.ordered_places()) {
             // Rows that stand in order need no sorting, and none behind the wanted are met.
             let ahead = candidates.take_while(|candidate| !self.is_behind(&candidate.key));
@@ -129,25 +138,27 @@ impl<'o, 'b, 's> Best<'o, 'b, 's> {
         skip: &mut usize,
     ) -> Option<Vec<Candidate<'b>>> {
         let len = sorted.len();
-        let row_at = |step: usize| {
-            let place = if self.descending { len.checked_sub(step)?.checked_sub(1)? } else { step };
-            sorted.get(place)
-        };
+        let row_at = |step: usize| row_at(sorted, step, self.descending);
         let key_at = |step: usize| row_at(step).map(|row| source.keys.key(row, self.by));
         let end = if self.bound.is_some() || self.guess.is_some() {
             gallop(len, |step| key_at(step).is_none_or(|key| self.is_behind(&key)))
         } else {
             len
         };
+        let start = match self.floor {
+            Some(_) => gallop(len, |step| key_at(step).is_none_or(|key| !self.is_before(&key))),
+            None => 0,
+        };
         // Of rows evenly spread, so many are met before as many as wanted are selected.
         let likely = source.selected.likely().max(1);
-        let expected = self.wanted.saturating_mul(len).checked_div(likely).unwrap_or(0).min(end);
+        let ahead = end.saturating_sub(start);
+        let expected = self.wanted.saturating_mul(len).checked_div(likely).unwrap_or(0).min(ahead);
         if expected > likely.saturating_mul(STEPS_OF_A_CANDIDATE) {
             return None;
         }
         source.selected.note(|work| work.walked_sorted = work.walked_sorted.saturating_add(1));
         let mut members = Members::new(source.selected, expected);
-        let mut step: usize = 0;
+        let mut step = start;
         if *skip > 0 {
             let before = *skip;
             let rows = members.gathered();
@@ -383,7 +394,7 @@ fn gallop(len: usize, test: impl Fn(usize) -> bool) -> usize {
 
 /// How many steps in sorted order pass over up to `skip` selected rows; `skip` is lowered by as many
 /// as there are.
-fn pass_over(
+pub(super) fn pass_over(
     sorted: Sorted<'_>,
     selected: &Rows<'_>,
     rows: usize,

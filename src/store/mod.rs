@@ -28,7 +28,8 @@
 //! stored or deleted ([`StoreOptions::checkpoint_every`]), on [`Store::checkpoint`] and on closing, a
 //! checkpoint stores the batches that the file does not have (those merged since, about 300 bytes a case), the live rows
 //! that changed, and drops batches that are gone. Writes wait for it, searches do not. A case's columns are
-//! stored again whenever its batch was merged, at most four times on its way into a full batch.
+//! stored again whenever its batch was merged or joined by newer cases, about four times on its way into a full
+//! batch; the newest thousand cases, whose batch still grows, at each checkpoint.
 //!
 //! **File growth and compaction.** What is replaced leaves free pages, which later writes use; the file
 //! does not become shorter by itself. [`Store::compact`] moves everything to the front and gives the rest back; it
