@@ -11,7 +11,7 @@ use arrow_array::{
     ListArray, NullArray, RecordBatch, StringArray, TimestampMicrosecondArray, TimestampSecondArray,
 };
 use arrow_json::ReaderBuilder;
-use arrow_schema::{DataType, Field, Schema, TimeUnit};
+use arrow_schema::{DataType, Field, Fields, Schema, TimeUnit};
 use bytes::Bytes;
 use casefilter::{
     Catalog, Engine, ErrorKind, FieldType, Filter, Limits, Mode, Params, Refusal, Report, Request,
@@ -287,7 +287,7 @@ fn every_type_of_column_is_a_value_or_stays_in_the_document() {
         }),
         ("priority", Arc::new(NullArray::new(2))),
         ("extra.number", Arc::new(Float64Array::from(vec![Some(0.5), Some(f64::NAN)]))),
-        ("extra.bytes", Arc::new(arrow_array::BinaryArray::from_vec(vec![b"x", b"y"]))),
+        ("extra.nothing", Arc::new(NullArray::new(2))),
     ]);
     let (engine, _) = load(Mode::Strict, parquet(&batch)).unwrap();
     assert_eq!(
@@ -362,6 +362,25 @@ fn a_column_of_a_wrong_type_is_named() {
         assert!(refusal.error.path.starts_with(path), "{refusal}");
         assert!(refusal.error.expected.contains(expected), "{refusal}");
     }
+}
+
+#[test]
+fn a_column_that_json_has_no_form_for_is_named() {
+    let bytes = || Arc::new(arrow_array::BinaryArray::from_vec(vec![b"x"])) as ArrayRef;
+    let scan = Fields::from(vec![Field::new("raw", DataType::Binary, true)]);
+    let structs = Arc::new(arrow_array::StructArray::new(scan, vec![bytes()], None));
+    let batch = columns([("id", strings(["a"])), ("extra.bytes", bytes()), ("scan", structs)]);
+    let refusal = load(Mode::Strict, parquet(&batch)).unwrap_err();
+    assert_eq!((refusal.line, &*refusal.error.path), (0, "extra.bytes"));
+    assert!(refusal.error.found.contains("Binary"), "{refusal}");
+    let (engine, report) = load(Mode::Lenient, parquet(&batch)).unwrap();
+    assert_eq!(documents(&engine), [r#"{"id":"a","scan":{}}"#]);
+    assert_eq!((report.stored, report.incomplete, report.skipped), (1, 0, 0));
+    let listed: Vec<_> = report.refusals.iter().map(|one| (one.line, one.kept, &*one.error.path)).collect();
+    assert_eq!(listed, [(0, true, "extra.bytes"), (0, true, "scan.raw")]);
+    // A filter asks for neither.
+    let all = Filter::compile_text(engine.catalog(), "id = a").unwrap();
+    assert_eq!(all.mask(&batch).unwrap().true_count(), 1);
 }
 
 #[test]

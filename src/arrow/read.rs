@@ -38,6 +38,7 @@ pub(super) fn read(import: &mut Import<'_>, reader: impl ChunkReader + 'static) 
         Ok(opened) => opened,
         Err(error) => return import.fail(0, error),
     };
+    plan.left_out.iter().try_for_each(|column| import.leave_out(column))?;
     let mut line = 0;
     // The next batch, or why there is none; nothing of a reader that panicked is used again.
     while let Some(batch) = guarded(|| batches.next().transpose()).transpose() {
@@ -59,6 +60,7 @@ pub(super) fn read_batches(import: &mut Import<'_>, batches: impl RecordBatchRea
         Ok(plan) => plan,
         Err(error) => return import.fail(0, error),
     };
+    plan.left_out.iter().try_for_each(|column| import.leave_out(column))?;
     let foreign =
         || Error::new(ErrorKind::BadFile, 0, "a batch of another schema", "one of the reader's schema");
     // Batches lie in memory already, so their documents are not much larger.

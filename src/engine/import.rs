@@ -32,7 +32,7 @@ pub struct Refusal {
     pub source: String,
     /// The line in the source where the fault lies, or the row, counted from 1; 0 for a source as a whole.
     pub line: u64,
-    /// The case was kept, the field at fault counting as absent.
+    /// The case was kept, the field at fault counting as absent; of line 0, the cases without that column.
     pub kept: bool,
     /// What is wrong; path and offset are those in the document.
     pub error: Box<Error>,
@@ -299,6 +299,16 @@ impl<'e> Import<'e> {
         let refusal = refusal(&pending.source, line, error);
         let result = pending.reading().refuse(refusal, &mut pending.report).map_err(Stop::Refused);
         self.note(result)
+    }
+
+    /// Notes a column of the source that no case has a place for, or ends a strict import.
+    pub(crate) fn leave_out(&mut self, column: &Error) -> Result<(), Refusal> {
+        if self.pending.mode == Mode::Strict {
+            return self.fail(0, column.clone());
+        }
+        let refusal = refusal(&self.pending.source, 0, column.clone());
+        self.pending.report.list(Refusal { kept: true, ..refusal });
+        Ok(())
     }
 
     /// Ends the import because its source cannot be read on.
