@@ -23,6 +23,9 @@
 //! written; columns that are no field are read into the document, and those that JSON has no form for end a strict import.
 //! In a file the zone of timestamps is Parquet's own, UTC, under whatever name its reader gives that.
 //!
+//! With the feature `parallel` a thread decodes and the others fill batches, so many at once as there are threads and one more, 128 MiB of
+//! columns for each at most. What an import makes of a source, and the line where it fails, is the same on any number of threads.
+//!
 //! An engine's columns are narrower than Arrow's (codes of a byte, dictionaries, offsets from a common base), so
 //! nothing is shared with it; [`Filter::mask`](crate::Filter::mask) copies no values of columns whose type is one of
 //! those "out", or `Utf8View`.

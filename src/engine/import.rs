@@ -1,5 +1,10 @@
 //! Taking in cases: all of an import, or nothing of it.
 
+#[cfg(all(feature = "arrow", feature = "parallel"))]
+mod apart;
+#[cfg(all(feature = "arrow", feature = "parallel"))]
+pub(crate) use apart::{Apart, Groups};
+
 use std::fmt;
 
 use serde::Serialize;
@@ -7,7 +12,7 @@ use serde::Serialize;
 use super::Engine;
 use super::change::{Change, Prepared, Upserted};
 #[cfg(feature = "parallel")]
-use super::gathered::Gathered;
+use super::gathered::{Built, Gathered};
 use crate::batch::{Document, Row};
 use crate::catalog::Catalog;
 use crate::error::Error;
@@ -142,8 +147,13 @@ impl<'e> StoreDocument<'e> {
     }
 
     fn take_number(&mut self) -> u64 {
+        self.take_numbers(1)
+    }
+
+    /// The first of so many numbers.
+    fn take_numbers(&mut self, count: u64) -> u64 {
         let number = self.next;
-        self.next = number.saturating_add(1);
+        self.next = number.saturating_add(count);
         number
     }
 }
@@ -279,6 +289,15 @@ impl<'e> Import<'e> {
         self.pending.change.engine()
     }
 
+    /// How many rows should be read from the source together: a batch where other threads fill it, else as few as can be.
+    pub(crate) fn rows_at_once(&self) -> usize {
+        #[cfg(feature = "parallel")]
+        if self.pending.gathered.is_some() {
+            return self.engine().sizes.batch;
+        }
+        1
+    }
+
     /// Takes in the case of a row, `line`, whose values are in and whose fields are complete.
     pub(crate) fn row(&mut self, line: u64, row: &mut Row<'_>, document: &str) -> Result<(), Refusal> {
         #[cfg(feature = "parallel")]
@@ -386,24 +405,28 @@ impl<'e> Pending<'e> {
     #[cfg(feature = "parallel")]
     fn settle(&mut self) -> Result<(), Box<Refusal>> {
         let Some(gathered) = &mut self.gathered else { return Ok(()) };
-        for mut built in gathered.build(self.change.engine(), self.mode) {
-            self.report.append(std::mem::take(&mut built.report));
-            if let Some(failed) = built.failed.take() {
-                return Err(failed);
-            }
-            let (report, store) = (&mut self.report, &mut self.store);
-            self.change
-                .push_batch(built, |built, row, upserted, place| {
-                    report.count(upserted);
-                    if let Some(store) = store
-                        && let Some((number, text)) = built.document(row)
-                    {
-                        (store.put)(number, place, text);
-                    }
-                })
-                .map_err(|error| Box::new(refusal(&self.source, 0, *error)))?;
+        let built = gathered.build(self.change.engine(), self.mode);
+        built.into_iter().try_for_each(|built| self.push_built(built))
+    }
+
+    /// Stores the cases of a batch that was read on another thread.
+    #[cfg(feature = "parallel")]
+    fn push_built(&mut self, mut built: Built) -> Result<(), Box<Refusal>> {
+        self.report.append(std::mem::take(&mut built.report));
+        if let Some(failed) = built.failed.take() {
+            return Err(failed);
         }
-        Ok(())
+        let (report, store) = (&mut self.report, &mut self.store);
+        self.change
+            .push_batch(built, |built, row, upserted, place| {
+                report.count(upserted);
+                if let Some(store) = store
+                    && let Some((number, text)) = built.document(row)
+                {
+                    (store.put)(number, place, text);
+                }
+            })
+            .map_err(|error| Box::new(refusal(&self.source, 0, *error)))
     }
 }
 
