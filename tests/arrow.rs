@@ -147,6 +147,8 @@ fn a_sorted_file_says_so_and_has_every_case() {
     assert_eq!(group.column(sorted).column_path().string(), "createdAt");
     assert!(sorting[0].descending && !sorting[0].nulls_first);
     assert!(group.column(sorted).statistics().unwrap().min_bytes_opt().is_some());
+    // Other engines take Parquet's types as they are, and its time zone by their own name for it.
+    assert_eq!(reader.metadata().file_metadata().key_value_metadata(), None);
     // Nothing is sorted as Parquet sorts.
     let by_status = parquet(&engine, Order::parse(&catalog, "status").unwrap());
     let reader = SerializedFileReader::new(by_status).unwrap();

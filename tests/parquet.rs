@@ -11,7 +11,7 @@ use arrow_array::{
     ListArray, NullArray, RecordBatch, StringArray, TimestampMicrosecondArray, TimestampSecondArray,
 };
 use arrow_json::ReaderBuilder;
-use arrow_schema::{DataType, Field, Schema, TimeUnit};
+use arrow_schema::{DataType, Field, Fields, Schema, TimeUnit};
 use bytes::Bytes;
 use casefilter::{
     Catalog, Engine, ErrorKind, FieldType, Filter, Limits, Mode, Params, Refusal, Report, Request,
@@ -287,7 +287,7 @@ fn every_type_of_column_is_a_value_or_stays_in_the_document() {
         }),
         ("priority", Arc::new(NullArray::new(2))),
         ("extra.number", Arc::new(Float64Array::from(vec![Some(0.5), Some(f64::NAN)]))),
-        ("extra.bytes", Arc::new(arrow_array::BinaryArray::from_vec(vec![b"x", b"y"]))),
+        ("extra.nothing", Arc::new(NullArray::new(2))),
     ]);
     let (engine, _) = load(Mode::Strict, parquet(&batch)).unwrap();
     assert_eq!(
@@ -362,6 +362,25 @@ fn a_column_of_a_wrong_type_is_named() {
         assert!(refusal.error.path.starts_with(path), "{refusal}");
         assert!(refusal.error.expected.contains(expected), "{refusal}");
     }
+}
+
+#[test]
+fn a_column_that_json_has_no_form_for_is_named() {
+    let bytes = || Arc::new(arrow_array::BinaryArray::from_vec(vec![b"x"])) as ArrayRef;
+    let scan = Fields::from(vec![Field::new("raw", DataType::Binary, true)]);
+    let structs = Arc::new(arrow_array::StructArray::new(scan, vec![bytes()], None));
+    let batch = columns([("id", strings(["a"])), ("extra.bytes", bytes()), ("scan", structs)]);
+    let refusal = load(Mode::Strict, parquet(&batch)).unwrap_err();
+    assert_eq!((refusal.line, &*refusal.error.path), (0, "extra.bytes"));
+    assert!(refusal.error.found.contains("Binary"), "{refusal}");
+    let (engine, report) = load(Mode::Lenient, parquet(&batch)).unwrap();
+    assert_eq!(documents(&engine), [r#"{"id":"a","scan":{}}"#]);
+    assert_eq!((report.stored, report.incomplete, report.skipped), (1, 0, 0));
+    let listed: Vec<_> = report.refusals.iter().map(|one| (one.line, one.kept, &*one.error.path)).collect();
+    assert_eq!(listed, [(0, true, "extra.bytes"), (0, true, "scan.raw")]);
+    // A filter asks for neither.
+    let all = Filter::compile_text(engine.catalog(), "id = a").unwrap();
+    assert_eq!(all.mask(&batch).unwrap().true_count(), 1);
 }
 
 #[test]
@@ -462,5 +481,146 @@ fn damaged_files_are_errors_or_cases_and_never_a_panic() {
                 assert!(engine.len() <= 40, "byte {at}");
             }
         }
+    }
+}
+
+/// On several threads an import is what it is on one.
+#[cfg(feature = "parallel")]
+mod threads {
+    use super::*;
+
+    const ROWS: usize = 20_000;
+
+    fn on<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
+        rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(work)
+    }
+
+    /// What an import made: documents, counts and report.
+    type Made = (Vec<String>, Vec<u64>, Report);
+
+    /// Loads a file behind a few documents, into batches much smaller than what is decoded at once, or larger.
+    fn made(mode: Mode, batch_rows: usize, file: &Bytes) -> Result<Made, Refusal> {
+        let engine = Engine::builder(Catalog::cases()).batch_rows(batch_rows).build();
+        engine.upsert(br#"{"id":"7","name":"before"}"#).unwrap();
+        let mut import = engine.import(mode);
+        (0..3000).step_by(3).try_for_each(|id| import.push(format!("{{\"id\":\"{id}\"}}\n").as_bytes()))?;
+        import.parquet("a file", file.clone())?;
+        import.push(br#"{"id":"8","name":"behind"}"#)?;
+        let report = import.commit()?;
+        engine.validate().unwrap();
+        let all = Request::new(Filter::all(engine.catalog())).limit(u64::MAX);
+        let count = |text| engine.count(&Filter::compile_text(engine.catalog(), text).unwrap());
+        let counts =
+            ["name = behind", "createdAt < \"2024-01-10 00:00:00\"", "totalAmountInDefaultCurrency > 5000"];
+        let documents = engine.search(&all).documents().map(str::to_owned).collect();
+        Ok((documents, counts.map(count).to_vec(), report))
+    }
+
+    fn equal(mode: Mode, file: &Bytes, about: &str) -> Result<(), Refusal> {
+        let mut result = Ok(());
+        for batch_rows in [100, 6000] {
+            let one = on(1, || made(mode, batch_rows, file));
+            let four = on(4, || made(mode, batch_rows, file));
+            assert!(one == four, "{about}: {:?}, {:?}", one.err(), four.err());
+            // On threads of which none is free to help.
+            let (first, second) =
+                on(2, || rayon::join(|| made(mode, batch_rows, file), || made(mode, batch_rows, file)));
+            assert!(one == first && one == second, "{about}");
+            // Outside of rayon's threads.
+            assert!(one == made(mode, batch_rows, file), "{about}");
+            result = one.map(drop);
+        }
+        result
+    }
+
+    /// Cases some of which come again, in another group or the same.
+    fn rows(fault: Option<usize>) -> RecordBatch {
+        let ids = (0..ROWS).map(|row| (fault != Some(row)).then(|| (row % 15_000 / 2).to_string()));
+        let dates = (0..ROWS).map(|row| match row % 700 {
+            0 if fault.is_some() => "yesterday".to_owned(),
+            day => format!("2024-01-{:02} 00:00:00", day % 31 + 1),
+        });
+        columns([
+            ("id", Arc::new(ids.collect::<StringArray>())),
+            ("createdAt", Arc::new(StringArray::from_iter_values(dates))),
+            (
+                "totalAmountInDefaultCurrency",
+                Arc::new(Float64Array::from_iter_values((0..ROWS).map(|row| row as f64))),
+            ),
+        ])
+    }
+
+    #[test]
+    fn cases_keep_their_order_and_faults_their_lines() {
+        equal(Mode::Strict, &parquet(&rows(None)), "sound").unwrap();
+        let faulty = parquet(&rows(Some(12_345)));
+        equal(Mode::Lenient, &faulty, "lenient").unwrap();
+        let refusal = equal(Mode::Strict, &faulty, "strict").unwrap_err();
+        assert_eq!((refusal.line, &*refusal.error.path), (1, "createdAt"));
+        let late = columns([(
+            "id",
+            Arc::new(
+                (0..ROWS)
+                    .map(|row| (row != 12_345 && row != 17_000).then(|| row.to_string()))
+                    .collect::<StringArray>(),
+            ) as ArrayRef,
+        )]);
+        let refusal = equal(Mode::Strict, &parquet(&late), "an id is missing").unwrap_err();
+        assert_eq!((refusal.line, refusal.error.kind), (12_346, ErrorKind::BadId));
+    }
+
+    #[test]
+    fn a_file_is_too_much_in_the_same_line() {
+        let long = "long".repeat(1000);
+        let batch = columns([
+            (
+                "id",
+                Arc::new(StringArray::from_iter_values((0..ROWS).map(|row| (row / 1000).to_string())))
+                    as ArrayRef,
+            ),
+            ("name", Arc::new(StringArray::from_iter_values(std::iter::repeat_n(&long, ROWS)))),
+        ]);
+        let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), None).unwrap();
+        writer.write(&batch).unwrap();
+        let file = Bytes::from(writer.into_inner().unwrap());
+        assert!(file.len() < 64_000, "{}", file.len());
+        let refusal = equal(Mode::Lenient, &file, "too much").unwrap_err();
+        assert_eq!(refusal.error.kind, ErrorKind::BadFile);
+        assert!(refusal.line > 8192, "{refusal}");
+    }
+
+    #[test]
+    fn damage_is_found_in_the_same_line() {
+        let sound = parquet(&rows(None));
+        let (mut state, mut refused) = (11, 0);
+        for _ in 0..12 {
+            let mut damaged = sound.to_vec();
+            let at = usize::try_from(draw(&mut state)).unwrap() % damaged.len();
+            damaged[at] ^= 1 << (draw(&mut state) % 8);
+            refused += u32::from(equal(Mode::Lenient, &damaged.into(), "damaged").is_err());
+        }
+        assert!(refused > 2, "{refused}");
+    }
+
+    #[test]
+    #[cfg(feature = "store")]
+    fn a_store_keeps_the_documents() {
+        use casefilter::{Store, StoreOptions};
+
+        let work = || {
+            let folder = tempfile::tempdir().unwrap();
+            let options = StoreOptions::default().batch_rows(6000);
+            let store = Store::create(folder.path().join("cases.db"), Catalog::cases(), options).unwrap();
+            let mut import = store.import(Mode::Lenient).unwrap();
+            import.cases().parquet("a file", parquet(&rows(Some(12_345)))).unwrap();
+            let report = import.commit().unwrap();
+            store.validate().unwrap();
+            let all = Request::new(Filter::all(store.catalog())).limit(u64::MAX);
+            let documents: Vec<String> = store.documents(&all).map(Result::unwrap).collect();
+            (documents, report)
+        };
+        let one = on(1, work);
+        assert_eq!(one.0.len(), 7500);
+        assert!(one == on(4, work));
     }
 }

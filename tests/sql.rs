@@ -148,6 +148,23 @@ fn scripts_name_every_column() {
 }
 
 #[test]
+fn no_name_of_a_file_ends_a_comment_or_a_string() {
+    let table = Table::new(&catalog());
+    for dialect in Dialect::ALL {
+        let script = table.script(dialect, "a\nDROP TABLE cases; --'`\"");
+        let code = script.lines().filter(|line| !line.starts_with("--")).collect::<Vec<_>>().join("\n");
+        let quoted = match dialect {
+            Dialect::Postgres => "'a DROP TABLE cases; --''`\"'",
+            Dialect::DuckDb => "'a\nDROP TABLE cases; --''`\"'",
+            Dialect::ClickHouse => "'a\nDROP TABLE cases; --\\'\\`\"'",
+            Dialect::Spark => "`a\nDROP TABLE cases; --'``\"`",
+        };
+        assert!(code.contains(quoted), "{script}");
+        assert_eq!(code.matches("DROP TABLE").count(), 1, "{script}");
+    }
+}
+
+#[test]
 #[should_panic(expected = "not within the table's")]
 fn a_filter_of_another_catalogue_is_a_bug() {
     let narrow = Table::new(&Catalog::cases().allow(["tags"]).unwrap());

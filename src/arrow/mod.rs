@@ -20,7 +20,11 @@
 //! | absent, `null`, or a field at fault | null | `Null` columns |
 //!
 //! Numbers become doubles, and timestamps lose their offset: the instant stays. Members outside of the catalogue are not
-//! written; columns that are no field are read into the document, where they have a JSON form.
+//! written; columns that are no field are read into the document, and those that JSON has no form for end a strict import.
+//! In a file the zone of timestamps is Parquet's own, UTC, under whatever name its reader gives that.
+//!
+//! With the feature `parallel` a thread decodes and the others fill batches, so many at once as there are threads and one more, 128 MiB of
+//! columns for each at most. What an import makes of a source, and the line where it fails, is the same on any number of threads.
 //!
 //! An engine's columns are narrower than Arrow's (codes of a byte, dictionaries, offsets from a common base), so
 //! nothing is shared with it; [`Filter::mask`](crate::Filter::mask) copies no values of columns whose type is one of
@@ -63,7 +67,8 @@ impl Import<'_> {
     /// and lists of these where they have many values. Nulls are absent. Documents are rebuilt from
     /// all columns, those that are no field too, in the order of the columns: absent members left out,
     /// timestamps in the text form with `+0000` and without parts of a second, which only the field
-    /// keeps. Columns of bytes, times, maps and other types that JSON has not are left out.
+    /// keeps. Columns that are no field and of bytes, times, maps or another type that JSON has not end a strict
+    /// import; a lenient one leaves them out and lists them.
     ///
     /// Rows are cases under the same rules as documents. The [`line`](Refusal::line) of a refusal is the
     /// row, counted from 1, or 0 for the file; a number that is not finite is a fault of its field.
@@ -132,7 +137,7 @@ impl Import<'_> {
     ///
     /// # Errors
     /// As [`push`](Self::push). A field whose column has a type that it cannot have, an error of the reader, and a
-    /// batch of another schema than the reader's end the import in either mode.
+    /// batch of another schema than the reader's end the import in either mode; the path is that of the column.
     ///
     /// Complexity: linear in the values of the batches.
     pub fn record_batches(&mut self, name: &str, batches: impl RecordBatchReader) -> Result<(), Refusal> {

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use arrow_schema::{DataType, Fields};
 use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_writer::ArrowWriterOptions;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::metadata::SortingColumn;
 use parquet::file::properties::WriterProperties;
@@ -74,7 +75,10 @@ impl<W: Write + Send> ParquetWriter<W> {
             .set_max_row_group_row_count(Some(GROUP_ROWS))
             .set_sorting_columns(sorting)
             .build();
-        Ok(Self { encoder, writer: ArrowWriter::try_new(out, schema, Some(properties))? })
+        // Parquet's types say all that the schema does. Arrow's own beside them would name the zone `+00:00`, which
+        // pyarrow does not compare with `UTC`.
+        let options = ArrowWriterOptions::new().with_properties(properties).with_skip_arrow_metadata(true);
+        Ok(Self { encoder, writer: ArrowWriter::try_new_with_options(out, schema, options)? })
     }
 
     /// Writes a case.

@@ -16,6 +16,8 @@ pub(super) struct Plan {
     pub(super) members: Vec<Member>,
     /// The columns that are read, ascending; places in a batch count these alone.
     pub(super) columns: Vec<usize>,
+    /// The columns that are no field, and of which JSON has no form; the path of each is its name.
+    pub(super) left_out: Vec<Error>,
 }
 
 /// A member of an object.
@@ -166,6 +168,7 @@ impl Plan {
     ) -> Result<Self, Error> {
         let mut members = Vec::new();
         let mut columns = Vec::new();
+        let mut left_out = Vec::new();
         for (number, field) in schema.fields().iter().enumerate() {
             if !is_wanted(field.name()) {
                 continue;
@@ -174,13 +177,14 @@ impl Plan {
                 name if name.split('.').any(str::is_empty) => vec![name],
                 name => name.split('.').collect(),
             };
-            let mut column = Column { catalog, name: field.name().clone(), depth: 0 };
+            let mut column =
+                Column { catalog, name: field.name().clone(), depth: 0, left_out: &mut left_out };
             let origin = Origin::Column(columns.len());
             if column.insert(&mut members, &keys, Some(Paths::ROOT), origin, field.data_type())? {
                 columns.push(number);
             }
         }
-        Ok(Self { members, columns })
+        Ok(Self { members, columns, left_out })
     }
 }
 
@@ -190,6 +194,7 @@ struct Column<'c> {
     /// Its name, and those of the structs and their members on the way down.
     name: String,
     depth: usize,
+    left_out: &'c mut Vec<Error>,
 }
 
 impl Column<'_> {
@@ -321,7 +326,12 @@ impl Column<'_> {
             }
             (Some(Shape::Object), kind) => Err(self.wrong_type(kind, "a struct")),
             (Some(Shape::Array), kind) => Err(self.wrong_type(kind, "lists")),
-            (None, kind) => Ok(sort_of(kind).map(|_| Kind::Value(None))),
+            (None, kind) if sort_of(kind).is_some() => Ok(Some(Kind::Value(None))),
+            (None, kind) => {
+                let error = self.wrong_type(kind, "a type that JSON has a form for");
+                self.left_out.push(error);
+                Ok(None)
+            }
         }
     }
 

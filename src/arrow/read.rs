@@ -1,27 +1,35 @@
 //! A Parquet file, a record batch at a time.
 
+use std::collections::HashSet;
+use std::iter;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_array::{Array, RecordBatch, RecordBatchReader};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
 };
 use parquet::file::reader::ChunkReader;
 
-use super::bind::bind;
+use super::bind::{Object, bind};
 use super::footer;
 use super::plan::Plan;
 use super::rows::Rows;
 use super::view::{view, view_schema};
+use crate::batch::Row;
 use crate::catalog::Catalog;
-use crate::engine::{Import, Refusal};
+#[cfg(feature = "parallel")]
+use crate::engine::{Apart, Groups};
+use crate::engine::{Engine, Import, Refusal};
 use crate::error::{Error, ErrorKind, quote};
 use crate::ingest::{case_limit, complete};
 
 /// Rows that are decoded at once: enough that the work for a batch does not count.
 const BATCH_ROWS: usize = 4096;
+
+/// A group has no more than this in its buffers, in bytes, but for its last batch.
+const GROUP_BYTES: usize = 1 << 27;
 
 /// A file may become so many times its size in documents …
 const EXPANSION: u64 = 1000;
@@ -32,24 +40,13 @@ const ROW_BYTES: u64 = 64;
 
 /// Reads a whole file into the import.
 pub(super) fn read(import: &mut Import<'_>, reader: impl ChunkReader + 'static) -> Result<(), Refusal> {
-    let engine = import.engine();
-    let mut room = reader.len().saturating_mul(EXPANSION).max(SMALL_BYTES);
-    let (plan, mut batches) = match open(reader, engine.catalog()) {
+    let room = reader.len().saturating_mul(EXPANSION).max(SMALL_BYTES);
+    let (plan, mut batches) = match open(reader, import.engine().catalog()) {
         Ok(opened) => opened,
         Err(error) => return import.fail(0, error),
     };
-    let mut line = 0;
-    // The next batch, or why there is none; nothing of a reader that panicked is used again.
-    while let Some(batch) = guarded(|| batches.next().transpose()).transpose() {
-        let taken = match batch {
-            Ok(batch) => take(import, &plan, &batch, &mut line, &mut room)?,
-            Err(error) => return import.fail(line.saturating_add(1), error),
-        };
-        if taken.is_none() {
-            return import.fail(line.saturating_add(1), bad_file("a batch of another schema"));
-        }
-    }
-    Ok(())
+    let batches = iter::from_fn(|| guarded(|| batches.next().transpose()).transpose());
+    read_all(import, &Source { plan: &plan, expected: "a sound Parquet file" }, batches, room)
 }
 
 /// Takes the cases of all batches into the import.
@@ -59,56 +56,234 @@ pub(super) fn read_batches(import: &mut Import<'_>, batches: impl RecordBatchRea
         Ok(plan) => plan,
         Err(error) => return import.fail(0, error),
     };
-    let foreign =
-        || Error::new(ErrorKind::BadFile, 0, "a batch of another schema", "one of the reader's schema");
+    let source = Source { plan: &plan, expected: "one of the reader's schema" };
+    let batches = batches.map(|batch| match batch {
+        Ok(batch) if batch.schema().fields() == schema.fields() => view(&batch, &plan),
+        Ok(_) => Err(source.foreign()),
+        Err(error) => Err(Error::new(ErrorKind::BadFile, 0, quote(&error.to_string()), "a record batch")),
+    });
     // Batches lie in memory already, so their documents are not much larger.
-    let (mut line, mut room) = (0, u64::MAX);
-    for batch in batches {
-        let batch = match batch {
-            Ok(batch) if batch.schema().fields() == schema.fields() => view(&batch, &plan),
-            Ok(_) => Err(foreign()),
-            Err(error) => Err(Error::new(ErrorKind::BadFile, 0, quote(&error.to_string()), "a record batch")),
-        };
-        let taken = match batch {
-            Ok(batch) => take(import, &plan, &batch, &mut line, &mut room)?,
-            Err(error) => return import.fail(line.saturating_add(1), error),
-        };
-        if taken.is_none() {
-            return import.fail(line.saturating_add(1), foreign());
+    read_all(import, &source, batches, u64::MAX)
+}
+
+/// Takes in the cases of batches, which may be an error where they cannot be read on.
+///
+/// `room` is for how many bytes of documents there is; a source that becomes more is refused.
+fn read_all(
+    import: &mut Import<'_>,
+    source: &Source<'_>,
+    batches: impl Iterator<Item = Result<RecordBatch, Error>>,
+    room: u64,
+) -> Result<(), Refusal> {
+    source.plan.left_out.iter().try_for_each(|column| import.leave_out(column))?;
+    let rows = import.rows_at_once();
+    let mut groups = Grouped { batches, rows, has_ended: false };
+    let Some(first) = groups.next() else { return Ok(()) };
+    // A source of one group is read here, so that many small ones share a batch.
+    #[cfg(feature = "parallel")]
+    let groups = {
+        let mut groups = groups.peekable();
+        if rows > 1 && groups.peek().is_some() {
+            return import.groups(source, iter::once(first).chain(groups), room, too_much);
         }
-    }
+        groups
+    };
+    let mut one = OneByOne { import, room };
+    iter::once(first).chain(groups).try_fold(1, |line, group| source.take(group, line, &mut one))?;
     Ok(())
 }
 
-/// Takes in the cases of a batch; none when it is not of the plan's schema.
-///
-/// `room` is for how many bytes of documents there still is; a file that becomes more is refused.
-fn take(
-    import: &mut Import<'_>,
-    plan: &Plan,
-    batch: &RecordBatch,
-    line: &mut u64,
-    room: &mut u64,
-) -> Result<Option<()>, Refusal> {
-    let engine = import.engine();
-    let catalog = engine.catalog();
-    let Some(case) = bind(&plan.members, batch) else { return Ok(None) };
-    let mut rows = Rows::new(catalog, case_limit(engine.limits()));
-    for at in 0..batch.num_rows() {
-        *line = line.saturating_add(1);
-        let read = rows.read(&case, at);
-        match room.checked_sub((rows.text.len() as u64).saturating_add(ROW_BYTES)) {
-            Some(left) => *room = left,
-            None => import.fail(*line, too_much())?,
+/// Batches that are read one after the other, on one thread.
+struct Group {
+    batches: Vec<RecordBatch>,
+    /// Why there are none behind them, other than that the source has ended.
+    failed: Option<Error>,
+}
+
+/// Batches in groups.
+struct Grouped<I> {
+    batches: I,
+    /// How many rows make a group.
+    rows: usize,
+    has_ended: bool,
+}
+
+impl<I: Iterator<Item = Result<RecordBatch, Error>>> Iterator for Grouped<I> {
+    type Item = Group;
+
+    fn next(&mut self) -> Option<Group> {
+        let mut group = Group { batches: Vec::new(), failed: None };
+        let (mut rows, mut bytes, mut seen) = (0_usize, 0_usize, HashSet::new());
+        // Nothing of a reader that failed is used again.
+        while !self.has_ended && rows < self.rows && bytes < GROUP_BYTES {
+            match self.batches.next() {
+                None => self.has_ended = true,
+                Some(Err(error)) => {
+                    self.has_ended = true;
+                    group.failed = Some(error);
+                }
+                Some(Ok(batch)) => {
+                    rows = rows.saturating_add(batch.num_rows());
+                    bytes = bytes.saturating_add(new_bytes(&batch, &mut seen));
+                    group.batches.push(batch);
+                }
+            }
         }
-        let complete =
-            |()| complete(&mut rows.row, &rows.refused, 0, catalog).map_err(|error| error.at("id"));
-        match read.and_then(complete) {
-            Ok(()) => import.row(*line, &mut rows.row, &rows.text)?,
-            Err(error) => import.refuse(*line, error)?,
+        (!group.batches.is_empty() || group.failed.is_some()).then_some(group)
+    }
+}
+
+/// The size of a batch's buffers, but for those that were seen already: batches share dictionaries.
+fn new_bytes(batch: &RecordBatch, seen: &mut HashSet<usize>) -> usize {
+    let mut open: Vec<_> = batch.columns().iter().map(Array::to_data).collect();
+    let mut bytes = 0_usize;
+    while let Some(data) = open.pop() {
+        for buffer in data.buffers() {
+            if seen.insert(buffer.as_ptr().addr()) {
+                bytes = bytes.saturating_add(buffer.capacity());
+            }
+        }
+        open.extend(data.child_data().iter().cloned());
+    }
+    bytes
+}
+
+/// Where the cases of rows go.
+trait Cases {
+    fn engine(&self) -> &Engine;
+
+    /// Counts what a row takes; an error when there is no room for it.
+    fn count(&mut self, line: u64, bytes: u64) -> Result<(), Refusal>;
+
+    /// Takes in the case of a row.
+    fn row(&mut self, line: u64, row: &mut Row<'_>, document: &str) -> Result<(), Refusal>;
+
+    /// Refuses a row that is no case.
+    fn refuse(&mut self, line: u64, error: Error) -> Result<(), Refusal>;
+
+    /// What ends the import because the source cannot be read on.
+    fn fail(&mut self, line: u64, error: Error) -> Result<(), Refusal>;
+}
+
+/// Cases that are stored at once.
+struct OneByOne<'i, 'e> {
+    import: &'i mut Import<'e>,
+    room: u64,
+}
+
+impl Cases for OneByOne<'_, '_> {
+    fn engine(&self) -> &Engine {
+        self.import.engine()
+    }
+
+    fn count(&mut self, line: u64, bytes: u64) -> Result<(), Refusal> {
+        match self.room.checked_sub(bytes) {
+            Some(left) => {
+                self.room = left;
+                Ok(())
+            }
+            None => self.import.fail(line, too_much()),
         }
     }
-    Ok(Some(()))
+
+    fn row(&mut self, line: u64, row: &mut Row<'_>, document: &str) -> Result<(), Refusal> {
+        self.import.row(line, row, document)
+    }
+
+    fn refuse(&mut self, line: u64, error: Error) -> Result<(), Refusal> {
+        self.import.refuse(line, error)
+    }
+
+    fn fail(&mut self, line: u64, error: Error) -> Result<(), Refusal> {
+        self.import.fail(line, error)
+    }
+}
+
+#[cfg(feature = "parallel")]
+impl Cases for Apart<'_> {
+    fn engine(&self) -> &Engine {
+        self.engine()
+    }
+
+    fn count(&mut self, line: u64, bytes: u64) -> Result<(), Refusal> {
+        self.count(line, bytes, too_much)
+    }
+
+    fn row(&mut self, line: u64, row: &mut Row<'_>, document: &str) -> Result<(), Refusal> {
+        self.row(line, row, document)
+    }
+
+    fn refuse(&mut self, line: u64, error: Error) -> Result<(), Refusal> {
+        self.refuse(line, error)
+    }
+
+    fn fail(&mut self, line: u64, error: Error) -> Result<(), Refusal> {
+        Err(Apart::fail(self, line, error))
+    }
+}
+
+/// What batches are read by.
+struct Source<'p> {
+    plan: &'p Plan,
+    /// What a batch of another schema should be.
+    expected: &'static str,
+}
+
+impl Source<'_> {
+    /// Takes in the cases of a group; `line` is that of its first row, the answer that behind its last.
+    fn take(&self, group: Group, mut line: u64, cases: &mut impl Cases) -> Result<u64, Refusal> {
+        for batch in &group.batches {
+            let Some(case) = bind(&self.plan.members, batch) else {
+                cases.fail(line, self.foreign())?;
+                return Ok(line);
+            };
+            self.take_batch(&case, batch.num_rows(), line, cases)?;
+            line = line.saturating_add(batch.num_rows() as u64);
+        }
+        match group.failed {
+            Some(error) => cases.fail(line, error).map(|()| line),
+            None => Ok(line),
+        }
+    }
+
+    fn take_batch(
+        &self,
+        case: &Object<'_>,
+        count: usize,
+        first_line: u64,
+        cases: &mut impl Cases,
+    ) -> Result<(), Refusal> {
+        let catalog = cases.engine().catalog().clone();
+        let mut rows = Rows::new(&catalog, case_limit(cases.engine().limits()));
+        for (line, at) in (first_line..).zip(0..count) {
+            let read = rows.read(case, at);
+            cases.count(line, (rows.text.len() as u64).saturating_add(ROW_BYTES))?;
+            let complete =
+                |()| complete(&mut rows.row, &rows.refused, 0, &catalog).map_err(|error| error.at("id"));
+            match read.and_then(complete) {
+                Ok(()) => cases.row(line, &mut rows.row, &rows.text)?,
+                Err(error) => cases.refuse(line, error)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn foreign(&self) -> Error {
+        Error::new(ErrorKind::BadFile, 0, "a batch of another schema", self.expected)
+    }
+}
+
+#[cfg(feature = "parallel")]
+impl Groups for Source<'_> {
+    type Group = Group;
+
+    fn rows(group: &Group) -> usize {
+        group.batches.iter().map(RecordBatch::num_rows).fold(0, usize::saturating_add)
+    }
+
+    fn read(&self, group: Group, cases: &mut Apart<'_>) -> Result<(), Refusal> {
+        self.take(group, cases.first_line(), cases).map(drop)
+    }
 }
 
 fn open(

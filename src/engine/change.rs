@@ -140,9 +140,7 @@ impl<'e> Change<'e> {
         if let Own::Rows(rows) = &self.own
             && (rows.len() >= sizes.head() || self.own_bytes > HEAD_BYTES)
         {
-            let mut builder = Box::new(BatchBuilder::new(&self.engine.catalog, self.engine.keep, 0));
-            rows.iter().for_each(|row| builder.push_owned(row));
-            self.own = Own::Batches(Vec::new(), builder);
+            self.begin_batches();
         }
         if let Own::Batches(sealed, filling) = &mut self.own
             && (filling.is_full() || filling.rows() >= sizes.batch)
@@ -161,6 +159,15 @@ impl<'e> Change<'e> {
         // There are no more batches than that, and no more rows in one.
         let (batch, row) = (u32::try_from(batch).unwrap_or(u32::MAX), u16::try_from(row).unwrap_or(u16::MAX));
         Ok(At { batch, row })
+    }
+
+    /// Moves cases that might have gone to the head to the first batch.
+    fn begin_batches(&mut self) {
+        if let Own::Rows(rows) = &self.own {
+            let mut builder = Box::new(BatchBuilder::new(&self.engine.catalog, self.engine.keep, 0));
+            rows.iter().for_each(|row| builder.push_owned(row));
+            self.own = Own::Batches(Vec::new(), builder);
+        }
     }
 
     /// Whether the engine can hold so many further batches.
@@ -246,6 +253,19 @@ impl<'e> Change<'e> {
     pub(crate) fn take_builder(&mut self) -> Option<Box<BatchBuilder>> {
         match &mut self.own {
             Own::Batches(sealed, filling) if !sealed.is_empty() || filling.rows() >= WORTH_A_THREAD => {
+                let next = BatchBuilder::new(&self.engine.catalog, self.engine.keep, 0);
+                Some(std::mem::replace(filling, Box::new(next)))
+            }
+            _ => None,
+        }
+    }
+
+    /// The batch being filled, however few rows it has.
+    #[cfg(all(feature = "arrow", feature = "parallel"))]
+    pub(super) fn filling(&mut self) -> Option<Box<BatchBuilder>> {
+        self.begin_batches();
+        match &mut self.own {
+            Own::Batches(_, filling) if filling.rows() > 0 => {
                 let next = BatchBuilder::new(&self.engine.catalog, self.engine.keep, 0);
                 Some(std::mem::replace(filling, Box::new(next)))
             }

@@ -51,9 +51,9 @@ pub(super) struct Built {
     pub(super) report: Report,
     /// Why the import ends here.
     pub(super) failed: Option<Box<Refusal>>,
-    /// For each row that is new, which of the documents.
-    rows: Vec<u32>,
-    group: Group,
+    /// For each row that is new, the number of its document, and where that lies in the text.
+    documents: Vec<(u64, Range<usize>)>,
+    text: Vec<u8>,
 }
 
 impl Gathered {
@@ -117,11 +117,13 @@ impl Group {
         let known = builder.rows();
         let reading = Reading { catalog: &engine.catalog, limits: &engine.limits, mode };
         let mut report = Report::default();
-        let mut rows = Vec::with_capacity(self.waiting.len());
+        // Others are not asked for.
+        let keeps_numbers = engine.keep == Keep::Numbers;
+        let mut documents = Vec::with_capacity(if keeps_numbers { self.waiting.len() } else { 0 });
         let mut failed = None;
         let mut row = crate::batch::Row::default();
         let mut habits = Habits::default();
-        for (at, waiting) in (0_u32..).zip(&self.waiting) {
+        for waiting in &self.waiting {
             let bytes = match &waiting.bytes {
                 Ok(range) => Ok(self.text.get(range.clone()).unwrap_or_default()),
                 Err(error) => Err((**error).clone()),
@@ -136,7 +138,9 @@ impl Group {
                     };
                     // The place is found when it is known which ids there were before.
                     builder.push(&row, document, 0);
-                    rows.push(at);
+                    if let (true, Ok(range)) = (keeps_numbers, &waiting.bytes) {
+                        documents.push((waiting.number, range.clone()));
+                    }
                 }
                 Err(refusal) => {
                     failed = Some(refusal);
@@ -145,17 +149,28 @@ impl Group {
             }
         }
         drop(row);
-        Built { batch: builder.seal(), known, report, failed, rows, group: self }
+        Built { batch: builder.seal(), known, report, failed, documents, text: self.text }
     }
 }
 
 impl Built {
+    /// A batch of rows of a source, with the documents of those that are new, when they are kept elsewhere.
+    #[cfg(feature = "arrow")]
+    pub(super) fn of_rows(
+        batch: Batch,
+        known: usize,
+        report: Report,
+        documents: Vec<(u64, Range<usize>)>,
+        text: Vec<u8>,
+    ) -> Self {
+        Self { batch, known, report, failed: None, documents, text }
+    }
+
     /// The number and the text of the document of a row that is new, when it is kept elsewhere.
     pub(super) fn document(&self, row: usize) -> Option<(u64, &str)> {
-        let at = self.rows.get(row.checked_sub(self.known)?)?;
-        let waiting = self.group.waiting.get(*at as usize)?;
-        let text = self.group.text.get(waiting.bytes.as_ref().ok()?.clone())?;
+        let (number, range) = self.documents.get(row.checked_sub(self.known)?)?;
+        let text = self.text.get(range.clone())?;
         // What was read as a case is UTF-8.
-        Some((waiting.number, std::str::from_utf8(text.trim_ascii()).ok()?))
+        Some((*number, std::str::from_utf8(text.trim_ascii()).ok()?))
     }
 }

@@ -1,5 +1,10 @@
 //! Taking in cases: all of an import, or nothing of it.
 
+#[cfg(all(feature = "arrow", feature = "parallel"))]
+mod apart;
+#[cfg(all(feature = "arrow", feature = "parallel"))]
+pub(crate) use apart::{Apart, Groups};
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -7,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::Engine;
 use super::change::{Change, Prepared, Upserted};
 #[cfg(feature = "parallel")]
-use super::gathered::Gathered;
+use super::gathered::{Built, Gathered};
 use crate::batch::{Document, Row};
 use crate::catalog::Catalog;
 use crate::error::Error;
@@ -32,7 +37,7 @@ pub struct Refusal {
     pub source: String,
     /// The line in the source where the fault lies, or the row, counted from 1; 0 for a source as a whole.
     pub line: u64,
-    /// The case was kept, the field at fault counting as absent.
+    /// The case was kept, the field at fault counting as absent; of line 0, the cases without that column.
     pub kept: bool,
     /// What is wrong; path and offset are those in the document.
     pub error: Box<Error>,
@@ -142,8 +147,13 @@ impl<'e> StoreDocument<'e> {
     }
 
     fn take_number(&mut self) -> u64 {
+        self.take_numbers(1)
+    }
+
+    /// The first of so many numbers.
+    fn take_numbers(&mut self, count: u64) -> u64 {
         let number = self.next;
-        self.next = number.saturating_add(1);
+        self.next = number.saturating_add(count);
         number
     }
 }
@@ -279,6 +289,15 @@ impl<'e> Import<'e> {
         self.pending.change.engine()
     }
 
+    /// How many rows should be read from the source together: a batch where other threads fill it, else as few as can be.
+    pub(crate) fn rows_at_once(&self) -> usize {
+        #[cfg(feature = "parallel")]
+        if self.pending.gathered.is_some() {
+            return self.engine().sizes.batch;
+        }
+        1
+    }
+
     /// Takes in the case of a row, `line`, whose values are in and whose fields are complete.
     pub(crate) fn row(&mut self, line: u64, row: &mut Row<'_>, document: &str) -> Result<(), Refusal> {
         #[cfg(feature = "parallel")]
@@ -299,6 +318,16 @@ impl<'e> Import<'e> {
         let refusal = refusal(&pending.source, line, error);
         let result = pending.reading().refuse(refusal, &mut pending.report).map_err(Stop::Refused);
         self.note(result)
+    }
+
+    /// Notes a column of the source that no case has a place for, or ends a strict import.
+    pub(crate) fn leave_out(&mut self, column: &Error) -> Result<(), Refusal> {
+        if self.pending.mode == Mode::Strict {
+            return self.fail(0, column.clone());
+        }
+        let refusal = refusal(&self.pending.source, 0, column.clone());
+        self.pending.report.list(Refusal { kept: true, ..refusal });
+        Ok(())
     }
 
     /// Ends the import because its source cannot be read on.
@@ -376,24 +405,28 @@ impl<'e> Pending<'e> {
     #[cfg(feature = "parallel")]
     fn settle(&mut self) -> Result<(), Box<Refusal>> {
         let Some(gathered) = &mut self.gathered else { return Ok(()) };
-        for mut built in gathered.build(self.change.engine(), self.mode) {
-            self.report.append(std::mem::take(&mut built.report));
-            if let Some(failed) = built.failed.take() {
-                return Err(failed);
-            }
-            let (report, store) = (&mut self.report, &mut self.store);
-            self.change
-                .push_batch(built, |built, row, upserted, place| {
-                    report.count(upserted);
-                    if let Some(store) = store
-                        && let Some((number, text)) = built.document(row)
-                    {
-                        (store.put)(number, place, text);
-                    }
-                })
-                .map_err(|error| Box::new(refusal(&self.source, 0, *error)))?;
+        let built = gathered.build(self.change.engine(), self.mode);
+        built.into_iter().try_for_each(|built| self.push_built(built))
+    }
+
+    /// Stores the cases of a batch that was read on another thread.
+    #[cfg(feature = "parallel")]
+    fn push_built(&mut self, mut built: Built) -> Result<(), Box<Refusal>> {
+        self.report.append(std::mem::take(&mut built.report));
+        if let Some(failed) = built.failed.take() {
+            return Err(failed);
         }
-        Ok(())
+        let (report, store) = (&mut self.report, &mut self.store);
+        self.change
+            .push_batch(built, |built, row, upserted, place| {
+                report.count(upserted);
+                if let Some(store) = store
+                    && let Some((number, text)) = built.document(row)
+                {
+                    (store.put)(number, place, text);
+                }
+            })
+            .map_err(|error| Box::new(refusal(&self.source, 0, *error)))
     }
 }
 

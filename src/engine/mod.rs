@@ -66,6 +66,8 @@ pub(crate) use answer::write_page;
 pub(crate) use change::Change;
 pub use change::Upserted;
 pub(crate) use import::StoreDocument;
+#[cfg(all(feature = "arrow", feature = "parallel"))]
+pub(crate) use import::{Apart, Groups};
 pub use import::{Import, Mode, Refusal, Report};
 pub use memory::{FieldMemory, Memory};
 #[cfg(feature = "store")]

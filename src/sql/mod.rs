@@ -86,12 +86,13 @@
 //! worker's (the primary key is then `(client_id, id)`).
 //!
 //! **ClickHouse.** Ordered by `(created_at, id)`, a row is 206 bytes compressed and its document 257: 463 GB, 116 GB on each of four
-//! shards. A month of three years is 28 million rows in 3,400 granules of 8,192, which the sorting key finds; with one byte of status and 6 of
-//! time a row, a page reads 200 MB, 50 MB a shard: 20 to 50 ms on 16 cores each. Without a range of time, a count of two statuses reads 1 GB
-//! over the shards, about 0.1 s; a page sorts all that is selected, since absent times come last in both directions
-//! and so newest first is not the sorting key from behind: 2 GB a shard, 0.2 to 0.5 s; only the 100 documents shown are
-//! read. One applicant is found by the Bloom filter, 122,000 granules of which 1 in 100 is read in vain: 10 to 100 ms, the wrong
-//! tool for thousands of them a second. Changed cases are written anew, by the batch (`ReplacingMergeTree` in place of
+//! shards. A month of three years is 28 million rows in 3,400 granules of 8,192, which the sorting key finds; with one byte of status, 6 of
+//! time and, since it breaks ties, 22 of `id` a row, a page reads 800 MB, 200 MB a shard: 50 to 100 ms on 16 cores each, at 0.3 GB/s a core.
+//! Without a range of time, a count of two statuses reads 1 GB over the shards, about 0.1 s; a page reads status, time and `id` of all
+//! rows and sorts what is selected, since absent times come last in both directions and so newest first is not the sorting key
+//! from behind: 7 GB a shard, 1.5 s from memory, twice that from disk. Only the 100 documents shown are read. A dashboard
+//! should bound the time it asks for. One applicant is found by the Bloom filter, 122,000 granules of which 1 in 100 is read in vain: 10 to
+//! 100 ms, the wrong tool for thousands of them a second. Changed cases are written anew, by the batch (`ReplacingMergeTree` in place of
 //! `MergeTree`, sorted by `id`, `FINAL` behind the table), and not one by one.
 //!
 //! **Spark** starts each search anew: seconds, whatever the size. It is for reports over all cases, not for officers.

@@ -1,7 +1,13 @@
-"""The engines, each behind load(script), query(sql, params) and version()."""
+"""The engines, each behind load(script), query(sql, params), version() and, where it matters, literal(is_literal).
 
+`at_once` is how many statements one is asked at a time, if more than one.
+"""
+
+import atexit
 import json
+import os
 import pathlib
+import socket
 import subprocess
 import tempfile
 
@@ -93,25 +99,69 @@ def quoted(text):
 
 
 class Spark:
+    """A master and two workers, processes of their own on this machine; each worker has an executor of one core."""
+
     name = "spark"
+    # A statement waits for one process after the other, most of its time.
+    at_once = 4
 
     def __init__(self, arguments):
+        import pyspark
         from pyspark.sql import SparkSession
+        from pyspark.sql.functions import expr
 
-        # A master and two workers, processes of their own on this machine.
-        builder = SparkSession.builder.master("local-cluster[2,1,1024]")
+        self.expr = expr
+        self.home = pathlib.Path(pyspark.__file__).parent
+        self.folder = pathlib.Path(tempfile.mkdtemp(dir=arguments.scratch))
+        self.processes = []
+        atexit.register(self.stop)
+        master = f"spark://127.0.0.1:{free_port()}"
+        self.launch("master", "--port", master.rpartition(":")[2])
+        for number in (1, 2):
+            folder = self.folder / f"work{number}"
+            self.launch("worker", "--cores", "1", "--memory", "1g", "--work-dir", folder, master, name=f"worker{number}")
         settings = {
+            "spark.cores.max": "2",
+            "spark.executor.cores": "1",
+            "spark.executor.memory": "1g",
+            # Nothing is asked before both executors are there.
+            "spark.scheduler.minRegisteredResourcesRatio": "1.0",
+            "spark.scheduler.maxRegisteredResourcesWaitingTime": "300s",
+            "spark.locality.wait": "0s",
+            # Two files in each table, and so a task for each worker.
             "spark.sql.shuffle.partitions": "2",
+            # Tables are small; stages of their own for each exchange would be most of the time.
+            "spark.sql.adaptive.enabled": "false",
             "spark.ui.enabled": "false",
             "spark.ui.showConsoleProgress": "false",
-            "spark.sql.warehouse.dir": tempfile.mkdtemp(dir=arguments.scratch),
+            "spark.sql.warehouse.dir": self.folder / "warehouse",
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.driver.host": "127.0.0.1",
         }
+        builder = SparkSession.builder.master(master)
         for key, value in settings.items():
-            builder = builder.config(key, value)
+            builder = builder.config(key, str(value))
         self.session = builder.getOrCreate()
-        self.session.sparkContext.setLogLevel("ERROR")
+        # The compiler gives up on the largest statements with a page of Java each; what matters is raised here.
+        self.session.sparkContext.setLogLevel("OFF")
+        executors = self.session.sparkContext._jsc.sc().getExecutorMemoryStatus().size() - 1
+        assert executors == 2, f"{executors} executors"
+
+    def launch(self, kind, *rest, name=None):
+        """Starts a master or a worker, which ends with this process."""
+        command = [self.home / "bin" / "spark-class", f"org.apache.spark.deploy.{kind}.{kind.capitalize()}"]
+        command += ["--host", "127.0.0.1", "--webui-port", "0", *rest]
+        surroundings = os.environ | {"SPARK_DAEMON_MEMORY": "256m", "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_HOME": str(self.home)}
+        with open(self.folder / f"{name or kind}.log", "w") as log:
+            self.processes.append(subprocess.Popen(command, stdout=log, stderr=log, env=surroundings))
+
+    def stop(self):
+        if hasattr(self, "session"):
+            self.session.stop()
+        for process in reversed(self.processes):
+            process.terminate()
+        for process in self.processes:
+            process.wait()
 
     def version(self):
         return self.session.version
@@ -122,9 +172,27 @@ class Spark:
             if statement.strip():
                 self.session.sql(statement)
 
+    def literal(self, is_literal):
+        """Statements with parameters run compiled; those with literals interpreted, which is quicker when each runs once."""
+        self.session.conf.set("spark.sql.codegen.wholeStage", str(not is_literal).lower())
+        self.session.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN" if is_literal else "FALLBACK")
+
     def query(self, sql, params):
-        frame = self.session.sql(sql, args=params) if params else self.session.sql(sql)
+        frame = self.session.sql(sql, args=[self.typed(value) for value in params]) if params else self.session.sql(sql)
         return [tuple(row) for row in frame.collect()]
+
+    def typed(self, value):
+        """A parameter; lists of integers of one type, since Python's are told from each other by their size."""
+        if isinstance(value, list) and value and all(type(item) is int for item in value):
+            return self.expr("array(" + ", ".join(f"{item}L" for item in value) + ")")
+        return value
+
+
+def free_port():
+    """A port of this machine that nobody listens on."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
 
 
 def start(name, arguments):

@@ -298,7 +298,8 @@ fn each_chunk(
 pub(crate) fn refused(refusal: &Refusal, mode: Mode) -> Failure {
     let advice = match mode {
         _ if refusal.line == 0 || refusal.error.kind == ErrorKind::BadFile => {
-            "a .parquet file has to be whole, and its columns of the types that the fields have"
+            "a .parquet file has to be whole, and its columns of the types that the fields have; with --lenient, \
+             columns that are no field may have any type, and are listed"
         }
         Mode::Strict => "with --lenient such cases are left out, or kept without the field, and listed",
         Mode::Lenient => "behind this place it cannot be told where a case begins",
@@ -325,7 +326,7 @@ pub(crate) fn write_report(path: &Path, report: &Report) -> Result<(), Failure> 
 ///
 /// On a terminal the first 20 are listed, elsewhere all that the report holds.
 pub(crate) fn tell_left_out(report: &Report) -> Status {
-    if report.skipped == 0 && report.incomplete == 0 {
+    if report.skipped == 0 && report.incomplete == 0 && report.refusals.is_empty() {
         return Status::Fine;
     }
     let mut text = format!(
@@ -335,7 +336,11 @@ pub(crate) fn tell_left_out(report: &Report) -> Status {
     );
     let listed = if io::stderr().is_terminal() { LISTED } else { usize::MAX };
     for refusal in report.refusals.iter().take(listed) {
-        let what = if refusal.kept { "kept" } else { "left out" };
+        let what = match refusal.kept {
+            true if refusal.line == 0 => "column left out",
+            true => "kept",
+            false => "left out",
+        };
         text.push_str(&format!("  {what}: {}\n", line_of(refusal)));
     }
     let more = (report.refusals.len().saturating_sub(listed) as u64).saturating_add(report.unlisted);

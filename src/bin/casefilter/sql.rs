@@ -27,7 +27,10 @@ Examples:
   casefilter sql --dialect clickhouse --requests requests.ndjson
 
 ClickHouse reads no statement of more than 256 KiB unless max_query_size says so, as a setting of the
-connection: clickhouse-client --max_query_size 16777216. Only --literal makes such statements.")]
+connection: clickhouse-client --max_query_size 16777216. Only --literal makes such statements.
+
+PySpark takes small integers of Python for INT and large ones for BIGINT, and no list of both: give
+spark.sql a parameter that is a list of integers as expr('array(1L, 2L)').")]
 pub(crate) struct Args {
     /// Whose SQL
     #[arg(long)]

@@ -196,7 +196,7 @@ impl Syntax for ClickHouse {
         let plain = table.name().join(".");
         heading(
             &[
-                "On a cluster: make the table above on every shard, ON CLUSTER c, then search this one.",
+                "On a cluster: make the table above on every shard, ON CLUSTER c, then load and search this one.",
                 &format!("CREATE TABLE {plain}_all ON CLUSTER c AS {plain}"),
                 &format!(
                     "ENGINE = Distributed(c, {}, {}, cityHash64(id));",

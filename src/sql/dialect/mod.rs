@@ -210,7 +210,8 @@ fn heading(lines: &[&str], out: &mut String) {
         if !line.is_empty() {
             out.push(' ');
         }
-        out.push_str(line);
+        // A name of a file may have line breaks, behind which no comment goes on.
+        out.extend(line.chars().map(|c| if c.is_control() { ' ' } else { c }));
         out.push('\n');
     }
 }
