@@ -56,12 +56,13 @@ pub(super) fn floor<'b>(
     let all = rows(&mut ordered.iter().map(|(visit, ..)| visit));
     let share = |count: usize| count.saturating_mul(of_chain).checked_div(all).unwrap_or(0);
     let mut best: Option<Floor<'b>> = None;
-    let mut wanted = share(offset);
+    // Aimed at the middle of what is near enough, since the others never lie quite as the chain does.
+    let mut wanted = share(offset.saturating_sub(NEAR / 2));
     for _ in 0..TRIALS {
         let Some(mut floor) = search.in_chain(wanted) else { break };
         floor.passed = floor.passed.saturating_add(search.in_others(&floor.key)?);
         if let Some(excess) = floor.passed.checked_sub(offset).filter(|excess| *excess > 0) {
-            wanted = wanted.saturating_sub(excess);
+            wanted = wanted.saturating_sub(share(excess.saturating_add(NEAR / 2)).max(1));
             continue;
         }
         let left = offset.saturating_sub(floor.passed);
@@ -71,7 +72,7 @@ pub(super) fn floor<'b>(
         if left <= NEAR {
             break;
         }
-        wanted = wanted.saturating_add(share(left));
+        wanted = wanted.saturating_add(share(left.saturating_sub(NEAR / 2)));
     }
     best
 }
