@@ -223,7 +223,7 @@ impl Filter {
     /// # Errors
     /// The document is not a case, as a strict import would say.
     pub fn matches(&self, document: &[u8]) -> Result<bool, Error> {
-        let text = std::str::from_utf8(document).map_err(|fault| not_utf8(document, fault.valid_up_to()))?;
+        let text = utf8(document)?;
         let mut row = Row::default();
         ingest::read_case(text, self.catalog(), &Limits::default(), &mut row)?;
         match row.take_faults().into_iter().next() {
@@ -408,11 +408,18 @@ fn body_text<'a>(body: &'a [u8], limits: &Limits) -> Result<&'a str, Errors> {
             Error::new(ErrorKind::BodyTooLarge, limit, found, format!("at most {limit} bytes")).into()
         );
     }
-    std::str::from_utf8(body).map_err(|fault| not_utf8(body, fault.valid_up_to()).into())
+    Ok(utf8(body)?)
 }
 
-/// The error for bytes that stop being UTF-8 at `offset`.
-pub(crate) fn not_utf8(bytes: &[u8], offset: usize) -> Error {
+/// The text that bytes are.
+///
+/// # Errors
+/// One that names the place where they stop being UTF-8.
+pub(crate) fn utf8(bytes: &[u8]) -> Result<&str, Error> {
+    json::text(bytes).map_err(|offset| not_utf8(bytes, offset))
+}
+
+fn not_utf8(bytes: &[u8], offset: usize) -> Error {
     let sound = bytes.get(..offset).and_then(|sound| std::str::from_utf8(sound).ok()).unwrap_or_default();
     let byte = bytes.get(offset).copied().unwrap_or_default();
     let path = json::paths_at(sound, &[offset]).pop().unwrap_or_default();

@@ -13,6 +13,11 @@ pub(crate) use paths::paths_at;
 
 use crate::error::{Error, ErrorKind, quote};
 
+/// The text that bytes are; otherwise, where they stop being UTF-8.
+pub(crate) fn text(bytes: &[u8]) -> std::result::Result<&str, usize> {
+    simdutf8::compat::from_utf8(bytes).map_err(|fault| fault.valid_up_to())
+}
+
 /// The type of the value that stands next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum JsonType {

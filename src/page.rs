@@ -2,12 +2,14 @@
 
 mod best;
 mod floor;
+mod ordered;
 
 use std::cmp::Ordering;
 
 use self::best::Best;
 use self::floor::floor;
-use crate::batch::Batch;
+use self::ordered::{Ordered, Ranged};
+use crate::batch::{Batch, MAX_ROWS};
 use crate::catalog::{Field, FieldId};
 use crate::column::{Column, Data, Layout, Postings, Selection, Sorted};
 use crate::exec::Selected;
@@ -226,6 +228,7 @@ impl<'b> Walk<'b> {
 }
 
 /// A batch that may have rows on the page.
+#[derive(Clone, Copy)]
 pub(crate) struct Visit<'b> {
     /// Its number in the snapshot.
     pub(crate) number: usize,
@@ -280,60 +283,56 @@ fn add(total: &mut Option<&mut u64>, count: usize) {
 
 /// Sorts the selected rows of some batches and gives those from `offset`, at most `limit`.
 ///
-/// Batches are visited in the order of their first keys. Once the page is full, those that cannot
-/// improve it are left alone, unless there is a `total` to which the rows of each are to be added;
-/// and as long as the offset is not used up, a batch that lies apart from all later ones is
-/// counted, not sorted. Where batches overlap, a long offset is used up by a [`floor`].
+/// Batches are visited in the order of their first keys, in which those of `in_order` come already. Once the page
+/// is full, those that cannot improve it are left alone, unless there is a `total` to which the rows of each are to
+/// be added; and as long as the offset is not used up, a batch that lies apart from all later ones is counted, not
+/// sorted. Where batches overlap, a long offset is used up by a [`floor`].
 pub(crate) fn sorted_page<'b>(
-    batches: Vec<Visit<'b>>,
+    in_order: impl Iterator<Item = Visit<'b>>,
+    others: impl Iterator<Item = Visit<'b>>,
     by: SortBy<'_>,
     (mut offset, limit): (usize, usize),
     mut total: Option<&mut u64>,
     select: impl Fn(&Visit<'b>) -> Selected<'b>,
 ) -> Vec<At> {
     let descending = by.is_descending();
-    let mut ordered: Vec<(Visit<'b>, Key<'b>, Key<'b>)> = batches
-        .into_iter()
-        .map(|visit| {
-            let (first, last) = key_range(visit.batch, by);
-            (visit, first, last)
-        })
-        .collect();
-    ordered.sort_by(|(_, a, _), (_, b, _)| a.compare(b, descending));
+    let mut ordered = Ordered::new(in_order, others, by);
 
-    let floor = floor(&ordered, by, if limit == 0 { 0 } else { offset }, &select);
+    let floor = floor(&mut ordered, by, if limit == 0 { 0 } else { offset }, &select);
     offset = offset.saturating_sub(floor.map_or(0, |floor| floor.passed));
     let wanted = offset.saturating_add(limit);
     if total.is_none()
         && floor.is_none()
-        && let Some(guess) = guess(&ordered, by, wanted, &select)
+        && let Some(guess) = guess(&mut ordered, by, wanted, &select)
     {
-        let mut best = Best::new(&ordered, by, Some(guess));
+        let mut best = Best::new(by, Some(guess));
         best.wanted = wanted;
-        for (at, (visit, first, _)) in ordered.iter().enumerate() {
+        for Ranged { visit, first, .. } in ordered.all() {
             if best.is_behind(first) {
                 break;
             }
-            best.take_in(at, visit.batch, &select(visit), &mut 0);
+            best.take_in(visit, &select(visit), &mut 0);
         }
         if best.is_full() {
             return best.page(offset, limit);
         }
     }
 
-    let mut best = Best::new(&ordered, by, None);
+    let mut best = Best::new(by, None);
     best.floor = floor.map(|floor| floor.key);
-    for (at, (visit, first, last)) in ordered.iter().enumerate() {
+    let mut at = 0;
+    while let Some(Ranged { visit, first, last }) = ordered.get(at) {
+        at = at.saturating_add(1);
         best.wanted = offset.saturating_add(limit);
-        let hopeless = limit == 0 || best.is_behind(first);
+        let hopeless = limit == 0 || best.is_behind(&first);
         if hopeless && total.is_none() {
             break;
         }
-        let is_passed = best.is_before(last);
+        let is_passed = best.is_before(&last);
         if is_passed && total.is_none() {
             continue;
         }
-        let selected = select(visit);
+        let selected = select(&visit);
         let mut count = None;
         if total.is_some() {
             add(&mut total, *count.insert(selected.count()));
@@ -341,12 +340,11 @@ pub(crate) fn sorted_page<'b>(
         if hopeless || is_passed {
             continue;
         }
-        let apart = floor.is_none()
+        let may_skip = offset > 0
+            && floor.is_none()
             && best.is_empty()
-            && ordered
-                .get(at.saturating_add(1))
-                .is_none_or(|(_, next, _)| last.compare(next, descending).is_lt());
-        if apart && offset > 0 {
+            && ordered.get(at).is_none_or(|next| last.compare(&next.first, descending).is_lt());
+        if may_skip {
             let count = count.unwrap_or_else(|| selected.count());
             if count <= offset {
                 selected.note(|work| work.passed_over = work.passed_over.saturating_add(1));
@@ -354,39 +352,51 @@ pub(crate) fn sorted_page<'b>(
                 continue;
             }
         }
-        let skip = if apart { &mut offset } else { &mut 0 };
-        best.take_in(at, visit.batch, &selected, skip);
+        let skip = if may_skip { &mut offset } else { &mut 0 };
+        best.take_in(&visit, &selected, skip);
     }
     best.page(offset, limit)
 }
+
+/// For fewer rows than this, walking each batch for the whole page takes less than a guess.
+const WORTH_A_GUESS: usize = 8;
 
 /// Of batches whose values overlap, a key that as many rows as are wanted are probably not behind.
 ///
 /// Without it the first batches are walked as far as if they had the whole page; with it, each only as
 /// far as its share. Whatever is guessed, the page is right: one that is not full is made again.
 fn guess<'b>(
-    ordered: &[(Visit<'b>, Key<'b>, Key<'b>)],
+    ordered: &mut Ordered<'b, '_, impl Iterator<Item = Visit<'b>>>,
     by: SortBy<'_>,
     wanted: usize,
     select: impl Fn(&Visit<'b>) -> Selected<'b>,
 ) -> Option<Key<'b>> {
     let SortBy::Field { descending, .. } = by else { return None };
+    if wanted < WORTH_A_GUESS {
+        return None;
+    }
+    let is_apart = |a: &Ranged<'_>, b: &Ranged<'_>| a.last.compare(&b.first, descending).is_le();
+    let (start, next) = (ordered.get(0)?, ordered.get(1)?);
+    let is_large = [start, next].iter().all(|ranged| ranged.visit.batch.rows() > MAX_ROWS / 4);
+    if is_large && is_apart(&start, &next) {
+        return None;
+    }
     // Small ones, written of late, neither have a share nor tell of the others.
-    let most = ordered.iter().map(|(visit, ..)| visit.batch.rows()).max()?;
-    let is_large = |(visit, ..): &&(Visit<'b>, Key<'b>, Key<'b>)| visit.batch.rows() > most / 4;
-    let large: Vec<_> = ordered.iter().filter(is_large).collect();
-    let [(visit, _, last), (_, next, _), ..] = large.as_slice() else { return None };
-    if wanted == 0 || last.compare(next, descending).is_le() {
+    let all = ordered.all();
+    let most = all.iter().map(|ranged| ranged.visit.batch.rows()).max()?;
+    let large: Vec<&Ranged<'b>> = all.iter().filter(|ranged| ranged.visit.batch.rows() > most / 4).collect();
+    let [start, next, ..] = large.as_slice() else { return None };
+    if is_apart(start, next) {
         return None;
     }
     // As if the other batches were like the first; a quarter more makes up for chance.
-    let likely = select(visit).likely();
-    let steps = wanted.saturating_mul(visit.batch.rows()).checked_div(likely)?;
+    let likely = select(&start.visit).likely();
+    let steps = wanted.saturating_mul(start.visit.batch.rows()).checked_div(likely)?;
     let steps = steps.saturating_add(steps / 4);
     // Each of so many batches has as many rows before the guess as are its share.
     let sharing = large.len().saturating_mul(3).div_ceil(4);
     let share = steps.div_ceil(sharing);
-    let keys = large.iter().map(|(visit, _, _)| Keys::new(visit.batch, by).at_step(share, by));
+    let keys = large.iter().map(|ranged| Keys::new(ranged.visit.batch, by).at_step(share, by));
     let mut keys = keys.collect::<Option<Vec<Key<'b>>>>()?;
     keys.sort_by(|a, b| a.compare(b, descending));
     keys.get(sharing.checked_sub(1)?).copied().filter(|key| *key != Key::Absent)

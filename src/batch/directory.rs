@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::keys::{KeyIndex, join, split};
+use super::zones::Zones;
 use super::{Batch, GlobalRow, MAX_BATCHES};
 use crate::catalog::{Catalog, FieldId, FieldType};
 use crate::column::{Column, Data, Postings};
@@ -37,9 +38,9 @@ pub(crate) enum FieldDirectory {
     #[default]
     Unknown,
     /// The zone map of each batch.
-    Numbers(Vec<Option<(Number, Number)>>),
+    Numbers(Zones<Number>),
     /// The zone map of each batch.
-    Timestamps(Vec<Option<(Timestamp, Timestamp)>>),
+    Timestamps(Zones<Timestamp>),
     /// Each string and where it occurs; every batch has postings then.
     Strings(HashMap<Arc<str>, Occurrences, ahash::RandomState>),
     /// Where each string is; the strings themselves are in the batches.
@@ -108,11 +109,11 @@ impl Directory {
             let Some(column) = batch.column(field) else { continue };
             let known = match (&mut *directory, &column.data) {
                 (FieldDirectory::Numbers(zones), Data::Numbers { zone, .. }) => {
-                    put(zones, number, *zone);
+                    zones.put(number, *zone);
                     true
                 }
                 (FieldDirectory::Timestamps(zones), Data::Timestamps { zone, .. }) => {
-                    put(zones, number, *zone);
+                    zones.put(number, *zone);
                     true
                 }
                 (FieldDirectory::Strings(strings), _) => add_strings(strings, number, column),
@@ -140,8 +141,8 @@ impl Directory {
                 _ if !(id == FieldId::ID || catalog.is_visible(id)) => FieldDirectory::Unknown,
                 FieldType::String if field.is_key() => FieldDirectory::Keys(KeyIndex::default()),
                 FieldType::String => FieldDirectory::Strings(HashMap::with_hasher(self.hasher.clone())),
-                FieldType::Number => FieldDirectory::Numbers(Vec::new()),
-                FieldType::Timestamp => FieldDirectory::Timestamps(Vec::new()),
+                FieldType::Number => FieldDirectory::Numbers(Zones::default()),
+                FieldType::Timestamp => FieldDirectory::Timestamps(Zones::default()),
                 FieldType::Boolean => FieldDirectory::Unknown,
             }
         });
@@ -157,8 +158,8 @@ impl Directory {
         }
         for (field, directory) in catalog.field_ids().zip(&mut self.fields) {
             match directory {
-                FieldDirectory::Numbers(zones) => put(zones, number, None),
-                FieldDirectory::Timestamps(zones) => put(zones, number, None),
+                FieldDirectory::Numbers(zones) => zones.put(number, None),
+                FieldDirectory::Timestamps(zones) => zones.put(number, None),
                 FieldDirectory::Strings(strings) => {
                     if let Some(column) = batch.column(field) {
                         remove_strings(strings, number, column);
@@ -210,7 +211,7 @@ impl Directory {
                         Data::Numbers { zone, .. } => *zone,
                         _ => None,
                     });
-                    zones.get(number).copied().flatten() == zone
+                    zones.get(number) == zone
                 }),
                 FieldDirectory::Timestamps(zones) => (0..zones.len().max(batches.len())).all(|number| {
                     let own = columns().find(|(other, _)| *other as usize == number);
@@ -218,7 +219,7 @@ impl Directory {
                         Data::Timestamps { zone, .. } => *zone,
                         _ => None,
                     });
-                    zones.get(number).copied().flatten() == zone
+                    zones.get(number) == zone
                 }),
                 FieldDirectory::Strings(strings) => {
                     let mut exact = HashMap::with_hasher(self.hasher.clone());
@@ -253,6 +254,16 @@ impl Directory {
 
     pub(crate) fn field(&self, field: FieldId) -> &FieldDirectory {
         self.fields.get(field.index()).unwrap_or(&FieldDirectory::Unknown)
+    }
+
+    /// All numbers of batches, in the order of the first value that each has of a field; `None` where that is not known.
+    pub(crate) fn in_order(&self, field: FieldId, descending: bool) -> Option<&[u32]> {
+        let order = match self.field(field) {
+            FieldDirectory::Numbers(zones) => zones.in_order(descending),
+            FieldDirectory::Timestamps(zones) => zones.in_order(descending),
+            _ => return None,
+        };
+        (order.len() == self.numbers()).then_some(order)
     }
 
     /// The rows whose string of a key field may be one of `texts`, each with the text's number; the hashes
@@ -293,8 +304,8 @@ impl Directory {
     pub(crate) fn size_bytes(&self, field: FieldId) -> usize {
         match self.field(field) {
             FieldDirectory::Unknown => 0,
-            FieldDirectory::Numbers(zones) => size_of_val::<[Option<(Number, Number)>]>(zones),
-            FieldDirectory::Timestamps(zones) => size_of_val::<[Option<(Timestamp, Timestamp)>]>(zones),
+            FieldDirectory::Numbers(zones) => zones.size_bytes(),
+            FieldDirectory::Timestamps(zones) => zones.size_bytes(),
             FieldDirectory::Strings(strings) => strings
                 .iter()
                 .map(|(text, occurrences)| {
@@ -304,16 +315,6 @@ impl Directory {
                 .sum(),
             FieldDirectory::Keys(keys) => keys.size_bytes(),
         }
-    }
-}
-
-/// Sets the zone of a batch.
-fn put<T: Clone>(zones: &mut Vec<Option<T>>, number: usize, zone: Option<T>) {
-    if zones.len() <= number {
-        zones.resize(number.saturating_add(1), None);
-    }
-    if let Some(slot) = zones.get_mut(number) {
-        *slot = zone;
     }
 }
 

@@ -11,6 +11,7 @@ mod owned;
 mod places;
 mod row;
 mod waiting;
+mod zones;
 
 pub(crate) use builder::BatchBuilder;
 pub(crate) use directory::{Directory, FieldDirectory, Occurrences};
@@ -20,6 +21,7 @@ pub(crate) use keys::{GlobalRow, join, split};
 pub(crate) use owned::OwnedRow;
 pub(crate) use places::Places;
 pub(crate) use row::Row;
+pub(crate) use zones::Zones;
 
 use self::waiting::Waiting;
 use crate::catalog::{Catalog, FieldId};

@@ -10,7 +10,7 @@ use super::shape::check;
 use super::shapes;
 use crate::engine::Refusal;
 use crate::error::{Error, ErrorKind, quote};
-use crate::filter::not_utf8;
+use crate::filter::utf8;
 use crate::ingest::{FileFault, Piece, Splitter};
 use crate::limits::Limits;
 use crate::store::{RecordWrite, Store, StoreError};
@@ -183,8 +183,7 @@ impl Pending<'_, '_> {
     fn piece(&mut self, piece: Piece<'_>) -> Result<(), Stop> {
         let refuse = |error: Error| Stop::Refused(piece.line, Box::new(error));
         let bytes = piece.bytes.map_err(refuse)?.trim_ascii();
-        let text =
-            std::str::from_utf8(bytes).map_err(|fault| refuse(not_utf8(bytes, fault.valid_up_to())))?;
+        let text = utf8(bytes).map_err(refuse)?;
         self.record(text).map_err(|fault| match fault {
             Fault::Store(error) => Stop::Store(error),
             Fault::Record(error) => {

@@ -9,7 +9,7 @@ use super::records::APPLICANTS;
 use super::shape::{Members, date, is_country, push_string};
 use super::transliterate::to_latin;
 use crate::error::{Error, ErrorKind, Errors, nearest, quote};
-use crate::filter::not_utf8;
+use crate::filter::utf8;
 use crate::json::{JsonType, Reader, paths_at};
 use crate::limits::Limits;
 use crate::store::Store;
@@ -111,7 +111,7 @@ fn parse(body: &[u8], today: NaiveDate) -> Result<Vec<Change>, Errors> {
         )
         .into());
     }
-    let text = std::str::from_utf8(body).map_err(|fault| not_utf8(body, fault.valid_up_to()))?;
+    let text = utf8(body)?;
     let mut changes = Vec::new();
     let mut errors = Vec::new();
     if let Err(error) = read_members(text, &limits, today, &mut changes, &mut errors) {

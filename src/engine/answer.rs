@@ -146,10 +146,17 @@ pub(crate) fn write_page<'p>(
         }
     }
     out.push(b']');
+    let mut member = |name: &str, number: u64| {
+        out.extend_from_slice(name.as_bytes());
+        // Every number has a JSON form, and memory takes it.
+        let _ = serde_json::to_writer(&mut *out, &number);
+    };
     if let Some(total) = total {
-        let _ = write!(out, ",\"totalItems\":{total}");
+        member(",\"totalItems\":", total);
     }
-    let _ = write!(out, ",\"pageInfo\":{{\"limit\":{limit},\"offset\":{offset}}}}}}}");
+    member(",\"pageInfo\":{\"limit\":", limit);
+    member(",\"offset\":", offset);
+    out.extend_from_slice(b"}}}");
 }
 
 impl std::fmt::Debug for Answer {

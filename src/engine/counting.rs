@@ -82,7 +82,7 @@ fn count_here(
     };
     // What the next batch is counted from is on its way while the one before it is counted.
     let (mut next, mut examined) = (None, 0_u64);
-    for visit in visits(view, numbers) {
+    for visit in visits(view, numbers.iter().copied()) {
         let selected = exec::select(query, visit.number, visit.batch, visit.live);
         examined = examined.saturating_add(visit.batch.rows() as u64);
         look(&selected);

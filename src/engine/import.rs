@@ -16,7 +16,7 @@ use super::gathered::{Built, Gathered};
 use crate::batch::{Document, Row};
 use crate::catalog::Catalog;
 use crate::error::Error;
-use crate::filter::not_utf8;
+use crate::filter::utf8;
 use crate::ingest::{FileFault, Habits, Piece, Splitter, read_usual_case};
 use crate::limits::Limits;
 
@@ -460,11 +460,9 @@ impl Reading<'_> {
             Err(error) => return refuse(line, error, report).map(|()| None),
             Ok(bytes) => {
                 let bytes = bytes.trim_ascii();
-                match std::str::from_utf8(bytes) {
+                match utf8(bytes) {
                     Ok(text) => text,
-                    Err(fault) => {
-                        return refuse(line, not_utf8(bytes, fault.valid_up_to()), report).map(|()| None);
-                    }
+                    Err(error) => return refuse(line, error, report).map(|()| None),
                 }
             }
         };

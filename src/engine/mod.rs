@@ -84,7 +84,7 @@ use self::writer::Writer;
 use crate::batch::{Document, Keep, MAX_ROWS, Row};
 use crate::catalog::Catalog;
 use crate::error::{Error, Errors};
-use crate::filter::not_utf8;
+use crate::filter::utf8;
 use crate::ingest::{Habits, read_case, read_usual_case};
 use crate::limits::Limits;
 
@@ -323,8 +323,7 @@ impl Engine {
         // Offsets are those in what was handed in.
         let before = document.len().saturating_sub(document.trim_ascii_start().len());
         let moved = |error: Error| Error { offset: error.offset.saturating_add(before), ..error };
-        let text = std::str::from_utf8(bytes)
-            .map_err(|fault| Errors::from(moved(not_utf8(bytes, fault.valid_up_to()))))?;
+        let text = utf8(bytes).map_err(|error| Errors::from(moved(error)))?;
         self.read_text(text, row).map_err(|error| Errors::from(moved(error)))?;
         let faults = row.take_faults().into_iter().map(moved).collect();
         match Errors::in_order(faults) {

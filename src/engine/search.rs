@@ -127,10 +127,13 @@ pub(super) fn query<'s>(request: &'s Request, view: &'s View) -> Query<'s> {
 }
 
 /// The batches of these numbers.
-pub(super) fn visits<'s>(view: &'s View, numbers: &[usize]) -> impl Iterator<Item = Visit<'s>> {
-    numbers.iter().filter_map(move |number| {
-        let slot = view.slot(*number)?;
-        Some(Visit { number: *number, batch: &slot.batch, live: &slot.live })
+pub(super) fn visits<'s>(
+    view: &'s View,
+    numbers: impl Iterator<Item = usize>,
+) -> impl Iterator<Item = Visit<'s>> {
+    numbers.filter_map(move |number| {
+        let slot = view.slot(number)?;
+        Some(Visit { number, batch: &slot.batch, live: &slot.live })
     })
 }
 
@@ -188,7 +191,10 @@ impl<'s> Search<'s> {
             PageStrategy::Empty => Vec::new(),
             PageStrategy::Stored => first_page(self.visits(), page, along, |visit| self.select(visit)),
             PageStrategy::Sorted => {
-                sorted_page(self.visits().collect(), self.sort_by(), page, along, |visit| self.select(visit))
+                let (in_order, others) = self.in_order();
+                let in_order = visits(self.view, in_order.map(|number| number as usize));
+                let others = visits(self.view, others.iter().copied());
+                sorted_page(in_order, others, self.sort_by(), page, along, |visit| self.select(visit))
             }
         };
         (rows, total)
@@ -199,7 +205,23 @@ impl<'s> Search<'s> {
     }
 
     pub(super) fn visits(&self) -> impl Iterator<Item = Visit<'s>> {
-        visits(self.view, &self.numbers)
+        visits(self.view, self.numbers.iter().copied())
+    }
+
+    /// The batches, in the order of their first values those of which it is known, and all others.
+    fn in_order(&self) -> (impl Iterator<Item = u32>, &[usize]) {
+        let apart = self.view.apart_numbers().start;
+        let (covered, others) = self.numbers.split_at(self.numbers.partition_point(|number| *number < apart));
+        let order = self
+            .request
+            .order
+            .and_then(|order| self.view.directory().in_order(order.field, order.descending));
+        let (in_order, others) = match order {
+            Some(in_order) => (in_order, others),
+            None => (&[][..], self.numbers.as_slice()),
+        };
+        let in_order = in_order.iter().copied();
+        (in_order.filter(|number| covered.binary_search(&(*number as usize)).is_ok()), others)
     }
 
     fn count(&self, numbers: &[usize]) -> u64 {

@@ -7,7 +7,7 @@ use smallvec::{SmallVec, smallvec};
 use super::evaluate::Tiles;
 use super::kernels;
 use super::trace::Trace;
-use crate::batch::{Batch, Directory, FieldDirectory, GlobalRow, Occurrences, split};
+use crate::batch::{Batch, Directory, FieldDirectory, GlobalRow, Occurrences, Zones, split};
 use crate::catalog::FieldId;
 use crate::operator::Connective;
 use crate::predicate::{Leaf, Node, Set, Test, Tree};
@@ -235,10 +235,10 @@ impl<'q> Query<'q> {
 }
 
 /// True when the zone of a batch and one of the ranges have a value in common.
-fn meets<T: Ord + Copy>(zones: &[Option<(T, T)>], batch: usize, ranges: &[(T, T)]) -> bool {
-    let Some(Some((least, greatest))) = zones.get(batch) else { return false };
-    let at = ranges.partition_point(|(_, high)| high < least);
-    ranges.get(at).is_some_and(|(low, _)| low <= greatest)
+fn meets<T: Ord + Copy>(zones: &Zones<T>, batch: usize, ranges: &[(T, T)]) -> bool {
+    let Some((least, greatest)) = zones.get(batch) else { return false };
+    let at = ranges.partition_point(|(_, high)| *high < least);
+    ranges.get(at).is_some_and(|(low, _)| *low <= greatest)
 }
 
 /// Rows whose strings are compared together.

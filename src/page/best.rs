@@ -13,6 +13,7 @@ use crate::exec::{Rows, Selected};
 #[derive(Clone, Copy)]
 struct Candidate<'b> {
     key: Key<'b>,
+    batch: &'b Batch,
     at: At,
 }
 
@@ -22,14 +23,11 @@ const STEPS_OF_A_CANDIDATE: usize = 16;
 const SLACK: usize = 64;
 
 /// The best rows so far.
-pub(super) struct Best<'o, 'b, 's> {
-    /// The batches, each with its first and last key.
-    ordered: &'o [(Visit<'b>, Key<'b>, Key<'b>)],
+pub(super) struct Best<'b, 's> {
     by: SortBy<'s>,
     descending: bool,
     /// How many rows the page is cut from.
     pub(super) wanted: usize,
-    /// `At::batch` is a place in `ordered` until the end.
     candidates: Vec<Candidate<'b>>,
     /// As many as are wanted are no worse than this one.
     bound: Option<Candidate<'b>>,
@@ -49,24 +47,16 @@ struct Source<'b, 's, 'q> {
     selected: &'s Selected<'q>,
 }
 
-impl<'o, 'b, 's> Best<'o, 'b, 's> {
-    pub(super) fn new(
-        ordered: &'o [(Visit<'b>, Key<'b>, Key<'b>)],
-        by: SortBy<'s>,
-        guess: Option<Key<'b>>,
-    ) -> Self {
+impl<'b, 's> Best<'b, 's> {
+    pub(super) fn new(by: SortBy<'s>, guess: Option<Key<'b>>) -> Self {
         let descending = by.is_descending();
-        Self { ordered, by, descending, wanted: 0, candidates: Vec::new(), bound: None, guess, floor: None }
-    }
-
-    fn id(&self, at: At) -> &'b str {
-        self.ordered.get(at.batch as usize).map_or("", |(visit, _, _)| visit.batch.id(usize::from(at.row)))
+        Self { by, descending, wanted: 0, candidates: Vec::new(), bound: None, guess, floor: None }
     }
 
     fn compare(&self, a: &Candidate<'_>, b: &Candidate<'_>) -> Ordering {
         a.key.compare(&b.key, self.descending).then_with(|| match self.by {
             SortBy::Place => Ordering::Equal,
-            SortBy::Field { .. } => self.id(a.at).cmp(self.id(b.at)),
+            SortBy::Field { .. } => a.id().cmp(b.id()),
         })
     }
 
@@ -95,8 +85,9 @@ impl<'o, 'b, 's> Best<'o, 'b, 's> {
     ///
     /// Of a batch that is the first and lies apart, up to `skip` rows may be passed over, which is
     /// then lowered by as many.
-    pub(super) fn take_in(&mut self, at: usize, batch: &'b Batch, selected: &Selected<'_>, skip: &mut usize) {
-        let Ok(number) = u32::try_from(at) else { return };
+    pub(super) fn take_in(&mut self, visit: &Visit<'b>, selected: &Selected<'_>, skip: &mut usize) {
+        let Ok(number) = u32::try_from(visit.number) else { return };
+        let batch = visit.batch;
         let ids = match (self.by, batch.column(FieldId::ID).map(|ids| &ids.data)) {
             (SortBy::Field { .. }, Some(Data::Strings { codes, .. })) => Some(codes),
             _ => None,
@@ -126,7 +117,7 @@ impl<'o, 'b, 's> Best<'o, 'b, 's> {
     }
 
     fn candidate(&self, source: &Source<'b, '_, '_>, row: u16) -> Candidate<'b> {
-        Candidate { key: source.keys.key(usize::from(row), self.by), at: At { batch: source.number, row } }
+        source.candidate(source.keys.key(usize::from(row), self.by), row)
     }
 
     /// The selected rows in the order of their values, as many as may be wanted; `None` when they are
@@ -252,7 +243,7 @@ impl<'o, 'b, 's> Best<'o, 'b, 's> {
         let need = self.wanted.saturating_sub(found.len());
         let mut below = usize::MAX;
         if let Some(bound) = self.bound.filter(|bound| bound.key == key) {
-            below = source.batch.ids_below(self.id(bound.at));
+            below = source.batch.ids_below(bound.id());
         }
         let mut chosen: Vec<(usize, u16)> = Vec::new();
         for row in rows {
@@ -269,9 +260,7 @@ impl<'o, 'b, 's> Best<'o, 'b, 's> {
             }
         }
         keep_first(&mut chosen, need, Ord::cmp);
-        found.extend(
-            chosen.into_iter().map(|(_, row)| Candidate { key, at: At { batch: source.number, row } }),
-        );
+        found.extend(chosen.into_iter().map(|(_, row)| source.candidate(key, row)));
     }
 
     /// Adds rows of one batch to the candidates, as far as they may be wanted.
@@ -304,16 +293,21 @@ impl<'o, 'b, 's> Best<'o, 'b, 's> {
         let mut candidates = std::mem::take(&mut self.candidates);
         keep_first(&mut candidates, offset.saturating_add(limit), |a, b| self.compare(a, b));
         candidates.sort_unstable_by(|a, b| self.compare(a, b));
-        let page = candidates.into_iter().skip(offset).take(limit);
-        page.filter_map(|candidate| {
-            let (visit, _, _) = self.ordered.get(candidate.at.batch as usize)?;
-            Some(At { batch: u32::try_from(visit.number).ok()?, row: candidate.at.row })
-        })
-        .collect()
+        candidates.into_iter().skip(offset).take(limit).map(|candidate| candidate.at).collect()
     }
 }
 
-impl Source<'_, '_, '_> {
+impl<'b> Candidate<'b> {
+    fn id(&self) -> &'b str {
+        self.batch.id(usize::from(self.at.row))
+    }
+}
+
+impl<'b> Source<'b, '_, '_> {
+    fn candidate(&self, key: Key<'b>, row: u16) -> Candidate<'b> {
+        Candidate { key, batch: self.batch, at: At { batch: self.number, row } }
+    }
+
     fn iter(&self, rows: &Rows<'_>) -> impl Iterator<Item = u16> {
         rows.iter(self.batch.rows()).filter_map(|row| u16::try_from(row).ok())
     }

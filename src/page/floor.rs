@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use super::ordered::{Ordered, Ranged};
 use super::{Key, Keys, SortBy, Visit, best::pass_over, sorted_rows};
 use crate::column::Sorted;
 use crate::exec::{Rows, Selected};
@@ -22,15 +23,13 @@ const TRIALS: usize = 4;
 /// Up to so many rows are asked one by one rather than gathered.
 const FEW: usize = 32;
 
-type Ordered<'b> = [(Visit<'b>, Key<'b>, Key<'b>)];
-
 /// What finding a floor is about.
 struct Search<'o, 'b, 's, S> {
     by: SortBy<'s>,
     /// Batches none of which overlap, in order, each with its sorted rows.
     chain: Vec<(&'o Visit<'b>, Sorted<'b>)>,
     /// All others, each with its first and last key.
-    others: Vec<(&'o (Visit<'b>, Key<'b>, Key<'b>), Sorted<'b>)>,
+    others: Vec<(&'o Ranged<'b>, Sorted<'b>)>,
     select: S,
 }
 
@@ -40,7 +39,7 @@ struct Search<'o, 'b, 's, S> {
 /// It is the key of a row in a chain of batches that lie apart from each other, at first where the offset would
 /// lead if all others were like them, then put right by how many rows the others have before it.
 pub(super) fn floor<'b>(
-    ordered: &Ordered<'b>,
+    ordered: &mut Ordered<'b, '_, impl Iterator<Item = Visit<'b>>>,
     by: SortBy<'_>,
     offset: usize,
     select: impl Fn(&Visit<'b>) -> Selected<'b>,
@@ -48,12 +47,13 @@ pub(super) fn floor<'b>(
     if offset < WORTH_A_FLOOR {
         return None;
     }
+    let ordered = ordered.all();
     let search = Search::new(ordered, by, select)?;
     let rows = |visits: &mut dyn Iterator<Item = &Visit<'b>>| -> usize {
         visits.map(|visit| visit.batch.rows()).fold(0, usize::saturating_add)
     };
     let of_chain = rows(&mut search.chain.iter().map(|(visit, _)| *visit));
-    let all = rows(&mut ordered.iter().map(|(visit, ..)| visit));
+    let all = rows(&mut ordered.iter().map(|ranged| &ranged.visit));
     let share = |count: usize| count.saturating_mul(of_chain).checked_div(all).unwrap_or(0);
     let mut best: Option<Floor<'b>> = None;
     // Aimed at the middle of what is near enough, since the others never lie quite as the chain does.
@@ -78,22 +78,23 @@ pub(super) fn floor<'b>(
 }
 
 impl<'o, 'b, 's, S: Fn(&Visit<'b>) -> Selected<'b>> Search<'o, 'b, 's, S> {
-    fn new(ordered: &'o Ordered<'b>, by: SortBy<'s>, select: S) -> Option<Self> {
+    fn new(ordered: &'o [Ranged<'b>], by: SortBy<'s>, select: S) -> Option<Self> {
         let descending = by.is_descending();
         let mut largest: Vec<(usize, Sorted<'b>)> = Vec::with_capacity(ordered.len());
-        for (at, (visit, ..)) in ordered.iter().enumerate() {
-            largest.push((at, sorted_rows(visit.batch, by)?));
+        for (at, ranged) in ordered.iter().enumerate() {
+            largest.push((at, sorted_rows(ranged.visit.batch, by)?));
         }
-        largest
-            .sort_by_key(|(at, _)| ordered.get(*at).map(|(visit, ..)| std::cmp::Reverse(visit.batch.rows())));
+        largest.sort_by_key(|(at, _)| {
+            ordered.get(*at).map(|ranged| std::cmp::Reverse(ranged.visit.batch.rows()))
+        });
         let (mut chain, mut others): (Vec<(usize, Sorted<'b>)>, Vec<_>) = (Vec::new(), Vec::new());
         for (at, sorted) in largest {
             let place = chain.partition_point(|(other, _)| *other < at);
-            let Some(own @ (_, first, last)) = ordered.get(at) else { continue };
+            let Some(own) = ordered.get(at) else { continue };
             let before = place.checked_sub(1).and_then(|before| ordered.get(chain.get(before)?.0));
             let behind = chain.get(place).and_then(|(other, _)| ordered.get(*other));
-            let is_apart = before.is_none_or(|(_, _, end)| end.compare(first, descending).is_lt())
-                && behind.is_none_or(|(_, start, _)| last.compare(start, descending).is_lt());
+            let is_apart = before.is_none_or(|before| before.last.compare(&own.first, descending).is_lt())
+                && behind.is_none_or(|behind| own.last.compare(&behind.first, descending).is_lt());
             if is_apart {
                 chain.insert(place, (at, sorted));
             } else {
@@ -103,7 +104,7 @@ impl<'o, 'b, 's, S: Fn(&Visit<'b>) -> Selected<'b>> Search<'o, 'b, 's, S> {
         if others.is_empty() {
             return None;
         }
-        let visit = |(at, sorted): (usize, Sorted<'b>)| Some((&ordered.get(at)?.0, sorted));
+        let visit = |(at, sorted): (usize, Sorted<'b>)| Some((&ordered.get(at)?.visit, sorted));
         Some(Self { by, chain: chain.into_iter().filter_map(visit).collect(), others, select })
     }
 
@@ -142,7 +143,7 @@ impl<'o, 'b, 's, S: Fn(&Visit<'b>) -> Selected<'b>> Search<'o, 'b, 's, S> {
         let descending = self.by.is_descending();
         let is_before = |other: &Key<'_>| other.compare(key, descending) == Ordering::Less;
         let mut sum: usize = 0;
-        for ((visit, first, last), sorted) in &self.others {
+        for (Ranged { visit, first, last }, sorted) in &self.others {
             if !is_before(first) {
                 continue;
             }

@@ -4,16 +4,16 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use axum::http::HeaderMap;
 use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName};
 use hmac::Mac;
 
 use super::envelope::Failure;
 use super::tokens::{AppToken, Tokens};
 
-const TOKEN: &str = "x-app-token";
-const SIGNATURE: &str = "x-app-access-sig";
-const TIMESTAMP: &str = "x-app-access-ts";
+const TOKEN: HeaderName = HeaderName::from_static("x-app-token");
+const SIGNATURE: HeaderName = HeaderName::from_static("x-app-access-sig");
+const TIMESTAMP: HeaderName = HeaderName::from_static("x-app-access-ts");
 
 /// The bytes of a signature.
 pub(super) type Signature = [u8; 32];
@@ -46,7 +46,7 @@ pub(super) fn verify<'t>(
 }
 
 /// The header's value, if there is one header of that name and it is text.
-fn only<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+fn only(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     let mut values = headers.get_all(name).iter();
     let value = values.next()?.to_str().ok()?;
     values.next().is_none().then_some(value)

@@ -115,6 +115,7 @@ mod applicants;
 mod auth;
 mod body;
 mod envelope;
+mod exchange;
 mod metrics;
 mod operation;
 mod operator;

@@ -49,6 +49,11 @@ impl Operation {
         }
     }
 
+    /// Whether its path names an applicant.
+    pub(super) fn is_of_an_applicant(self) -> bool {
+        self.path().contains("{applicantId}")
+    }
+
     pub(super) fn method(self) -> MethodFilter {
         match self {
             Self::Search => MethodFilter::POST,

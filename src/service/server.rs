@@ -1,20 +1,19 @@
 //! From connections to requests, and from answers back to the wire.
 
 use std::convert::Infallible;
-use std::fmt::Write as _;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::Body;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, Request, State};
-use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::MethodRouter;
-use hyper::body::{Body as _, Incoming};
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -27,10 +26,11 @@ use tokio::sync::Semaphore;
 #[cfg(unix)]
 use super::admin::{AdminServer, AdminSocket};
 use super::envelope::Failure;
+use super::exchange::{Caller, Exchange};
 use super::operation::Operation;
 use super::operator;
 use super::options::ServiceOptions;
-use super::shared::{Handled, Shared};
+use super::shared::Shared;
 #[cfg(feature = "postgres")]
 use super::source::Source;
 use super::tls::Tls;
@@ -59,25 +59,9 @@ use crate::store::{Store, StoreError};
 /// ```
 pub struct Service {
     shared: Shared,
-    names: Names,
     tls: Option<Tls>,
     #[cfg(unix)]
     admin: Option<AdminSocket>,
-}
-
-/// Names for requests: a random word of this service, and a number.
-pub(super) struct Names {
-    service: u64,
-    next: AtomicU64,
-}
-
-impl Names {
-    pub(super) fn next(&self) -> String {
-        let mut name = String::with_capacity(32);
-        // A string takes whatever is written.
-        let _ = write!(name, "{:016x}{:016x}", self.service, self.next.fetch_add(1, Ordering::Relaxed));
-        name
-    }
 }
 
 /// How many connections beyond the bound are told so at a time; more wait until they are accepted.
@@ -88,12 +72,9 @@ const TURNED_AWAY_TIMEOUT: Duration = Duration::from_secs(1);
 /// A head of a request is refused when it is longer and still not whole, in bytes.
 const HEAD_BYTES: usize = 64 << 10;
 
-pub(super) const CORRELATION_ID: HeaderName = HeaderName::from_static("x-correlation-id");
-
 /// What serves connections.
 struct Server {
     shared: Arc<Shared>,
-    names: Arc<Names>,
     tls: Option<Tls>,
     router: TowerToHyperService<Router>,
 }
@@ -102,13 +83,8 @@ impl Service {
     /// A service of the cases and records in a store, for these tokens.
     #[must_use]
     pub fn new(store: Store, tokens: Tokens, options: ServiceOptions) -> Self {
-        let mut word = [0; 8];
-        // A name that is not random is still a name.
-        let _ = getrandom::fill(&mut word);
-        let names = Names { service: u64::from_ne_bytes(word), next: AtomicU64::new(0) };
         Self {
             shared: Shared::new(store, tokens, options),
-            names,
             tls: None,
             #[cfg(unix)]
             admin: None,
@@ -155,23 +131,22 @@ impl Service {
     ) -> Result<(), StoreError> {
         let Self {
             shared,
-            names,
             tls,
             #[cfg(unix)]
             admin,
         } = self;
-        let (shared, names) = (Arc::new(shared), Arc::new(names));
+        let shared = Arc::new(shared);
         let router = TowerToHyperService::new(router(Arc::clone(&shared)));
         let graceful = GracefulShutdown::new();
         let administer = async {
             #[cfg(unix)]
             if let Some(socket) = &admin {
-                let server = AdminServer::new(socket, Arc::clone(&shared), Arc::clone(&names));
+                let server = AdminServer::new(socket, Arc::clone(&shared));
                 server.accept(socket, &graceful).await;
             }
             std::future::pending::<()>().await;
         };
-        let server = Arc::new(Server { shared: Arc::clone(&shared), names: Arc::clone(&names), tls, router });
+        let server = Arc::new(Server { shared: Arc::clone(&shared), tls, router });
         tokio::select! {
             () = accept(&server, &listener, &graceful) => {}
             () = administer => {}
@@ -215,14 +190,23 @@ impl std::fmt::Debug for Service {
 fn router(shared: Arc<Shared>) -> Router {
     let mut router = Router::new();
     for operation in Operation::ALL {
-        let handler = async move |State(shared): State<Arc<Shared>>,
-                                  applicant: Result<Path<String>, PathRejection>,
-                                  request: Request| {
-            // No id has a control character.
-            let applicant = applicant.map_or_else(|_| "\0".to_owned(), |Path(id)| id);
-            shared.answer(operation, applicant, request).await
+        let method = MethodRouter::new();
+        let method = if operation.is_of_an_applicant() {
+            let handler = async move |State(shared): State<Arc<Shared>>,
+                                      applicant: Result<Path<String>, PathRejection>,
+                                      request: Request| {
+                // No id has a control character.
+                let applicant = applicant.map_or_else(|_| "\0".to_owned(), |Path(id)| id);
+                shared.answer(operation, applicant, request).await
+            };
+            method.on(operation.method(), handler)
+        } else {
+            let handler = async move |State(shared): State<Arc<Shared>>, request: Request| {
+                shared.answer(operation, String::new(), request).await
+            };
+            method.on(operation.method(), handler)
         };
-        router = router.route(operation.path(), MethodRouter::new().on(operation.method(), handler));
+        router = router.route(operation.path(), method);
     }
     operator::routes(router)
         .fallback(async || Failure::new(StatusCode::NOT_FOUND, "there is no such path"))
@@ -309,49 +293,24 @@ impl Server {
         has_seat: bool,
     ) -> Result<Response, Infallible> {
         let start = Instant::now();
-        let name = self.names.next();
         let mut response = if has_seat {
             self.router.call(request.map(Body::new)).await?
         } else {
             Failure::overloaded().closing().into_response()
         };
-        let handled = response.extensions_mut().remove::<Handled>();
-        let failure = response.extensions_mut().remove::<Failure>();
-        let cause = failure.as_ref().and_then(Failure::cause).map(str::to_owned);
-        if let Some(failure) = failure {
-            let allowed = response.headers_mut().remove(header::ALLOW);
-            response = failure.respond(name.clone());
-            if let Some(allowed) = allowed {
-                response.headers_mut().insert(header::ALLOW, allowed);
-            }
+        if Exchange::is_ended(&response) {
+            return Ok(response);
         }
-        if let Ok(name) = HeaderValue::from_str(&name) {
-            response.headers_mut().insert(CORRELATION_ID, name);
-        }
-        let (status, took) = (response.status(), start.elapsed());
-        let operation = handled.as_ref().map(|handled| handled.operation);
-        let bytes = response.body().size_hint().lower();
-        self.shared.metrics.count_answer(operation, status.as_u16(), took, bytes);
-        log(&name, handled.as_ref(), status, took, cause.as_deref());
-        Ok(response)
-    }
-}
-
-/// Writes a line about an answer, unless nobody wants it.
-fn log(name: &str, handled: Option<&Handled>, status: StatusCode, took: Duration, cause: Option<&str>) {
-    let operation = handled.map_or("other", |handled| handled.operation.name());
-    let token = handled.and_then(|handled| handled.token.as_ref()).map(|token| token.name.as_str());
-    let took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-    let status = status.as_u16();
-    macro_rules! event {
-        ($level:ident) => {
-            tracing::$level!(correlation_id = name, operation, token, status, took_us, cause, "answered")
+        // None of an operation: nobody has named it yet.
+        let allowed = response.headers_mut().remove(header::ALLOW);
+        let result = match response.extensions_mut().remove::<Failure>() {
+            Some(failure) => Err(failure),
+            None => Ok(response),
         };
-    }
-    match status {
-        503 => event!(warn),
-        500.. => event!(error),
-        400.. => event!(info),
-        _ => event!(debug),
+        let mut response = Exchange::since(start, &self.shared).end(&Caller::default(), result);
+        if let Some(allowed) = allowed {
+            response.headers_mut().insert(header::ALLOW, allowed);
+        }
+        Ok(response)
     }
 }

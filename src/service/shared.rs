@@ -6,13 +6,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use axum::extract::Request;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use chrono::{DateTime, Utc};
 use tokio::sync::Semaphore;
 
 use super::auth::{self, Seen};
 use super::body;
 use super::envelope::{Failure, json};
+use super::exchange::{Caller, Exchange, Names};
 use super::metrics::Metrics;
 use super::operation::Operation;
 use super::options::ServiceOptions;
@@ -28,6 +29,7 @@ pub(super) struct Shared {
     pub(super) source: Source,
     pub(super) tokens: Tokens,
     pub(super) options: ServiceOptions,
+    pub(super) names: Names,
     pub(super) metrics: Metrics,
     pub(super) pace: Pace,
     seen: Option<Seen>,
@@ -54,17 +56,10 @@ const TURN_PATIENCE: Duration = Duration::from_secs(10);
 /// Anybody may ask whether the service is ready: the source is asked once in so long.
 const SOURCE_CHECK_AGE: Duration = Duration::from_secs(1);
 
-/// What is known of a request when its answer is ready, for logs and metrics.
-#[derive(Clone)]
-pub(super) struct Handled {
-    pub(super) operation: Operation,
-    pub(super) token: Option<Arc<AppToken>>,
-}
-
 /// A request that was signed by a token which may make it.
 pub(super) struct Call {
     pub(super) token: Arc<AppToken>,
-    /// The applicant in the path, or a text that is no id.
+    /// The applicant in the path, or a text that is no id; empty where the path has none.
     pub(super) applicant_id: String,
     pub(super) query: Option<String>,
     pub(super) body: axum::body::Bytes,
@@ -78,6 +73,7 @@ impl Shared {
             store,
             source: Source::Store,
             tokens,
+            names: Names::new(),
             metrics: Metrics::default(),
             pace: Pace::new(),
             seen: seen.then(|| Seen::new(options.clock_window, options.remembered_signatures)),
@@ -100,14 +96,10 @@ impl Shared {
         applicant_id: String,
         request: Request,
     ) -> Response {
-        let mut token = None;
-        let result = self.call(operation, applicant_id, request, &mut token).await;
-        let mut response = match result {
-            Ok(body) => json(body),
-            Err(failure) => failure.into_response(),
-        };
-        response.extensions_mut().insert(Handled { operation, token });
-        response
+        let exchange = Exchange::since(Instant::now(), self);
+        let mut caller = Caller { operation: Some(operation), token: None };
+        let result = self.call(operation, applicant_id, request, &mut caller.token).await;
+        exchange.end(&caller, result.map(json))
     }
 
     async fn call(

@@ -22,6 +22,7 @@ use super::error::{Fault, StoreErrorKind};
 use crate::catalog::Catalog;
 use crate::column::codec::{Reader, Writer};
 use crate::column::{Bitmap, LANES, Selection};
+use crate::json;
 
 pub(super) const META: TableDefinition<'static, &str, &[u8]> = TableDefinition::new("meta");
 pub(super) const DOCUMENTS: TableDefinition<'static, u64, &[u8]> = TableDefinition::new("documents");
@@ -128,8 +129,8 @@ impl<'b> Stored<'b> {
             .ok_or_else(|| Fault::corrupt(format!("document {number} has a wrong checksum")))?;
         let mut reader = Reader::new(contents);
         let place = reader.one()?;
-        let text = str::from_utf8(reader.rest())
-            .map_err(|fault| Fault::corrupt(format!("document {number}: {fault}")))?;
+        let text = json::text(reader.rest())
+            .map_err(|offset| Fault::corrupt(format!("document {number} is not UTF-8 at byte {offset}")))?;
         Ok(Self { place, text })
     }
 }

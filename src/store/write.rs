@@ -11,7 +11,7 @@ use crate::batch::{Document, Row};
 use crate::column::Selection;
 use crate::engine::{Change, Prepared, Refusal, Snapshot, Upserted};
 use crate::error::Error;
-use crate::filter::not_utf8;
+use crate::filter::utf8;
 
 /// What the next write needs to know of the file.
 pub(super) struct Log {
@@ -82,8 +82,7 @@ impl Store {
                 StoreError::refused(&self.name, refusal)
             };
             let document = document.trim_ascii();
-            let text =
-                str::from_utf8(document).map_err(|fault| refuse(not_utf8(document, fault.valid_up_to())))?;
+            let text = utf8(document).map_err(refuse)?;
             let mut row = Row::default();
             self.engine.read_text(text, &mut row).map_err(refuse)?;
             if let Some(fault) = row.take_faults().into_iter().next() {

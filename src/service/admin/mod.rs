@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::Body;
-use axum::http::{HeaderName, HeaderValue, StatusCode};
+use axum::http::{HeaderName, StatusCode};
 use axum::response::Response;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -27,7 +27,7 @@ use tokio::sync::Semaphore;
 
 use self::socket::Identity;
 use super::envelope::Failure;
-use super::server::{CORRELATION_ID, Names};
+use super::exchange::Name;
 use super::shared::Shared;
 use super::transport::Transport;
 
@@ -48,16 +48,15 @@ struct Admin {
 /// Serves the requests of operators.
 pub(super) struct AdminServer {
     admin: Arc<Admin>,
-    names: Arc<Names>,
     router: TowerToHyperService<Router>,
 }
 
 impl AdminServer {
-    pub(super) fn new(socket: &AdminSocket, shared: Arc<Shared>, names: Arc<Names>) -> Arc<Self> {
+    pub(super) fn new(socket: &AdminSocket, shared: Arc<Shared>) -> Arc<Self> {
         let (path, database) = socket.database();
         let admin = Arc::new(Admin { shared, database, path: path.to_owned() });
         let router = TowerToHyperService::new(routes::router(Arc::clone(&admin)));
-        Arc::new(Self { admin, names, router })
+        Arc::new(Self { admin, router })
     }
 
     /// Takes connections, for as long as it is polled.
@@ -102,28 +101,26 @@ impl AdminServer {
         user: Option<u32>,
     ) -> Result<Response, Infallible> {
         let start = Instant::now();
-        let name = self.names.next();
+        let name = self.admin.shared.names.next();
         let what = format!("{} {}", request.method(), request.uri().path());
         let means_this = request.headers().get(DATABASE).is_none_or(|meant| self.admin.database.is(meant));
         let (mut response, cause) = if means_this {
             let mut response = self.router.call(request.map(Body::new)).await?;
             match response.extensions_mut().remove::<Failure>() {
-                Some(failure) => self.refuse(failure, &name),
+                Some(failure) => self.refuse(failure, name),
                 None => (response, None),
             }
         } else {
             let found = format!("this service has another database, {}", self.admin.path.display());
-            self.refuse(Failure::new(StatusCode::CONFLICT, found).typed("other_database").closing(), &name)
+            self.refuse(Failure::new(StatusCode::CONFLICT, found).typed("other_database").closing(), name)
         };
-        if let Ok(name) = HeaderValue::from_str(&name) {
-            response.headers_mut().insert(CORRELATION_ID, name);
-        }
+        name.mark(&mut response);
         let status = response.status().as_u16();
         let took_us = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
         macro_rules! event {
             ($level:ident) => {
                 tracing::$level!(
-                    correlation_id = name,
+                    correlation_id = name.as_str(),
                     request = what,
                     user,
                     status,
@@ -143,8 +140,8 @@ impl AdminServer {
     }
 
     /// The answer to a request that failed, and its cause.
-    fn refuse(&self, failure: Failure, name: &str) -> (Response, Option<String>) {
+    fn refuse(&self, failure: Failure, name: Name) -> (Response, Option<String>) {
         let cause = failure.cause().map(str::to_owned);
-        (failure.respond_to_operator(name.to_owned()), cause)
+        (failure.respond_to_operator(name.as_str().to_owned()), cause)
     }
 }

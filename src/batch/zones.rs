@@ -1,0 +1,85 @@
+//! The zone maps of all batches, for one field.
+
+use std::sync::OnceLock;
+
+/// The least and the greatest value of each batch, by its number.
+#[derive(Clone, Debug)]
+pub(crate) struct Zones<T> {
+    zones: Vec<Option<(T, T)>>,
+    /// The numbers in the order of the least values, and in that of the greatest, downwards; those without
+    /// values come last. Made by the first search that asks.
+    orders: [OnceLock<Box<[u32]>>; 2],
+}
+
+impl<T> Default for Zones<T> {
+    fn default() -> Self {
+        Self { zones: Vec::new(), orders: Default::default() }
+    }
+}
+
+impl<T: Ord + Copy> Zones<T> {
+    /// Sets the zone of a batch.
+    pub(super) fn put(&mut self, number: usize, zone: Option<(T, T)>) {
+        if self.zones.len() <= number {
+            self.zones.resize(number.saturating_add(1), None);
+        }
+        if let Some(slot) = self.zones.get_mut(number) {
+            *slot = zone;
+        }
+        self.orders = Default::default();
+    }
+
+    /// The zone of a batch that has values.
+    #[inline]
+    pub(crate) fn get(&self, number: usize) -> Option<(T, T)> {
+        self.zones.get(number).copied().flatten()
+    }
+
+    /// One more than the greatest number that has ever had a zone.
+    pub(super) fn len(&self) -> usize {
+        self.zones.len()
+    }
+
+    /// All numbers, in the order of the first value that a batch has, in ascending or descending order.
+    pub(super) fn in_order(&self, descending: bool) -> &[u32] {
+        let [ascending_order, descending_order] = &self.orders;
+        let order = if descending { descending_order } else { ascending_order };
+        order.get_or_init(|| {
+            let mut numbers: Vec<u32> = (0..).zip(&self.zones).map(|(number, _)| number).collect();
+            let zone = |number: &u32| self.get(*number as usize);
+            if descending {
+                numbers.sort_by_key(|number| std::cmp::Reverse(zone(number).map(|(_, greatest)| greatest)));
+            } else {
+                numbers.sort_by_key(|number| {
+                    zone(number).map_or((true, None), |(least, _)| (false, Some(least)))
+                });
+            }
+            numbers.into()
+        })
+    }
+
+    /// Heap memory, in bytes.
+    pub(super) fn size_bytes(&self) -> usize {
+        let orders = self.orders.iter().filter_map(OnceLock::get).map(|order| size_of_val::<[u32]>(order));
+        size_of_val::<[Option<(T, T)>]>(&self.zones).saturating_add(orders.sum())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn batches_come_in_order_and_those_without_values_last() {
+        let mut zones = Zones::default();
+        for (number, zone) in [Some((5, 6)), None, Some((1, 9)), Some((3, 4))].into_iter().enumerate() {
+            zones.put(number, zone);
+        }
+        assert_eq!(zones.in_order(false), [2, 3, 0, 1]);
+        assert_eq!(zones.in_order(true), [2, 0, 3, 1]);
+        zones.put(2, None);
+        zones.put(5, Some((4, 7)));
+        assert_eq!(zones.in_order(false), [3, 5, 0, 1, 2, 4]);
+        assert_eq!(zones.in_order(true), [5, 0, 3, 1, 2, 4]);
+    }
+}

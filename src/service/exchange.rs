@@ -1,0 +1,132 @@
+//! A request from its name to its answer, which is counted and logged.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use axum::http::{HeaderName, HeaderValue, StatusCode};
+use axum::response::Response;
+use hyper::body::Body as _;
+
+use super::envelope::Failure;
+use super::operation::Operation;
+use super::shared::Shared;
+use super::tokens::AppToken;
+
+pub(super) const CORRELATION_ID: HeaderName = HeaderName::from_static("x-correlation-id");
+
+/// Names for requests: a random word of this service, and a number.
+pub(super) struct Names {
+    service: u64,
+    next: AtomicU64,
+}
+
+/// What names a request: 32 digits of hex.
+#[derive(Clone, Copy)]
+pub(super) struct Name([u8; 32]);
+
+impl Names {
+    pub(super) fn new() -> Self {
+        let mut word = [0; 8];
+        // A name that is not random is still a name.
+        let _ = getrandom::fill(&mut word);
+        Self { service: u64::from_ne_bytes(word), next: AtomicU64::new(0) }
+    }
+
+    pub(super) fn next(&self) -> Name {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let bytes = (u128::from(self.service) << 64 | u128::from(number)).to_be_bytes();
+        let mut digits = [0; 32];
+        for (pair, byte) in digits.as_chunks_mut::<2>().0.iter_mut().zip(bytes) {
+            *pair = [byte >> 4, byte & 0xf]
+                .map(|digit| digit.wrapping_add(if digit < 10 { b'0' } else { b'a' - 10 }));
+        }
+        Name(digits)
+    }
+}
+
+impl Name {
+    pub(super) fn as_str(&self) -> &str {
+        // Digits are text.
+        std::str::from_utf8(&self.0).unwrap_or_default()
+    }
+
+    /// Writes the name into the head of an answer.
+    pub(super) fn mark(&self, response: &mut Response) {
+        if let Ok(value) = HeaderValue::from_bytes(&self.0) {
+            response.headers_mut().insert(CORRELATION_ID, value);
+        }
+    }
+}
+
+/// One request on its way to an answer.
+pub(super) struct Exchange<'s> {
+    shared: &'s Shared,
+    name: Name,
+    start: Instant,
+}
+
+/// Whose request it is, as far as that is known.
+#[derive(Default)]
+pub(super) struct Caller {
+    pub(super) operation: Option<Operation>,
+    pub(super) token: Option<Arc<AppToken>>,
+}
+
+impl<'s> Exchange<'s> {
+    /// A request that came at this time.
+    pub(super) fn since(start: Instant, shared: &'s Shared) -> Self {
+        Self { shared, name: shared.names.next(), start }
+    }
+
+    /// True for an answer that an exchange [ended](Self::end) with.
+    pub(super) fn is_ended(response: &Response) -> bool {
+        response.headers().contains_key(CORRELATION_ID)
+    }
+
+    /// The answer under the request's name, counted and logged.
+    pub(super) fn end(self, caller: &Caller, result: Result<Response, Failure>) -> Response {
+        let mut cause = None;
+        let mut response = result.unwrap_or_else(|failure| {
+            cause = failure.cause().map(str::to_owned);
+            failure.respond(self.name.as_str().to_owned())
+        });
+        self.name.mark(&mut response);
+        let (status, took) = (response.status(), self.start.elapsed());
+        let bytes = response.body().size_hint().lower();
+        self.shared.metrics.count_answer(caller.operation, status.as_u16(), took, bytes);
+        self.log(caller, status, took, cause.as_deref());
+        response
+    }
+
+    /// Writes a line about an answer, unless nobody wants it.
+    fn log(&self, caller: &Caller, status: StatusCode, took: Duration, cause: Option<&str>) {
+        let operation = caller.operation.map_or("other", Operation::name);
+        let token = caller.token.as_ref().map(|token| token.name.as_str());
+        let took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        let (name, status) = (self.name.as_str(), status.as_u16());
+        macro_rules! event {
+            ($level:ident) => {
+                tracing::$level!(correlation_id = name, operation, token, status, took_us, cause, "answered")
+            };
+        }
+        match status {
+            503 => event!(warn),
+            500.. => event!(error),
+            400.. => event!(info),
+            _ => event!(debug),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_hex_and_number_the_requests() {
+        let names = Names { service: 0x0123_4567_89ab_cdef, next: AtomicU64::new(0xff) };
+        assert_eq!(names.next().as_str(), "0123456789abcdef00000000000000ff");
+        assert_eq!(names.next().as_str(), "0123456789abcdef0000000000000100");
+    }
+}
