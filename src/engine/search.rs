@@ -220,8 +220,9 @@ impl<'s> Search<'s> {
             Some(in_order) => (in_order, others),
             None => (&[][..], self.numbers.as_slice()),
         };
-        let in_order = in_order.iter().copied();
-        (in_order.filter(|number| covered.binary_search(&(*number as usize)).is_ok()), others)
+        let is_all = covered.len() == in_order.len();
+        let is_kept = move |number: &u32| is_all || covered.binary_search(&(*number as usize)).is_ok();
+        (in_order.iter().copied().filter(is_kept), others)
     }
 
     fn count(&self, numbers: &[usize]) -> u64 {

@@ -42,25 +42,35 @@ impl<'b, 's, I: Iterator<Item = Visit<'b>>> Ordered<'b, 's, I> {
         Self { by, met: Vec::new(), in_order, next: None, others }
     }
 
+    /// Looks at one more batch, if there is one.
+    fn advance(&mut self) -> Option<()> {
+        if self.others.is_empty() && self.next.is_none() {
+            self.met.push(Ranged::new(self.in_order.next()?, self.by));
+            return Some(());
+        }
+        if self.next.is_none() {
+            self.next = self.in_order.next().map(|visit| Ranged::new(visit, self.by));
+        }
+        let is_first = |other: &mut Ranged<'b>| match &self.next {
+            Some(next) => other.first.compare(&next.first, self.by.is_descending()).is_lt(),
+            None => true,
+        };
+        let met = self.others.pop_if(is_first).or_else(|| self.next.take())?;
+        self.met.push(met);
+        Some(())
+    }
+
     /// The batch that so many come before.
     pub(super) fn get(&mut self, at: usize) -> Option<Ranged<'b>> {
         while self.met.len() <= at {
-            if self.next.is_none() {
-                self.next = self.in_order.next().map(|visit| Ranged::new(visit, self.by));
-            }
-            let is_first = |other: &mut Ranged<'b>| match &self.next {
-                Some(next) => other.first.compare(&next.first, self.by.is_descending()).is_lt(),
-                None => true,
-            };
-            let met = self.others.pop_if(is_first).or_else(|| self.next.take())?;
-            self.met.push(met);
+            self.advance()?;
         }
         self.met.get(at).copied()
     }
 
     /// All of them.
     pub(super) fn all(&mut self) -> &[Ranged<'b>] {
-        while self.get(self.met.len()).is_some() {}
+        while self.advance().is_some() {}
         &self.met
     }
 }
