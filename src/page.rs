@@ -358,9 +358,6 @@ pub(crate) fn sorted_page<'b>(
     best.page(offset, limit)
 }
 
-/// For fewer rows than this, walking each batch for the whole page takes less than a guess.
-const WORTH_A_GUESS: usize = 8;
-
 /// Of batches whose values overlap, a key that as many rows as are wanted are probably not behind.
 ///
 /// Without it the first batches are walked as far as if they had the whole page; with it, each only as
@@ -372,7 +369,7 @@ fn guess<'b>(
     select: impl Fn(&Visit<'b>) -> Selected<'b>,
 ) -> Option<Key<'b>> {
     let SortBy::Field { descending, .. } = by else { return None };
-    if wanted < WORTH_A_GUESS {
+    if wanted == 0 {
         return None;
     }
     let is_apart = |a: &Ranged<'_>, b: &Ranged<'_>| a.last.compare(&b.first, descending).is_le();
