@@ -41,7 +41,7 @@ fn page(criterion: &mut Criterion) {
 
                 let order = if order.is_empty() { "stored" } else { order };
                 let name = BenchmarkId::new(format!("{share} by {order}"), format!("from {offset}"));
-                let mut out = Vec::new();
+                let mut out = String::new();
                 group.bench_with_input(name, &request, |bencher, request| {
                     bencher.iter(|| {
                         out.clear();

@@ -49,12 +49,7 @@ fn store(criterion: &mut Criterion) {
     let found = store.search(&request).unwrap();
     assert_eq!(found.len(), 20);
     group.bench_function("page of 20", |bencher| {
-        let mut out = Vec::new();
-        bencher.iter(|| {
-            out.clear();
-            store.search(black_box(&request)).unwrap().write_json(&mut out);
-            out.len()
-        });
+        bencher.iter(|| store.search(black_box(&request)).unwrap().into_json());
     });
     for (name, durability) in [("grouped", Durability::Grouped), ("synced", Durability::Synced)] {
         let mut cases = sample::Cases::new(u64::from(u32::MAX), SEED + 1);

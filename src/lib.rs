@@ -49,6 +49,8 @@ mod value;
 pub use batch::codec::check_stored_batch;
 pub use cache::{CacheStats, FilterCache};
 pub use catalog::{Catalog, CatalogError, Field, FieldId, FieldType};
+#[cfg(any(feature = "postgres", feature = "store"))]
+pub use engine::WrittenAnswer;
 pub use engine::explain;
 pub use engine::{
     Answer, Engine, EngineBuilder, FieldMemory, Import, Memory, Mode, Refusal, Report, Upserted,
@@ -63,7 +65,7 @@ pub use request::{DEFAULT_PAGE, Params, Request};
 #[cfg(feature = "store")]
 pub use store::{
     Durability, RecordWrite, Records, Store, StoreError, StoreErrorKind, StoreImport, StoreOptions,
-    StoredAnswer, StoredDocuments, Verified, is_store,
+    StoredDocuments, Verified, is_store,
 };
 pub use value::{Number, Timestamp, TimestampFault, Value};
 

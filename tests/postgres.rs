@@ -68,7 +68,7 @@ async fn source(catalog: &Catalog, table: &str) -> PostgresSource {
 async fn check(source: &PostgresSource, engine: &Engine, request: &Request, note: &str) {
     let (expected, found) = (engine.search(request), source.search(request).await);
     let found = found.unwrap_or_else(|error| panic!("{error}: {note}"));
-    assert_eq!(found.to_json(), expected.to_json(), "{note}");
+    assert_eq!(found.as_json(), expected.to_json(), "{note}");
     assert_eq!(found.ids().collect::<Vec<_>>(), expected.ids().collect::<Vec<_>>(), "{note}");
     assert_eq!((found.total(), found.len()), (expected.total(), expected.len()), "{note}");
 }
@@ -579,7 +579,7 @@ fn many_searches_at_once_are_all_answered() {
             })
             .collect();
         for search in searches {
-            assert_eq!(search.await.unwrap().unwrap().to_json(), expected);
+            assert_eq!(search.await.unwrap().unwrap().into_json(), expected);
         }
         assert!(source.stats().connections <= 3);
     });

@@ -196,7 +196,7 @@ fn answers_are_those_of_an_engine() {
     for order in ["", "-priority", "totalAmountInDefaultCurrency"] {
         let order = Order::parse(store.catalog(), order).unwrap();
         let request = Request::new(Filter::all(store.catalog())).order(order).limit(3).count(true);
-        assert_eq!(store.search(&request).unwrap().to_json(), engine.search(&request).to_json());
+        assert_eq!(store.search(&request).unwrap().into_json(), engine.search(&request).to_json());
     }
     let refused = store.upsert(br#"{"id":"a","tags":"x"}"#, Durability::Synced).unwrap_err();
     assert_eq!(

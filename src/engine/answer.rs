@@ -1,6 +1,6 @@
 //! The answer to a search.
 
-use std::io::Write as _;
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::view::View;
@@ -114,49 +114,68 @@ impl Answer {
     /// Of an engine without documents, the items are objects with an `id` alone.
     #[must_use]
     pub fn to_json(&self) -> String {
-        let mut out = Vec::new();
+        let mut out = String::new();
         self.write_json(&mut out);
-        String::from_utf8(out).unwrap_or_default()
+        out
     }
 
     /// Writes what [`to_json`](Self::to_json) gives behind what `out` holds.
-    pub fn write_json(&self, out: &mut Vec<u8>) {
-        write_page(out, self.documents().zip(self.ids()), self.total, (self.offset, self.limit));
+    pub fn write_json(&self, out: &mut String) {
+        let mut page = Page::begin(out);
+        for (document, id) in self.documents().zip(self.ids()) {
+            if document.is_empty() {
+                page.id(out, id);
+            } else {
+                page.document(out, document);
+            }
+        }
+        page.end(out, self.total, (self.offset, self.limit));
     }
 }
 
-/// Writes an answer of these documents, each with its id, as the interface has it.
-pub(crate) fn write_page<'p>(
-    out: &mut Vec<u8>,
-    items: impl Iterator<Item = (&'p str, &'p str)>,
-    total: Option<u64>,
-    (offset, limit): (u64, u64),
-) {
-    out.extend_from_slice(b"{\"list\":{\"items\":[");
-    for (i, (document, id)) in items.enumerate() {
-        if i > 0 {
-            out.push(b',');
-        }
-        if document.is_empty() {
-            // Every string has a JSON form.
-            let id = serde_json::to_string(id).unwrap_or_default();
-            let _ = write!(out, "{{\"id\":{id}}}");
-        } else {
-            out.extend_from_slice(document.as_bytes());
-        }
+/// An answer as the interface has it, being written behind what a text holds.
+pub(super) struct Page {
+    is_empty: bool,
+}
+
+impl Page {
+    pub(super) fn begin(out: &mut String) -> Self {
+        out.push_str("{\"list\":{\"items\":[");
+        Self { is_empty: true }
     }
-    out.push(b']');
-    let mut member = |name: &str, number: u64| {
-        out.extend_from_slice(name.as_bytes());
-        // Every number has a JSON form, and memory takes it.
-        let _ = serde_json::to_writer(&mut *out, &number);
-    };
-    if let Some(total) = total {
-        member(",\"totalItems\":", total);
+
+    /// Adds a document; gives where it lies.
+    pub(super) fn document(&mut self, out: &mut String, document: &str) -> Range<usize> {
+        if !std::mem::take(&mut self.is_empty) {
+            out.push(',');
+        }
+        let start = out.len();
+        out.push_str(document);
+        start..out.len()
     }
-    member(",\"pageInfo\":{\"limit\":", limit);
-    member(",\"offset\":", offset);
-    out.extend_from_slice(b"}}}");
+
+    /// Adds a case without a document.
+    fn id(&mut self, out: &mut String, id: &str) {
+        // Every string has a JSON form.
+        let id = serde_json::to_string(id).unwrap_or_default();
+        self.document(out, &format!("{{\"id\":{id}}}"));
+    }
+
+    /// With the number of all cases selected, if it was asked for, and the page's offset and limit.
+    pub(super) fn end(self, out: &mut String, total: Option<u64>, (offset, limit): (u64, u64)) {
+        out.push(']');
+        let mut digits = itoa::Buffer::new();
+        let mut member = |name: &str, number: u64| {
+            out.push_str(name);
+            out.push_str(digits.format(number));
+        };
+        if let Some(total) = total {
+            member(",\"totalItems\":", total);
+        }
+        member(",\"pageInfo\":{\"limit\":", limit);
+        member(",\"offset\":", offset);
+        out.push_str("}}}");
+    }
 }
 
 impl std::fmt::Debug for Answer {

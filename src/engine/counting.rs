@@ -95,11 +95,14 @@ fn count_here(
 
 #[cfg(test)]
 mod tests {
+    #[cfg(feature = "parallel")]
     use super::super::search::{Search, query};
+    #[cfg(feature = "parallel")]
     use super::*;
     use crate::catalog::Catalog;
     use crate::engine::Engine;
     use crate::filter::Filter;
+    #[cfg(feature = "parallel")]
     use crate::request::Request;
 
     /// Cases in batches of four, whose days follow each other.

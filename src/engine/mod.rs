@@ -57,12 +57,12 @@ mod stored;
 mod tests;
 mod view;
 mod writer;
+#[cfg(any(feature = "postgres", feature = "store"))]
+mod written;
 
 use std::sync::{Arc, Mutex};
 
 pub use answer::Answer;
-#[cfg(any(feature = "postgres", feature = "store"))]
-pub(crate) use answer::write_page;
 pub(crate) use change::Change;
 pub use change::Upserted;
 pub(crate) use import::StoreDocument;
@@ -70,6 +70,10 @@ pub(crate) use import::StoreDocument;
 pub(crate) use import::{Apart, Groups};
 pub use import::{Import, Mode, Refusal, Report};
 pub use memory::{FieldMemory, Memory};
+#[cfg(any(feature = "postgres", feature = "store"))]
+pub(crate) use written::AnswerWriter;
+#[cfg(any(feature = "postgres", feature = "store"))]
+pub use written::WrittenAnswer;
 #[cfg(feature = "store")]
 pub(crate) use {change::Prepared, restore::Parts, view::Slot};
 pub(crate) use {

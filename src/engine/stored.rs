@@ -25,17 +25,17 @@ impl Engine {
     pub(crate) fn attach(&self, attachment: Attachment) {
         self.current.load().attach(attachment);
     }
+
+    /// Lets go what is attached to the cases as they are now; no write and no search may be under way.
+    pub(crate) fn detach(&self) {
+        self.current.load().attachment.store(None);
+    }
 }
 
 impl Snapshot {
     /// Attaches something, in the place of what was attached before.
     pub(crate) fn attach(&self, attachment: Attachment) {
         self.attachment.store(Some(Arc::new(attachment)));
-    }
-
-    /// What was attached last.
-    pub(crate) fn attachment<T: Clone + 'static>(&self) -> Option<T> {
-        self.attachment.load().as_ref().and_then(|attachment| attachment.downcast_ref::<T>()).cloned()
     }
 
     /// How many cases there are.
@@ -57,7 +57,7 @@ impl Snapshot {
 
 impl Answer {
     /// What was attached to the cases when they were searched.
-    pub(crate) fn attachment<T: Clone + 'static>(&self) -> Option<T> {
-        self.attachment.as_ref().and_then(|attachment| attachment.downcast_ref::<T>()).cloned()
+    pub(crate) fn attachment<T: 'static>(&self) -> Option<&T> {
+        self.attachment.as_ref()?.downcast_ref()
     }
 }

@@ -81,7 +81,6 @@
 //! one that offers none is spoken to in the clear: good enough for a socket or this machine, and for nothing else.
 //! `disable` never speaks TLS.
 
-mod answer;
 mod bound;
 mod check;
 mod connect;
@@ -90,7 +89,6 @@ mod options;
 mod prepared;
 mod source;
 
-pub use answer::PostgresAnswer;
 pub use error::{PostgresError, PostgresErrorKind};
 pub use options::PostgresOptions;
 pub use source::{PostgresSource, PostgresStats};

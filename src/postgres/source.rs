@@ -10,13 +10,13 @@ use tokio::sync::Semaphore;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Row};
 
-use super::answer::PostgresAnswer;
 use super::bound::Bound;
 use super::check::check;
 use super::connect::{Connection, Loan, Manager};
 use super::error::{PostgresError, PostgresErrorKind};
 use super::options::PostgresOptions;
 use crate::catalog::Catalog;
+use crate::engine::{AnswerWriter, WrittenAnswer};
 use crate::filter::Filter;
 use crate::request::Request;
 use crate::sql::{Dialect, Statement, Table};
@@ -140,7 +140,7 @@ impl PostgresSource {
     /// # Panics
     /// When the filter was compiled for a catalogue that is not [within](Catalog::is_within) the table's; outside a
     /// Tokio runtime.
-    pub async fn search(&self, request: &Request) -> Result<PostgresAnswer, PostgresError> {
+    pub async fn search(&self, request: &Request) -> Result<WrittenAnswer, PostgresError> {
         let counts = &self.inner.counts;
         let result = self.find(request).await;
         match &result {
@@ -176,7 +176,7 @@ impl PostgresSource {
         }
     }
 
-    async fn find(&self, request: &Request) -> Result<PostgresAnswer, PostgresError> {
+    async fn find(&self, request: &Request) -> Result<WrittenAnswer, PostgresError> {
         let table = &self.inner.table;
         let page = table.page(Dialect::Postgres, request);
         let count = request.count.then(|| table.count(Dialect::Postgres, &request.filter));
@@ -192,9 +192,11 @@ impl PostgresSource {
                 }
             })
             .await?;
-        let case = |row: &Row| Ok((row.try_get(0)?, row.try_get(1)?));
-        let cases = rows.iter().map(case).collect::<Result<_, tokio_postgres::Error>>()?;
-        Ok(PostgresAnswer { cases, total, offset: request.offset, limit: request.limit })
+        let mut answer = AnswerWriter::new(request, total, 0, rows.len());
+        for row in &rows {
+            answer.push(row.try_get(0)?, row.try_get(1)?);
+        }
+        Ok(answer.finish())
     }
 
     /// Does something on a connection. One that failed, or took all patience, is not used again.

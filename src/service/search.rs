@@ -33,24 +33,16 @@ fn search_now(shared: &Shared, call: &Call) -> Result<Vec<u8>, Failure> {
     let request = request.inspect_err(|errors| shared.metrics.count_errors(errors))?;
     let answer = shared.source.search(&shared.store, &request)?;
     shared.metrics.count_rows(answer.examined());
-    // What stands around the documents fits into the rest.
-    let size = answer.documents().map(|document| document.len().saturating_add(1)).sum::<usize>();
-    let mut out = Vec::with_capacity(size.saturating_add(128));
-    match &call.token.projection {
-        None => answer.write_json(&mut out),
-        Some(projection) => {
-            let mut seen = Vec::with_capacity(answer.documents().len());
-            for document in answer.documents() {
-                let mut text = Vec::new();
-                let cut = projection.write(document, &mut text);
-                cut.map_err(|error| Failure::internal(format!("a stored case is not JSON: {error}")))?;
-                let text = String::from_utf8(text);
-                seen.push(text.map_err(|_| Failure::internal("a stored case was cut apart"))?);
-            }
-            answer.with_documents(seen).write_json(&mut out);
-        }
-    }
-    Ok(out)
+    let answer = match &call.token.projection {
+        None => answer,
+        Some(projection) => answer.try_map(|document| {
+            let mut seen = Vec::new();
+            let cut = projection.write(document, &mut seen);
+            cut.map_err(|error| Failure::internal(format!("a stored case is not JSON: {error}")))?;
+            String::from_utf8(seen).map_err(|_| Failure::internal("a stored case was cut apart"))
+        })?,
+    };
+    Ok(answer.into_json().into_bytes())
 }
 
 /// The fields that the token's filters may name.

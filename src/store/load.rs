@@ -121,7 +121,7 @@ pub(super) fn load(file: &File, catalog: &Catalog, options: &StoreOptions) -> Re
                 state.cases
             )));
         }
-        engine.attach(Arc::new(Documents::new(documents)));
+        engine.attach(Arc::new(Documents(documents)));
         Ok(Loaded { engine, state, stored, replayed })
     })
 }

@@ -63,7 +63,6 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod answer;
 mod batches;
 mod error;
 mod file;
@@ -77,12 +76,11 @@ mod verify;
 mod write;
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use redb::ReadOnlyTable;
 
-pub use answer::StoredAnswer;
 pub use error::{StoreError, StoreErrorKind};
 pub use file::is_store;
 pub use import::StoreImport;
@@ -97,7 +95,7 @@ use self::write::Log;
 use crate::batch::MAX_ROWS;
 use crate::catalog::Catalog;
 use crate::engine::explain::Explanation;
-use crate::engine::{Engine, Memory};
+use crate::engine::{Answer, AnswerWriter, Engine, Memory, WrittenAnswer};
 use crate::filter::Filter;
 use crate::limits::Limits;
 use crate::request::Request;
@@ -267,24 +265,17 @@ impl Store {
     ///
     /// # Panics
     /// As [`Engine::search`].
-    pub fn search(&self, request: &Request) -> Result<StoredAnswer, StoreError> {
+    pub fn search(&self, request: &Request) -> Result<WrittenAnswer, StoreError> {
         let answer = self.engine.search(request);
-        let documents = answer.attachment::<Documents>();
-        let ids: Vec<String> = answer.ids().map(str::to_owned).collect();
         let read = || {
-            let documents = documents.ok_or_else(|| Fault::corrupt("cases without documents"))?;
-            let numbers = answer.document_numbers();
-            numbers.map(|number| documents.get(number)).collect()
+            let documents = documents_of(&answer)?;
+            let mut page = AnswerWriter::new(request, answer.total(), answer.examined(), answer.len());
+            for (number, id) in answer.document_numbers().zip(answer.ids()) {
+                documents.read(number, |document| page.push(id, document))?;
+            }
+            Ok(page.finish())
         };
-        let documents = guarded(read).map_err(|fault| fault.of_file(&self.name))?;
-        Ok(StoredAnswer {
-            ids,
-            documents,
-            total: answer.total(),
-            offset: request.offset,
-            limit: request.limit,
-            examined: answer.examined(),
-        })
+        guarded(read).map_err(|fault| fault.of_file(&self.name))
     }
 
     /// The ids of the cases on the page that a request asks for, in order; the file is not read.
@@ -302,11 +293,8 @@ impl Store {
     /// As [`Engine::search`].
     pub fn documents(&self, request: &Request) -> StoredDocuments<'_> {
         let answer = self.engine.search(request);
-        StoredDocuments {
-            store: self,
-            documents: answer.attachment(),
-            numbers: answer.document_numbers().collect::<Vec<_>>().into_iter(),
-        }
+        let numbers = answer.document_numbers().collect::<Vec<_>>().into_iter();
+        StoredDocuments { store: self, answer, numbers }
     }
 
     /// Makes a checkpoint and closes the file, which dropping the store does as well, but without telling what
@@ -366,7 +354,7 @@ impl Drop for Store {
 #[derive(Debug)]
 pub struct StoredDocuments<'s> {
     store: &'s Store,
-    documents: Option<Documents>,
+    answer: Answer,
     numbers: std::vec::IntoIter<Option<u64>>,
 }
 
@@ -375,45 +363,32 @@ impl Iterator for StoredDocuments<'_> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let number = self.numbers.next()?;
-        let read = || match &self.documents {
-            Some(documents) => documents.get(number),
-            None => Err(Fault::corrupt("cases without documents")),
-        };
+        let read = || documents_of(&self.answer)?.read(number, str::to_owned);
         Some(guarded(read).map_err(|fault| self.store.error(fault)))
     }
 }
 
-/// The documents of a snapshot: a transaction that reads the file as it was then.
-///
-/// The file is not compacted, nor are pages used again, as long as it is read.
-#[derive(Clone, Debug)]
-pub(crate) struct Documents {
-    table: Arc<RwLock<Option<DocumentTable>>>,
+/// The documents of the cases that a search found.
+fn documents_of(answer: &Answer) -> Result<&Documents, Fault> {
+    answer.attachment().ok_or_else(|| Fault::corrupt("cases without documents"))
 }
 
-type DocumentTable = ReadOnlyTable<u64, &'static [u8]>;
+/// The documents of a snapshot: a transaction that reads the file as it was then.
+///
+/// The file is not compacted, nor are pages used again, as long as there is one.
+#[derive(Debug)]
+pub(crate) struct Documents(ReadOnlyTable<u64, &'static [u8]>);
 
 impl Documents {
-    fn new(table: DocumentTable) -> Self {
-        Self { table: Arc::new(RwLock::new(Some(table))) }
-    }
-
     /// The documents as they are now in the file.
     fn of(file: &File) -> Result<Self, Fault> {
-        Ok(Self::new(file.read()?.open_table(DOCUMENTS)?))
+        Ok(Self(file.read()?.open_table(DOCUMENTS)?))
     }
 
-    fn get(&self, number: Option<u64>) -> Result<String, Fault> {
-        let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
-        let (Some(table), Some(number)) = (table.as_ref(), number) else {
-            return Err(Fault::corrupt("a case without a document"));
-        };
-        let bytes = table.get(number)?.ok_or_else(|| Fault::corrupt(format!("no document {number}")))?;
-        Ok(Stored::from_bytes(number, bytes.value())?.text.to_owned())
-    }
-
-    /// Ends the reading.
-    fn close(&self) {
-        *self.table.write().unwrap_or_else(PoisonError::into_inner) = None;
+    /// Hands over the document of a number.
+    fn read<T>(&self, number: Option<u64>, take: impl FnOnce(&str) -> T) -> Result<T, Fault> {
+        let number = number.ok_or_else(|| Fault::corrupt("a case without a document"))?;
+        let bytes = self.0.get(number)?.ok_or_else(|| Fault::corrupt(format!("no document {number}")))?;
+        Ok(take(Stored::from_bytes(number, bytes.value())?.text))
     }
 }

@@ -56,9 +56,8 @@ impl Store {
     /// Faults of the file, as [`upsert`](Self::upsert).
     pub fn compact(&mut self) -> Result<bool, StoreError> {
         self.checkpoint()?;
-        if let Some(documents) = self.engine.snapshot().attachment::<Documents>() {
-            documents.close();
-        }
+        // Whoever reads documents borrows the store, so that nobody does now.
+        self.engine.detach();
         let result = self.file.compact().and_then(|compacted| {
             let documents = guarded(|| Documents::of(&self.file))?;
             self.engine.attach(std::sync::Arc::new(documents));

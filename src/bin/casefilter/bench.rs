@@ -293,7 +293,7 @@ fn time(held: &Held, line: &Line, args: &Args) -> Result<Measured, Errors> {
         false => Compiler::Fresh(Limits::default()),
     };
     let matched = held.count(&compiler.request(held.catalog(), line)?.filter);
-    once(held, line, compiler, &mut Vec::new());
+    once(held, line, compiler, &mut String::new());
     let threads = u32::from(args.threads);
     let repeat = |thread: u32| match args.runs {
         Some(runs) => repeat(held, line, compiler, share(runs, thread, threads), None),
@@ -326,7 +326,7 @@ fn repeat(
     least: u32,
     enough: Option<Duration>,
 ) -> Vec<Duration> {
-    let mut answer = Vec::new();
+    let mut answer = String::new();
     let mut times: Vec<Duration> = (0..least).map(|_| once(held, line, compiler, &mut answer)).collect();
     let mut taken: Duration = times.iter().sum();
     while enough.is_some_and(|enough| taken < enough) && times.len() < MOST_RUNS {
@@ -338,7 +338,7 @@ fn repeat(
 }
 
 /// The whole request, from body bytes to answer bytes.
-fn once(held: &Held, line: &Line, compiler: &Compiler, answer: &mut Vec<u8>) -> Duration {
+fn once(held: &Held, line: &Line, compiler: &Compiler, answer: &mut String) -> Duration {
     answer.clear();
     let start = Instant::now();
     if let Ok(request) = compiler.request(held.catalog(), line)

@@ -253,10 +253,10 @@ fn read(path: &Path, taker: &mut Taker<'_, '_, '_>, progress: &Progress) -> Resu
         let held = Held::Database(Box::new(store.map_err(|error| failed(&error))?));
         let all = Request::new(Filter::all(held.catalog())).limit(u64::MAX);
         return held.each_document(&all, |document| {
-            let mut line = document.as_bytes().to_vec();
+            let mut line = document.to_owned();
             one_line(&mut line);
-            line.push(b'\n');
-            taker.push(&line)
+            line.push('\n');
+            taker.push(line.as_bytes())
         });
     }
     each_chunk(path, &name, progress, |chunk| taker.push(chunk))

@@ -32,23 +32,23 @@ pub(crate) fn push(c: char, out: &mut String) {
 /// Removes the space between tokens of JSON that holds line breaks, so that it stands on one line.
 ///
 /// Sound JSON has no raw line breaks in strings; a text without any is left as it is.
-pub(crate) fn one_line(json: &mut Vec<u8>) {
-    if !json.iter().any(|byte| matches!(byte, b'\n' | b'\r')) {
+pub(crate) fn one_line(json: &mut String) {
+    if !json.bytes().any(|byte| matches!(byte, b'\n' | b'\r')) {
         return;
     }
     let (mut in_string, mut escaped) = (false, false);
-    json.retain(|byte| {
+    json.retain(|c| {
         if in_string {
-            match byte {
+            match c {
                 _ if escaped => escaped = false,
-                b'\\' => escaped = true,
-                b'"' => in_string = false,
+                '\\' => escaped = true,
+                '"' => in_string = false,
                 _ => {}
             }
             return true;
         }
-        in_string = *byte == b'"';
-        !matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
+        in_string = c == '"';
+        !matches!(c, ' ' | '\t' | '\n' | '\r')
     });
 }
 
@@ -64,11 +64,11 @@ mod tests {
 
     #[test]
     fn one_line_keeps_strings_and_drops_space() {
-        let mut json = b"{\r\n  \"a b\" : [ 1,\n 2 ], \"c\\\" \" : \"\\\\\" }".to_vec();
+        let mut json = "{\r\n  \"a b\" : [ 1,\n 2 ], \"c\\\" \" : \"\\\\\" }".to_owned();
         one_line(&mut json);
-        assert_eq!(json, b"{\"a b\":[1,2],\"c\\\" \":\"\\\\\"}");
-        let mut json = b"{ \"a\" : 1 }".to_vec();
+        assert_eq!(json, "{\"a b\":[1,2],\"c\\\" \":\"\\\\\"}");
+        let mut json = "{ \"a\" : 1 }".to_owned();
         one_line(&mut json);
-        assert_eq!(json, b"{ \"a\" : 1 }");
+        assert_eq!(json, "{ \"a\" : 1 }");
     }
 }

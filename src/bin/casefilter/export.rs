@@ -77,14 +77,14 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let written = to_file(&args.output, request.order, &mut |out| {
         let progress = Progress::of_cases(loaded.held.count(&request.filter));
         progress.say("writing".to_owned());
-        let mut line = Vec::new();
+        let mut line = String::new();
         let result = loaded.held.each_document(&request, |document| {
             line.clear();
-            line.extend_from_slice(document.as_bytes());
+            line.push_str(document);
             one_line(&mut line);
-            line.push(b'\n');
+            line.push('\n');
             progress.advance(1);
-            out.write_all(&line)
+            out.write_all(line.as_bytes())
                 .map_err(|error| Failure::io("cannot write", &args.output.display().to_string(), &error))
         });
         result.map_err(|fault| {

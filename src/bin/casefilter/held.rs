@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use casefilter::explain::Explanation;
-use casefilter::postgres::PostgresAnswer;
 use casefilter::{
-    Answer, Catalog, Engine, Filter, Limits, Memory, Request, Store, StoreError, StoreErrorKind, StoredAnswer,
+    Answer, Catalog, Engine, Filter, Limits, Memory, Request, Store, StoreError, StoreErrorKind,
+    WrittenAnswer,
 };
 
 use crate::escape::escape;
@@ -20,8 +20,7 @@ pub(crate) enum Held {
 /// The page that a search found.
 pub(crate) enum Found {
     Memory(Answer),
-    Database(StoredAnswer),
-    Server(PostgresAnswer),
+    Written(WrittenAnswer),
 }
 
 impl Held {
@@ -65,7 +64,7 @@ impl Held {
         match self {
             Self::Memory(engine) => Ok(Found::Memory(engine.search(request))),
             Self::Database(store) => {
-                store.search(request).map(Found::Database).map_err(|error| failed(&error))
+                store.search(request).map(Found::Written).map_err(|error| failed(&error))
             }
         }
     }
@@ -114,8 +113,7 @@ impl Found {
     pub(crate) fn len(&self) -> u64 {
         let len = match self {
             Self::Memory(answer) => answer.len(),
-            Self::Database(answer) => answer.len(),
-            Self::Server(answer) => answer.len(),
+            Self::Written(answer) => answer.len(),
         };
         u64::try_from(len).unwrap_or(u64::MAX)
     }
@@ -123,32 +121,28 @@ impl Found {
     pub(crate) fn total(&self) -> Option<u64> {
         match self {
             Self::Memory(answer) => answer.total(),
-            Self::Database(answer) => answer.total(),
-            Self::Server(answer) => answer.total(),
+            Self::Written(answer) => answer.total(),
         }
     }
 
     pub(crate) fn ids(&self) -> Box<dyn Iterator<Item = &str> + '_> {
         match self {
             Self::Memory(answer) => Box::new(answer.ids()),
-            Self::Database(answer) => Box::new(answer.ids()),
-            Self::Server(answer) => Box::new(answer.ids()),
+            Self::Written(answer) => Box::new(answer.ids()),
         }
     }
 
     pub(crate) fn documents(&self) -> Box<dyn Iterator<Item = &str> + '_> {
         match self {
             Self::Memory(answer) => Box::new(answer.documents()),
-            Self::Database(answer) => Box::new(answer.documents()),
-            Self::Server(answer) => Box::new(answer.documents()),
+            Self::Written(answer) => Box::new(answer.documents()),
         }
     }
 
-    pub(crate) fn write_json(&self, out: &mut Vec<u8>) {
+    pub(crate) fn write_json(&self, out: &mut String) {
         match self {
             Self::Memory(answer) => answer.write_json(out),
-            Self::Database(answer) => answer.write_json(out),
-            Self::Server(answer) => answer.write_json(out),
+            Self::Written(answer) => out.push_str(answer.as_json()),
         }
     }
 }

@@ -196,7 +196,7 @@ fn answer_all(
     lines: &mut Lines,
 ) -> Result<(), Failure> {
     let mut out = Output::new();
-    let mut answer = Vec::new();
+    let mut answer = String::new();
     let mut number = 0_u64;
     while let Some(line) = lines.next()? {
         number = number.saturating_add(1);
@@ -206,8 +206,7 @@ fn answer_all(
                 answer.clear();
                 search(&request)?.write_json(&mut answer);
                 one_line(&mut answer);
-                answer.push(b'\n');
-                out.write(&answer)?;
+                out.line(&answer)?;
             }
             Err(errors) => out.json(&envelope(number, &errors))?,
         }
@@ -224,19 +223,17 @@ fn print(answer: &Found, format: Option<Format>, summary: impl FnOnce() -> Strin
     let default = if io::stdout().is_terminal() { Format::Table } else { Format::Json };
     match format.unwrap_or(default) {
         Format::Json => {
-            let mut json = Vec::new();
+            let mut json = String::new();
             answer.write_json(&mut json);
-            json.push(b'\n');
-            out.write(&json)?;
+            out.line(&json)?;
         }
         Format::Ndjson => {
-            let mut line = Vec::new();
+            let mut line = String::new();
             for document in answer.documents() {
                 line.clear();
-                line.extend_from_slice(document.as_bytes());
+                line.push_str(document);
                 one_line(&mut line);
-                line.push(b'\n');
-                out.write(&line)?;
+                out.line(&line)?;
             }
         }
         Format::Ids => {

@@ -79,7 +79,7 @@ impl Server {
 
     pub(crate) fn search(&self, request: &Request) -> Result<Found, Failure> {
         let answer = self.runtime.block_on(self.source.search(request));
-        answer.map(Found::Server).map_err(|error| failed(&error))
+        answer.map(Found::Written).map_err(|error| failed(&error))
     }
 }
 
