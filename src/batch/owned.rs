@@ -15,14 +15,17 @@ pub(crate) struct OwnedRow {
     document_start: u32,
     /// The number of the document and its size, if it is kept elsewhere.
     document: Option<(u64, usize)>,
-    values: Box<[(FieldId, Scalar)]>,
+    /// By field, those of one in the order of the document.
+    values: Box<[Scalar]>,
+    /// By field number: the offset behind its last value. Fields behind the last one have none.
+    ends: Box<[u32]>,
     pub(crate) place: u64,
 }
 
-/// A value; a string's end in the text, which starts where the string before ends.
+/// A value; of a string, where it starts and ends in the text.
 #[derive(Clone, Copy, Debug)]
 enum Scalar {
-    String(u32),
+    String(u32, u32),
     Number(Number),
     Timestamp(Timestamp),
     Boolean(bool),
@@ -31,29 +34,50 @@ enum Scalar {
 impl OwnedRow {
     /// The texts of a case are together shorter than 4 GiB, since its document is.
     pub(crate) fn new(row: &Row<'_>, document: Document<'_>, place: u64) -> Self {
-        let mut values = Vec::with_capacity(row.iter().len());
-        let strings = row.iter().map(|(_, value)| match value {
-            Value::String(string) => string.len(),
-            _ => 0,
-        });
+        let (mut fields, mut bytes) = (0_usize, 0_usize);
+        for (field, value) in row.iter() {
+            fields = fields.max(field.index().saturating_add(1));
+            if let Value::String(string) = value {
+                bytes = bytes.saturating_add(string.len());
+            }
+        }
+        // How many values each field has, then where its first one goes, and at last where its last one ends.
+        let mut ends = vec![0_u32; fields];
+        for (field, _) in row.iter() {
+            if let Some(count) = ends.get_mut(field.index()) {
+                *count = count.saturating_add(1);
+            }
+        }
+        let mut next = 0_u32;
+        for end in &mut ends {
+            next = next.saturating_add(std::mem::replace(end, next));
+        }
         let document_bytes = match document {
             Document::Text(document) => document.len(),
             Document::Number { .. } => 0,
         };
-        let mut text = String::with_capacity(strings.fold(document_bytes, usize::saturating_add));
+        let mut text = String::with_capacity(bytes.saturating_add(document_bytes));
+        let length = |text: &str| u32::try_from(text.len()).unwrap_or(u32::MAX);
+        let mut values = vec![Scalar::Boolean(false); row.iter().len()];
         for (field, value) in row.iter() {
             let scalar = match value {
                 Value::String(string) => {
+                    let start = length(&text);
                     text.push_str(string);
-                    Scalar::String(u32::try_from(text.len()).unwrap_or(u32::MAX))
+                    Scalar::String(start, length(&text))
                 }
                 Value::Number(number) => Scalar::Number(*number),
                 Value::Timestamp(timestamp) => Scalar::Timestamp(*timestamp),
                 Value::Boolean(boolean) => Scalar::Boolean(*boolean),
             };
-            values.push((*field, scalar));
+            if let Some(next) = ends.get_mut(field.index()) {
+                if let Some(value) = values.get_mut(*next as usize) {
+                    *value = scalar;
+                }
+                *next = next.saturating_add(1);
+            }
         }
-        let document_start = u32::try_from(text.len()).unwrap_or(u32::MAX);
+        let document_start = length(&text);
         let document = match document {
             Document::Text(document) => {
                 text.push_str(document);
@@ -61,37 +85,30 @@ impl OwnedRow {
             }
             Document::Number { number, size_bytes } => Some((number, size_bytes)),
         };
-        Self { text: text.into(), document_start, document, values: values.into(), place }
+        let (text, values, ends) = (text.into(), values.into(), ends.into());
+        Self { text, document_start, document, values, ends, place }
     }
 
-    /// All values in the order of the document.
+    /// All values, by field.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (FieldId, Value<'_>)> {
-        self.iter_where(|_| true)
+        let fields = FieldId::all().take(self.ends.len());
+        fields.flat_map(|field| self.values(field).map(move |value| (field, value)))
     }
 
-    /// The values of a field in the order of the document; those of others are not read.
-    pub(crate) fn values(&self, field: FieldId) -> impl Iterator<Item = Value<'_>> {
-        self.iter_where(move |other| other == field).map(|(_, value)| value)
-    }
-
-    fn iter_where(&self, is_wanted: impl Fn(FieldId) -> bool) -> impl Iterator<Item = (FieldId, Value<'_>)> {
-        let mut end = 0;
-        self.values.iter().filter_map(move |(field, scalar)| {
-            let start = end;
-            if let Scalar::String(own) = scalar {
-                end = *own as usize;
+    /// The values of a field in the order of the document.
+    #[inline]
+    pub(crate) fn values(&self, field: FieldId) -> impl Iterator<Item = Value<'_>> + Clone {
+        let end = |index: usize| self.ends.get(index).map_or(0, |end| *end as usize);
+        let start = field.index().checked_sub(1).map_or(0, end);
+        let values = self.values.get(start..end(field.index())).unwrap_or_default();
+        values.iter().map(|scalar| match scalar {
+            Scalar::String(start, end) => {
+                let text = self.text.get(*start as usize..*end as usize);
+                Value::String(Cow::Borrowed(text.unwrap_or_default()))
             }
-            is_wanted(*field).then(|| {
-                let value = match scalar {
-                    Scalar::String(_) => {
-                        Value::String(Cow::Borrowed(self.text.get(start..end).unwrap_or_default()))
-                    }
-                    Scalar::Number(number) => Value::Number(*number),
-                    Scalar::Timestamp(timestamp) => Value::Timestamp(*timestamp),
-                    Scalar::Boolean(boolean) => Value::Boolean(*boolean),
-                };
-                (*field, value)
-            })
+            Scalar::Number(number) => Value::Number(*number),
+            Scalar::Timestamp(timestamp) => Value::Timestamp(*timestamp),
+            Scalar::Boolean(boolean) => Value::Boolean(*boolean),
         })
     }
 
@@ -117,6 +134,8 @@ impl OwnedRow {
 
     /// What the values take, in bytes.
     pub(crate) fn values_bytes(&self) -> usize {
-        size_of_val::<[(FieldId, Scalar)]>(&self.values).saturating_add(self.document_start as usize)
+        size_of_val::<[Scalar]>(&self.values)
+            .saturating_add(size_of_val::<[u32]>(&self.ends))
+            .saturating_add(self.document_start as usize)
     }
 }

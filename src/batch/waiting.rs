@@ -1,10 +1,12 @@
 //! A batch of a few rows whose columns wait until somebody asks for them.
 
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use super::{Batch, Columns, Documents, DocumentsBuilder, Keep, OwnedRow, Places};
 use crate::catalog::{Catalog, FieldId};
 use crate::column::{Column, ColumnBuilder};
+use crate::value::Value;
 
 /// Rows, and those of their columns that were asked for.
 #[derive(Debug)]
@@ -13,12 +15,30 @@ pub(super) struct Waiting {
     rows: Arc<[Arc<OwnedRow>]>,
     /// By field number.
     columns: Box<[OnceLock<Option<Column>>]>,
+    /// How often all rows were asked for their values of a field.
+    asked: AtomicU32,
 }
+
+/// Rows of a batch that may be asked one by one instead of making a column.
+const FEW_ROWS: usize = 64;
+/// So often, and columns are made from then on: whatever is asked that often is asked again.
+const OFTEN_ASKED: u32 = 64;
 
 impl Waiting {
     pub(super) fn column(&self, field: FieldId) -> Option<&Column> {
         let column = self.columns.get(field.index())?;
         column.get_or_init(|| self.seal(field)).as_ref()
+    }
+
+    /// See [`Batch::few_rows`].
+    fn few_rows(&self, field: FieldId) -> Option<FewRows<'_>> {
+        let is_made = self.columns.get(field.index())?.get().is_some();
+        if is_made || self.rows.len() > FEW_ROWS || self.asked.load(Ordering::Relaxed) >= OFTEN_ASKED {
+            return None;
+        }
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        let is_many = self.catalog.field(field).is_many();
+        Some(FewRows { rows: &self.rows, field, values: if is_many { usize::MAX } else { 1 } })
     }
 
     /// How many fields there are.
@@ -72,7 +92,30 @@ impl Waiting {
     }
 }
 
+/// Rows to be asked for their values of a field.
+pub(crate) struct FewRows<'b> {
+    rows: &'b [Arc<OwnedRow>],
+    field: FieldId,
+    /// How many values of a row count.
+    values: usize,
+}
+
+impl FewRows<'_> {
+    /// For each row its values, in the order of its document.
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = impl Iterator<Item = Value<'_>> + Clone> {
+        self.rows.iter().map(|row| row.values(self.field).take(self.values))
+    }
+}
+
 impl Batch {
+    /// The rows, at most [`FEW_ROWS`], if asking each for its values of a field takes less than making the column.
+    pub(crate) fn few_rows(&self, field: FieldId) -> Option<FewRows<'_>> {
+        match &self.columns {
+            Columns::Sealed(_) => None,
+            Columns::Waiting(waiting) => waiting.few_rows(field),
+        }
+    }
+
     /// The rows of a batch whose columns wait.
     pub(crate) fn waiting_rows(&self) -> Option<&[Arc<OwnedRow>]> {
         match &self.columns {
@@ -102,7 +145,12 @@ impl Batch {
         let columns = catalog.field_ids().map(|_| OnceLock::new()).collect();
         Self {
             rows: rows.len(),
-            columns: Columns::Waiting(Waiting { catalog: catalog.clone(), rows, columns }),
+            columns: Columns::Waiting(Waiting {
+                catalog: catalog.clone(),
+                rows,
+                columns,
+                asked: AtomicU32::new(0),
+            }),
             places,
             documents,
         }

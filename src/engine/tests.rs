@@ -304,3 +304,65 @@ fn many_keys_are_found_in_all_batches_whatever_stands_beside_them() {
         assert_eq!(found.total(), Some(found.len() as u64), "{count}");
     }
 }
+
+/// Filters over fields of every sort, single- and many-valued, and what decides whether rows are asked or columns made.
+#[test]
+fn the_head_selects_the_same_by_rows_and_by_columns() {
+    const FILTERS: [&str; 10] = [
+        "status = open",
+        "status <> open",
+        "status in (open, blocked) and priority = high",
+        "tags all (a, b)",
+        "tags in (b, c) or tags <> a",
+        "totalAmountInDefaultCurrency > 20 and totalAmountInDefaultCurrency <= 40",
+        "createdAt >= '2024-01-10 00:00:00' and createdAt < '2024-01-20 00:00:00' or id in (3, 4, 90)",
+        "caseReview.checklistState.checklist.checked = 'true'",
+        "applicantReference.applicantId in (7, 8, nobody) or status = resolved and priority = medium",
+        "status = closed",
+    ];
+    let case = |number: u64| {
+        let member =
+            |divisor: u64, text: String| if number.is_multiple_of(divisor) { text } else { String::new() };
+        let status = ["open", "blocked", "resolved"][(number % 3) as usize];
+        [
+            format!(r#"{{"id":"{number}","applicantReference":{{"applicantId":"{number}"}}"#),
+            member(2, format!(r#","caseReview":{{"status":"{status}"}}"#)),
+            member(5, r#","priority":"high""#.to_owned()),
+            member(3, format!(r#","tags":["a","{}","a"]"#, ["b", "c"][(number % 2) as usize])),
+            member(4, format!(r#","totalAmountInDefaultCurrency":{number}.5"#)),
+            format!(r#","createdAt":"2024-01-{:02} 00:00:00"}}"#, number % 28 + 1),
+        ]
+        .concat()
+    };
+    for rows in [1, 2, 63, 64] {
+        let documents: Vec<String> = (0..rows).map(case).collect();
+        let engine = Engine::new(Catalog::cases());
+        documents.iter().for_each(|document| assert!(engine.upsert(document.as_bytes()).is_ok()));
+        let columns_made = || {
+            let snapshot = engine.current.load();
+            let view = snapshot.view(&engine.catalog, engine.keep);
+            view.slots().map(|slot| slot.batch.columns().count()).sum::<usize>()
+        };
+        let texts: Vec<&str> = documents.iter().map(String::as_str).collect();
+        let requests = FILTERS.map(|text| {
+            Request::new(Filter::compile_text(engine.catalog(), text).unwrap()).limit(100).count(true)
+        });
+        let expected = requests.each_ref().map(|request| {
+            let (at, total) = crate::reference::search(&texts, request).unwrap();
+            (at.iter().map(usize::to_string).collect::<Vec<_>>(), Some(total))
+        });
+        let answers = || {
+            requests.each_ref().map(|request| {
+                let answer = engine.search(request);
+                (answer.ids().map(str::to_owned).collect::<Vec<_>>(), answer.total())
+            })
+        };
+        assert_eq!(answers(), expected, "{rows} rows, asked");
+        assert_eq!(columns_made(), 0);
+        for _ in 0..10 {
+            assert_eq!(answers(), expected, "{rows} rows");
+        }
+        assert!(columns_made() > 0, "columns are made in the end");
+        engine.validate().unwrap();
+    }
+}

@@ -143,7 +143,7 @@ fn means(
             Source::AnyPosting(..) | Source::EachPosting(..) => Means::Postings,
             Source::Sorted { sorted, .. } => of_sorted(*sorted),
             Source::Listed(_) => Means::Keys,
-            Source::Scan(..) => Means::Scan,
+            Source::Asked(_) | Source::Scan(..) => Means::Scan,
         },
         (Step::Settled(_), Node::Leaf(leaf)) => match query.access(id, number) {
             Access::Rows(_) => Means::Keys,
@@ -161,6 +161,9 @@ fn of_sorted(sorted: Sorted<'_>) -> Means {
 
 /// What settled a leaf through its column.
 fn settled_by(leaf: &Leaf, batch: &Batch) -> Means {
+    if batch.few_rows(leaf.field).is_some() {
+        return Means::Scan;
+    }
     let Some(column) = batch.column(leaf.field) else { return Means::Constant };
     let (Test::Any(set) | Test::None(set) | Test::All(set)) = &leaf.test;
     let is_all = matches!(leaf.test, Test::All(_));

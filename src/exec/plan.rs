@@ -66,6 +66,8 @@ pub(super) enum Source<'p> {
     Sorted { column: &'p Column, sorted: Sorted<'p>, parts: SmallVec<[Range<usize>; 2]>, test: ValueTest<'p> },
     /// These rows, all of this batch.
     Listed(&'p [GlobalRow]),
+    /// These of at most 64 rows, a bit each, that were asked one by one because their columns wait.
+    Asked(u64),
     /// The rows with a value that passes each of these tests, by reading the column.
     Scan(&'p Column, SmallVec<[ValueTest<'p>; 1]>),
 }
@@ -118,6 +120,18 @@ impl<'p> Plan<'p> {
 impl<'p> Step<'p> {
     /// How a leaf is answered on the batch of this number.
     pub(super) fn of_leaf(leaf: &'p Leaf, access: &'p Access<'p>, number: usize, batch: &'p Batch) -> Self {
+        if let Some(rows) = batch.few_rows(leaf.field) {
+            let bits = rows.iter().rev().fold(0, |bits, values| bits << 1 | u64::from(leaf.matches(values)));
+            let selected = bits.count_ones() as usize;
+            return match selected {
+                0 => Step::Settled(false),
+                all if all == batch.rows() => Step::Settled(true),
+                rows => {
+                    let estimate = Estimate { rows, is_exact: true, cost: 1 };
+                    Step::Leaf { source: Source::Asked(bits), negated: false, estimate }
+                }
+            };
+        }
         match batch.column(leaf.field) {
             Some(column) => plan_leaf(leaf, access, number, column),
             // An engine has the columns of every filter it runs; a missing one holds nothing.

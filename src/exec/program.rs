@@ -252,7 +252,7 @@ fn push_source<'p>(
                 ops.extend(parts.iter().map(|part| Op::Span { rows: part.clone(), negated }));
             });
         }
-        Source::Sorted { .. } | Source::Scan(..) | Source::Present(_) => {
+        Source::Asked(_) | Source::Sorted { .. } | Source::Scan(..) | Source::Present(_) => {
             ops.push(Op::Made { step, effort, negated });
         }
     }

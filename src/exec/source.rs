@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::kernels;
 use super::plan::{Source, ValueTest};
+use super::rows::has_bit;
 use crate::batch::split;
 use crate::column::{Codes, Column, Data, LANES, Layout, Millis, Selection, Sorted, flip_rows};
 use crate::value::{Number, Timestamp};
@@ -24,6 +25,7 @@ fn values_of(column: &Column, row: usize) -> Range<usize> {
 pub(super) fn passes(source: &Source<'_>, row: usize) -> bool {
     match source {
         Source::Kept(bitmap) => bitmap.get(row),
+        Source::Asked(bits) => has_bit(&[*bits], row),
         Source::Present(column) => !values_of(column, row).is_empty(),
         Source::Listed(keys) => keys.binary_search_by_key(&row, |key| usize::from(split(*key).1)).is_ok(),
         Source::AnyPosting(column, _, wanted) => {
@@ -100,7 +102,7 @@ pub(super) fn prefetch(source: &Source<'_>, row: usize) {
         | Source::EachPosting(column, ..)
         | Source::Sorted { column, .. }
         | Source::Scan(column, _) => column,
-        Source::Kept(_) | Source::Present(_) | Source::Listed(_) => return,
+        Source::Kept(_) | Source::Asked(_) | Source::Present(_) | Source::Listed(_) => return,
     };
     if let Layout::Single(Selection::Bitmap(present)) = &column.layout {
         kernels::prefetch(present.words(), row / LANES);
@@ -122,6 +124,12 @@ pub(super) fn prefetch(source: &Source<'_>, row: usize) {
 /// Writes the bits of those of `rows` rows that are among those of a source over what the words held.
 pub(super) fn write(source: &Source<'_>, rows: usize, words: &mut [u64]) {
     match source {
+        Source::Asked(bits) => {
+            words.fill(0);
+            if let Some(first) = words.first_mut() {
+                *first = *bits;
+            }
+        }
         Source::Present(column) => write_passing(column, &ValueTest::Present, words),
         Source::Sorted { sorted: Sorted::Listed(sorted), parts, .. } => {
             let mut is_first = true;

@@ -1,6 +1,6 @@
 //! Trees of conjunctions and disjunctions, flat in memory.
 
-use std::borrow::Cow;
+use std::borrow::{Borrow, Cow};
 
 use smallvec::{SmallVec, smallvec};
 
@@ -124,11 +124,16 @@ pub(crate) struct Leaf {
 
 impl Leaf {
     /// The truth of this test for a value set.
-    pub(crate) fn matches<'v>(&self, mut values: impl Iterator<Item = &'v Value<'v>> + Clone) -> bool {
+    pub(crate) fn matches<'v, V: Borrow<Value<'v>>>(
+        &self,
+        mut values: impl Iterator<Item = V> + Clone,
+    ) -> bool {
         match &self.test {
-            Test::Any(set) => values.any(|value| set.contains(value)),
-            Test::None(set) => !values.any(|value| set.contains(value)),
-            Test::All(set) => set.points().iter().all(|point| values.clone().any(|value| value == point)),
+            Test::Any(set) => values.any(|value| set.contains(value.borrow())),
+            Test::None(set) => !values.any(|value| set.contains(value.borrow())),
+            Test::All(set) => {
+                set.points().iter().all(|point| values.clone().any(|value| value.borrow() == point))
+            }
         }
     }
 }
