@@ -54,11 +54,7 @@ impl BatchBuilder {
     /// Adds a case that waited; the builder must not be full.
     pub(crate) fn push_owned(&mut self, row: &OwnedRow) {
         let number = self.rows();
-        for (field, value) in row.iter() {
-            if let Some(Some(column)) = self.columns.get_mut(field.index()) {
-                column.push(number, &value);
-            }
-        }
+        row.fill(&mut self.columns, number);
         self.end_row(row.document(), row.place);
     }
 

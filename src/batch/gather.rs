@@ -110,12 +110,8 @@ impl Gather {
             }
             *left = left.saturating_sub(cost);
             let rows = self.sources.get(usize::from(*source)).and_then(|batch| batch.waiting_rows());
-            for (field, value) in
-                rows.and_then(|rows| rows.get(usize::from(*row))).iter().flat_map(|row| row.iter())
-            {
-                if let Some(Some(builder)) = filling.builders.get_mut(field.index()) {
-                    builder.push(filling.rows, &value);
-                }
+            if let Some(row) = rows.and_then(|rows| rows.get(usize::from(*row))) {
+                row.fill(&mut filling.builders, filling.rows);
             }
             filling.rows = filling.rows.saturating_add(1);
         }

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::{Document, Row};
 use crate::catalog::FieldId;
+use crate::column::ColumnBuilder;
 use crate::value::{Number, Timestamp, Value};
 
 /// The values of one case, and its document, independent of the text that they were read from.
@@ -34,18 +35,16 @@ enum Scalar {
 impl OwnedRow {
     /// The texts of a case are together shorter than 4 GiB, since its document is.
     pub(crate) fn new(row: &Row<'_>, document: Document<'_>, place: u64) -> Self {
-        let (mut fields, mut bytes) = (0_usize, 0_usize);
+        let fields = row.iter().map(|(field, _)| field.index().saturating_add(1)).max();
+        // How many values each field has, then where its next one goes, and at last where its last one ends.
+        let mut ends = vec![0_u32; fields.unwrap_or(0)].into_boxed_slice();
+        let mut bytes = 0_usize;
         for (field, value) in row.iter() {
-            fields = fields.max(field.index().saturating_add(1));
-            if let Value::String(string) = value {
-                bytes = bytes.saturating_add(string.len());
-            }
-        }
-        // How many values each field has, then where its first one goes, and at last where its last one ends.
-        let mut ends = vec![0_u32; fields];
-        for (field, _) in row.iter() {
             if let Some(count) = ends.get_mut(field.index()) {
                 *count = count.saturating_add(1);
+            }
+            if let Value::String(string) = value {
+                bytes = bytes.saturating_add(string.len());
             }
         }
         let mut next = 0_u32;
@@ -85,14 +84,19 @@ impl OwnedRow {
             }
             Document::Number { number, size_bytes } => Some((number, size_bytes)),
         };
-        let (text, values, ends) = (text.into(), values.into(), ends.into());
-        Self { text, document_start, document, values, ends, place }
+        Self { text: text.into(), document_start, document, values: values.into(), ends, place }
     }
 
-    /// All values, by field.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (FieldId, Value<'_>)> {
-        let fields = FieldId::all().take(self.ends.len());
-        fields.flat_map(|field| self.values(field).map(move |value| (field, value)))
+    /// Adds all values to the columns of their fields, by field number, as those of the row of this number.
+    pub(super) fn fill(&self, columns: &mut [Option<ColumnBuilder>], row: usize) {
+        let mut start = 0;
+        for (column, end) in columns.iter_mut().zip(&self.ends) {
+            let end = *end as usize;
+            let values = self.values.get(std::mem::replace(&mut start, end)..end).unwrap_or_default();
+            if let Some(column) = column {
+                values.iter().for_each(|scalar| column.push(row, &self.value(scalar)));
+            }
+        }
     }
 
     /// The values of a field in the order of the document.
@@ -101,7 +105,12 @@ impl OwnedRow {
         let end = |index: usize| self.ends.get(index).map_or(0, |end| *end as usize);
         let start = field.index().checked_sub(1).map_or(0, end);
         let values = self.values.get(start..end(field.index())).unwrap_or_default();
-        values.iter().map(|scalar| match scalar {
+        values.iter().map(|scalar| self.value(scalar))
+    }
+
+    #[inline]
+    fn value(&self, scalar: &Scalar) -> Value<'_> {
+        match scalar {
             Scalar::String(start, end) => {
                 let text = self.text.get(*start as usize..*end as usize);
                 Value::String(Cow::Borrowed(text.unwrap_or_default()))
@@ -109,7 +118,7 @@ impl OwnedRow {
             Scalar::Number(number) => Value::Number(*number),
             Scalar::Timestamp(timestamp) => Value::Timestamp(*timestamp),
             Scalar::Boolean(boolean) => Value::Boolean(*boolean),
-        })
+        }
     }
 
     /// The `id`, which every sound case has.

@@ -74,11 +74,7 @@ impl Waiting {
         let mut builders: Vec<Option<ColumnBuilder>> =
             fields.map(|(field, column)| column.get().is_none().then(|| self.builder(field))?).collect();
         for (number, row) in self.rows.iter().enumerate() {
-            for (field, value) in row.iter() {
-                if let Some(Some(builder)) = builders.get_mut(field.index()) {
-                    builder.push(number, &value);
-                }
-            }
+            row.fill(&mut builders, number);
         }
         for (column, builder) in self.columns.iter().zip(builders) {
             // Whoever asks meanwhile may be faster; the column is the same.

@@ -27,11 +27,6 @@ impl FieldId {
     pub fn index(self) -> usize {
         usize::from(self.0)
     }
-
-    /// All numbers that a field can have.
-    pub(crate) fn all() -> impl Iterator<Item = Self> {
-        (0..=u16::MAX).map(Self)
-    }
 }
 
 /// The fields of a kind of document, and the allow-list of those that requests may name.

@@ -48,7 +48,9 @@ fn parts(engine: &Engine) -> Parts {
     let rows = edits.iter().filter_map(|edit| {
         let row = edit.stored.as_ref()?;
         let mut copy = Row::default();
-        row.iter().for_each(|(field, value)| copy.push(field, value));
+        for field in engine.catalog.field_ids() {
+            row.values(field).for_each(|value| copy.push(field, value));
+        }
         Some(OwnedRow::new(&copy, row.document(), row.place))
     });
     let died = edits.iter().filter_map(|edit| {
