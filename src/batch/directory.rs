@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::keys::{KeyIndex, join, split};
+use super::keys::{KeyIndex, RunMerge, join, split};
 use super::zones::Zones;
 use super::{Batch, GlobalRow, MAX_BATCHES};
 use crate::catalog::{Catalog, FieldId, FieldType};
@@ -13,13 +13,23 @@ use crate::value::{Number, Timestamp};
 /// Zone maps, values and keys of all covered batches, by field.
 ///
 /// A covered batch has a number of its own as long as it is covered. Keys name rows by that number, so
-/// that of a retired batch stays unused until [`purge`](Self::purge) has swept out what names it.
+/// that of a retired batch stays unused until what names it is swept out, which is [work](KeyWork) done in steps.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Directory {
-    fields: Vec<FieldDirectory>,
+    /// Each is copied when it changes, not with the others.
+    fields: Vec<Arc<FieldDirectory>>,
     hasher: ahash::RandomState,
     /// By number of a batch.
     numbers: Vec<Use>,
+    /// How many batches were retired so far.
+    retired: u64,
+}
+
+/// Work on the keys of a field that is done in steps, beside a directory that may change meanwhile.
+#[derive(Debug)]
+pub(crate) struct KeyWork {
+    field: usize,
+    merge: RunMerge,
 }
 
 /// What a number of a batch stands for.
@@ -27,8 +37,8 @@ pub(crate) struct Directory {
 enum Use {
     Free,
     Covered,
-    /// Keys may still name it.
-    Retired,
+    /// Keys may still name it; so many batches were retired before.
+    Retired(u64),
 }
 
 /// What is known of one field in all batches.
@@ -72,6 +82,21 @@ impl Occurrences {
     }
 }
 
+impl KeyWork {
+    /// Moves at most `budget` keys of what was in the directory when the work was found, which is lowered by as many;
+    /// true when all is done. Keys of batches that are retired by now are dropped.
+    pub(crate) fn step(&mut self, directory: &Directory, budget: &mut usize) -> bool {
+        let is_kept = |row: GlobalRow| directory.covers(split(row).0);
+        self.merge.step(is_kept, budget)
+    }
+
+    /// Does all that is left.
+    pub(crate) fn finish(&mut self, directory: &Directory) {
+        let mut budget = usize::MAX;
+        self.step(directory, &mut budget);
+    }
+}
+
 /// More strings than this in a field are looked up in each batch instead.
 const MOST_STRINGS: usize = 1 << 14;
 
@@ -98,7 +123,11 @@ impl Directory {
                 self.numbers.len().saturating_sub(1)
             }
             None => {
-                self.purge();
+                while let Some(mut work) = self.sweep() {
+                    work.finish(self);
+                    self.put(work);
+                }
+                self.free_numbers();
                 self.numbers.iter().position(|number| *number == Use::Free)?
             }
         };
@@ -107,6 +136,10 @@ impl Directory {
         }
         for (field, directory) in catalog.field_ids().zip(&mut self.fields) {
             let Some(column) = batch.column(field) else { continue };
+            if let FieldDirectory::Unknown = **directory {
+                continue;
+            }
+            let directory = Arc::make_mut(directory);
             let known = match (&mut *directory, &column.data) {
                 (FieldDirectory::Numbers(zones), Data::Numbers { zone, .. }) => {
                     zones.put(number, *zone);
@@ -119,9 +152,10 @@ impl Directory {
                 (FieldDirectory::Strings(strings), _) => add_strings(strings, number, column),
                 (FieldDirectory::Keys(keys), _) => {
                     let rows = 0..column.rows();
-                    keys.add(rows.filter_map(|row| {
+                    let hashed = rows.filter_map(|row| {
                         Some((self.hasher.hash_one(column.string(row)?), join(number, row)?))
-                    }));
+                    });
+                    keys.add(hashed, self.retired);
                     true
                 }
                 _ => false,
@@ -146,18 +180,22 @@ impl Directory {
                 FieldType::Boolean => FieldDirectory::Unknown,
             }
         });
-        self.fields = fields.collect();
+        self.fields = fields.map(Arc::new).collect();
         self.numbers.clear();
     }
 
     /// Forgets a batch, but for its keys.
     pub(crate) fn retire(&mut self, catalog: &Catalog, number: usize, batch: &Batch) {
         match self.numbers.get_mut(number) {
-            Some(slot @ Use::Covered) => *slot = Use::Retired,
+            Some(slot @ Use::Covered) => *slot = Use::Retired(self.retired),
             _ => return,
         }
+        self.retired = self.retired.saturating_add(1);
         for (field, directory) in catalog.field_ids().zip(&mut self.fields) {
-            match directory {
+            if let FieldDirectory::Keys(_) | FieldDirectory::Unknown = **directory {
+                continue;
+            }
+            match Arc::make_mut(directory) {
                 FieldDirectory::Numbers(zones) => zones.put(number, None),
                 FieldDirectory::Timestamps(zones) => zones.put(number, None),
                 FieldDirectory::Strings(strings) => {
@@ -168,25 +206,48 @@ impl Directory {
                 FieldDirectory::Keys(_) | FieldDirectory::Unknown => {}
             }
         }
-        let count = |wanted| self.numbers.iter().filter(|number| **number == wanted).count();
-        // Sweeping is linear in all keys, so as many batches must have gone as keep it a small part of
-        // the work of having added them.
-        if count(Use::Retired) > (count(Use::Covered) / 2).max(8) {
-            self.purge();
-        }
     }
 
-    /// Sweeps out the keys of retired batches, whose numbers are free then.
-    fn purge(&mut self) {
-        let numbers = &self.numbers;
-        let is_kept = |row: GlobalRow| numbers.get(split(row).0) == Some(&Use::Covered);
-        for directory in &mut self.fields {
-            if let FieldDirectory::Keys(keys) = directory {
-                keys.retain(is_kept);
-            }
+    fn keys(&self) -> impl Iterator<Item = (usize, &KeyIndex)> {
+        self.fields.iter().enumerate().filter_map(|(field, directory)| match &**directory {
+            FieldDirectory::Keys(keys) => Some((field, keys)),
+            _ => None,
+        })
+    }
+
+    /// Work that is due on keys: runs to be merged, or to be swept of what names retired batches.
+    pub(crate) fn key_work(&self) -> Option<KeyWork> {
+        let merge =
+            self.keys().find_map(|(field, keys)| Some(KeyWork { field, merge: keys.merge(self.retired)? }));
+        let count = |is_it: fn(&Use) -> bool| self.numbers.iter().filter(|number| is_it(number)).count();
+        let retired = || count(|number| matches!(number, Use::Retired(_)));
+        // Sweeping goes through all keys, so as many batches must have gone as keep it a small part of
+        // the work of having added them.
+        merge.or_else(|| {
+            let is_due = retired() > (count(|number| *number == Use::Covered) / 2).max(8);
+            is_due.then(|| self.sweep()).flatten()
+        })
+    }
+
+    fn sweep(&self) -> Option<KeyWork> {
+        self.keys().find_map(|(field, keys)| Some(KeyWork { field, merge: keys.sweep(self.retired)? }))
+    }
+
+    /// Puts in what came of work that is done, unless what it was done on is gone.
+    pub(crate) fn put(&mut self, work: KeyWork) {
+        if let Some(directory) = self.fields.get_mut(work.field)
+            && let FieldDirectory::Keys(keys) = Arc::make_mut(directory)
+        {
+            keys.put(work.merge);
         }
+        self.free_numbers();
+    }
+
+    /// Frees the numbers of retired batches that no key names any more.
+    fn free_numbers(&mut self) {
+        let clean = self.keys().filter_map(|(_, keys)| keys.clean()).min().unwrap_or(u64::MAX);
         for number in &mut self.numbers {
-            if *number == Use::Retired {
+            if matches!(number, Use::Retired(before) if *before < clean) {
                 *number = Use::Free;
             }
         }
@@ -203,7 +264,7 @@ impl Directory {
                 let numbered = (0_u32..).zip(batches);
                 numbered.filter_map(|(number, batch)| Some((number, batch.as_ref()?.column(field)?)))
             };
-            let sound = match directory {
+            let sound = match &**directory {
                 FieldDirectory::Unknown => true,
                 FieldDirectory::Numbers(zones) => (0..zones.len().max(batches.len())).all(|number| {
                     let own = columns().find(|(other, _)| *other as usize == number);
@@ -231,19 +292,24 @@ impl Directory {
                                 .is_some_and(|own| own.codes == found.codes && own.rows == found.rows)
                         })
                 }
-                FieldDirectory::Keys(keys) => columns().all(|(number, column)| {
-                    (0..column.rows()).all(|row| match column.string(row) {
-                        None => true,
-                        Some(text) => {
-                            let own = join(number as usize, row);
-                            self.probe(keys, &[text], |_, _| {})
-                                .iter()
-                                .filter(|(found, _)| Some(*found) == own)
-                                .count()
-                                == 1
-                        }
+                FieldDirectory::Keys(keys) => {
+                    keys.rows().all(|row| {
+                        // A free number may come to stand for another batch.
+                        matches!(self.numbers.get(split(row).0), Some(Use::Covered | Use::Retired(_)))
+                    }) && columns().all(|(number, column)| {
+                        (0..column.rows()).all(|row| match column.string(row) {
+                            None => true,
+                            Some(text) => {
+                                let own = join(number as usize, row);
+                                self.probe(keys, &[text], |_, _| {})
+                                    .iter()
+                                    .filter(|(found, _)| Some(*found) == own)
+                                    .count()
+                                    == 1
+                            }
+                        })
                     })
-                }),
+                }
             };
             if !sound {
                 return Err(format!("a directory that does not say what field {at} holds"));
@@ -253,7 +319,7 @@ impl Directory {
     }
 
     pub(crate) fn field(&self, field: FieldId) -> &FieldDirectory {
-        self.fields.get(field.index()).unwrap_or(&FieldDirectory::Unknown)
+        self.fields.get(field.index()).map_or(&FieldDirectory::Unknown, |field| &**field)
     }
 
     /// All numbers of batches, in the order of the first value that each has of a field; `None` where that is not known.

@@ -1,6 +1,7 @@
 //! From the values of a key-like field to the rows that have them, in all batches at once.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use smallvec::SmallVec;
 
@@ -11,11 +12,12 @@ pub(crate) type GlobalRow = u32;
 
 /// The hashes of a field's values, each with its row; values that share a hash are told apart by the caller.
 ///
-/// Entries lie in runs, as they were added; runs of like size are merged, so that there are few.
+/// Entries lie in runs, as they were added; neighbours of like size are [merged](RunMerge), so that there are few.
 /// 8 bytes a value and half a byte of fences.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KeyIndex {
-    runs: Vec<std::sync::Arc<Run>>,
+    /// The oldest first.
+    runs: Vec<Arc<Run>>,
 }
 
 /// Sorted entries: the upper half of a hash in the upper half, the row in the lower.
@@ -26,7 +28,33 @@ struct Run {
     fences: Box<[u32]>,
     /// How many upper bits of an entry choose its bucket.
     bits: u32,
+    /// No entry is of a batch that was retired before so many others were.
+    clean: u64,
 }
+
+/// Two neighbours that become one, or one that is swept of the entries of retired batches, in steps.
+#[derive(Debug)]
+pub(super) struct RunMerge {
+    older: Arc<Run>,
+    newer: Option<Arc<Run>>,
+    /// The next entries of both.
+    next: [usize; 2],
+    filling: Filling,
+}
+
+/// A run to which ascending entries are added.
+#[derive(Debug)]
+struct Filling {
+    entries: Vec<u64>,
+    fences: Vec<u32>,
+    /// Fences before this one are known.
+    fenced: usize,
+    bits: u32,
+    clean: u64,
+}
+
+/// Runs of so many entries together, as many as those of a full batch, are merged as soon as they are there.
+const AT_ONCE: usize = 1 << 16;
 
 /// How many loads are started before the first is waited for.
 const TOGETHER: usize = 32;
@@ -34,23 +62,80 @@ const TOGETHER: usize = 32;
 /// Entries of one bucket on average: a cache line of them.
 const BUCKET: usize = 8;
 
+impl Filling {
+    /// For at most so many entries.
+    fn new(entries: usize, clean: u64) -> Self {
+        let buckets = (entries / BUCKET).next_power_of_two().clamp(1, 1 << 28);
+        let bits = buckets.trailing_zeros();
+        let fences = vec![0; buckets.saturating_add(1)];
+        Self { entries: Vec::with_capacity(entries), fences, fenced: 0, bits, clean }
+    }
+
+    #[inline]
+    fn push(&mut self, entry: u64) {
+        self.fence(bucket(entry, self.bits));
+        self.entries.push(entry);
+    }
+
+    /// The entries to come are of this bucket or behind it.
+    #[inline]
+    fn fence(&mut self, bucket: usize) {
+        let start = u32::try_from(self.entries.len()).unwrap_or(u32::MAX);
+        while self.fenced <= bucket
+            && let Some(fence) = self.fences.get_mut(self.fenced)
+        {
+            *fence = start;
+            self.fenced = self.fenced.saturating_add(1);
+        }
+    }
+
+    fn finish(mut self) -> Run {
+        self.fence(usize::MAX);
+        let Self { entries, fences, bits, clean, .. } = self;
+        Run { entries: entries.into(), fences: fences.into(), bits, clean }
+    }
+}
+
+impl RunMerge {
+    /// So many batches were retired until now.
+    fn new(older: &Arc<Run>, newer: Option<&Arc<Run>>, retired: u64) -> Self {
+        let entries = older.entries.len().saturating_add(newer.map_or(0, |run| run.entries.len()));
+        let filling = Filling::new(entries, retired);
+        Self { older: Arc::clone(older), newer: newer.cloned(), next: [0; 2], filling }
+    }
+
+    /// Moves at most `budget` entries, which is lowered by as many, those of other rows than `is_kept` names being
+    /// dropped; true when none is left.
+    pub(super) fn step(&mut self, is_kept: impl Fn(GlobalRow) -> bool, budget: &mut usize) -> bool {
+        let older = &*self.older.entries;
+        let newer = self.newer.as_ref().map_or(&[][..], |run| &run.entries);
+        let [mut a, mut b] = self.next;
+        let is_done = loop {
+            let (entry, from) = match (older.get(a), newer.get(b)) {
+                (Some(own), Some(other)) if other < own => (*other, &mut b),
+                (Some(own), _) => (*own, &mut a),
+                (None, Some(other)) => (*other, &mut b),
+                (None, None) => break true,
+            };
+            let Some(left) = budget.checked_sub(1) else { break false };
+            *budget = left;
+            *from = from.saturating_add(1);
+            #[expect(clippy::cast_possible_truncation, reason = "the row is the lower half")]
+            if is_kept(entry as u32) {
+                self.filling.push(entry);
+            }
+        };
+        self.next = [a, b];
+        is_done
+    }
+}
+
 impl Run {
     /// Of ascending entries.
-    fn new(entries: Vec<u64>) -> Self {
-        let buckets = (entries.len() / BUCKET).next_power_of_two().clamp(1, 1 << 28);
-        let bits = buckets.trailing_zeros();
-        let mut fences = vec![0_u32; buckets.saturating_add(1)];
-        for entry in &entries {
-            if let Some(count) = fences.get_mut(bucket(*entry, bits).saturating_add(1)) {
-                *count = count.saturating_add(1);
-            }
-        }
-        let mut sum = 0_u32;
-        for fence in &mut fences {
-            sum = sum.saturating_add(*fence);
-            *fence = sum;
-        }
-        Self { entries: entries.into(), fences: fences.into(), bits }
+    fn new(entries: &[u64], clean: u64) -> Self {
+        let mut filling = Filling::new(entries.len(), clean);
+        entries.iter().for_each(|entry| filling.push(*entry));
+        filling.finish()
     }
 
     /// The entries of a hash's bucket.
@@ -97,32 +182,71 @@ fn bucket(entry: u64, bits: u32) -> usize {
 }
 
 impl KeyIndex {
-    /// Adds values by hash and row, rows ascending.
-    pub(crate) fn add(&mut self, values: impl Iterator<Item = (u64, GlobalRow)>) {
+    /// Adds values by hash and row, rows ascending, of a batch that is not retired; `retired` others were until now.
+    ///
+    /// Runs that together are no larger than those of a full batch are merged with it.
+    pub(crate) fn add(&mut self, values: impl Iterator<Item = (u64, GlobalRow)>, retired: u64) {
         let mut entries: Vec<u64> = values.map(|(hash, row)| (hash >> 32 << 32) | u64::from(row)).collect();
         sort_from_bit(&mut entries, 32);
-        // Merging only with runs no larger than what is there keeps the work of all additions together
-        // at a logarithm of their number for each entry.
-        while let Some(last) = self.runs.pop_if(|run| run.entries.len() <= entries.len().saturating_mul(2)) {
+        let mut clean = retired;
+        while let Some(last) =
+            self.runs.pop_if(|run| run.entries.len().saturating_add(entries.len()) <= AT_ONCE)
+        {
             entries = merged(&last.entries, &entries);
+            clean = clean.min(last.clean);
         }
         if !entries.is_empty() {
-            self.runs.push(std::sync::Arc::new(Run::new(entries)));
+            self.runs.push(Arc::new(Run::new(&entries, clean)));
         }
     }
 
-    /// Drops the values of other rows.
-    pub(crate) fn retain(&mut self, is_kept: impl Fn(GlobalRow) -> bool) {
-        #[expect(clippy::cast_possible_truncation, reason = "the row is the lower half")]
-        let is_kept = |entry: &u64| is_kept(*entry as u32);
-        let runs = std::mem::take(&mut self.runs).into_iter().filter_map(|run| {
-            if run.entries.iter().all(is_kept) {
-                return Some(run);
+    /// Two neighbours that are to be merged, the smallest that there are.
+    ///
+    /// An older one more than twice as large is left alone: so each entry is moved a logarithm of their number of
+    /// times, and as many runs are left.
+    pub(super) fn merge(&self, retired: u64) -> Option<RunMerge> {
+        let is_due = |pair: &&[Arc<Run>]| match pair {
+            [older, newer] => older.entries.len() <= newer.entries.len().saturating_mul(2),
+            _ => false,
+        };
+        let size = |pair: &&[Arc<Run>]| pair.iter().map(|run| run.entries.len()).sum::<usize>();
+        match self.runs.windows(2).filter(is_due).min_by_key(size)? {
+            [older, newer] => Some(RunMerge::new(older, Some(newer), retired)),
+            _ => None,
+        }
+    }
+
+    /// A run that may have entries of retired batches.
+    pub(super) fn sweep(&self, retired: u64) -> Option<RunMerge> {
+        let run = self.runs.iter().find(|run| run.clean < retired)?;
+        Some(RunMerge::new(run, None, retired))
+    }
+
+    /// Puts what was merged in the place of its runs, unless those are gone.
+    pub(super) fn put(&mut self, merge: RunMerge) {
+        let RunMerge { older, newer, filling, .. } = merge;
+        let Some(at) = self.runs.iter().position(|run| Arc::ptr_eq(run, &older)) else { return };
+        let behind = at.saturating_add(1);
+        let end = match &newer {
+            None => behind,
+            Some(newer) if self.runs.get(behind).is_some_and(|run| Arc::ptr_eq(run, newer)) => {
+                behind.saturating_add(1)
             }
-            let entries: Vec<u64> = run.entries.iter().copied().filter(is_kept).collect();
-            (!entries.is_empty()).then(|| std::sync::Arc::new(Run::new(entries)))
-        });
-        self.runs = runs.collect();
+            Some(_) => return,
+        };
+        let run = filling.finish();
+        self.runs.splice(at..end, (!run.entries.is_empty()).then(|| Arc::new(run)));
+    }
+
+    /// No entry is of a batch that was retired before so many others were; `None` without entries.
+    pub(super) fn clean(&self) -> Option<u64> {
+        self.runs.iter().map(|run| run.clean).min()
+    }
+
+    /// The rows of all entries.
+    pub(super) fn rows(&self) -> impl Iterator<Item = GlobalRow> {
+        #[expect(clippy::cast_possible_truncation, reason = "the row is the lower half")]
+        self.runs.iter().flat_map(|run| run.entries.iter().map(|entry| *entry as u32))
     }
 
     /// The rows whose value may have this hash.
@@ -154,7 +278,7 @@ impl KeyIndex {
     }
 
     pub(crate) fn size_bytes(&self) -> usize {
-        let run = |run: &std::sync::Arc<Run>| {
+        let run = |run: &Arc<Run>| {
             size_of_val::<[u64]>(&run.entries).saturating_add(size_of_val::<[u32]>(&run.fences))
         };
         self.runs.iter().map(run).sum()
@@ -186,12 +310,18 @@ mod tests {
 
     #[test]
     fn every_value_added_is_found_whatever_the_runs() {
-        for sizes in [vec![0], vec![1], vec![10_000], vec![1; 300], vec![5000, 3, 4, 2000, 1, 1, 1, 7]] {
+        let many = (1..40).map(|number| number * 997).collect();
+        for sizes in [vec![0], vec![1], vec![10_000], vec![1; 300], vec![5000, 3, 4, 2000, 1, 1, 1, 7], many]
+        {
             let mut index = KeyIndex::default();
             let mut next = 0;
             for size in &sizes {
-                index.add((next..next + size).map(|row| (hash(u64::from(row) / 2), row)));
+                index.add((next..next + size).map(|row| (hash(u64::from(row) / 2), row)), 0);
                 next += size;
+            }
+            while let Some(mut merge) = index.merge(0) {
+                while !merge.step(|_| true, &mut 777) {}
+                index.put(merge);
             }
             assert_eq!(index.runs.iter().map(|run| run.entries.len()).sum::<usize>(), next as usize);
             assert!(index.runs.len() <= 2 + next.ilog2_or_zero() as usize, "{} runs", index.runs.len());
@@ -211,6 +341,38 @@ mod tests {
             all.sort_unstable();
             one_by_one.sort_unstable();
             assert_eq!(all, one_by_one);
+        }
+    }
+
+    #[test]
+    fn a_swept_run_has_no_entry_of_a_retired_batch() {
+        let mut index = KeyIndex::default();
+        let rows = |batch: u32| (0..5000).map(move |row| batch << 16 | row);
+        for batch in 0..40 {
+            index.add(rows(batch).map(|row| (hash(u64::from(row)), row)), 0);
+        }
+        let is_kept = |row: GlobalRow| split(row).0.is_multiple_of(2);
+        let mut sweep = index.sweep(20).unwrap();
+        assert!(!sweep.step(is_kept, &mut 1));
+        // What came of a run that is gone meanwhile is thrown away.
+        let mut merge = index.merge(0).unwrap();
+        while !merge.step(|_| true, &mut 100) {}
+        let gone = index.sweep(20).unwrap();
+        index.put(merge);
+        let before = index.runs.len();
+        index.put(gone);
+        assert_eq!((index.runs.len(), index.rows().count()), (before, 40 * 5000));
+        assert_eq!(index.clean(), Some(0));
+        while let Some(mut sweep) = index.sweep(20) {
+            while !sweep.step(is_kept, &mut 4096) {}
+            index.put(sweep);
+        }
+        assert_eq!(index.clean(), Some(20));
+        let mut left: Vec<GlobalRow> = index.rows().collect();
+        left.sort_unstable();
+        assert!(left.into_iter().eq((0..40).step_by(2).flat_map(rows)));
+        for row in (0..40).flat_map(rows) {
+            assert_eq!(index.probe(hash(u64::from(row))).any(|found| found == row), is_kept(row));
         }
     }
 

@@ -14,7 +14,7 @@ mod waiting;
 mod zones;
 
 pub(crate) use builder::BatchBuilder;
-pub(crate) use directory::{Directory, FieldDirectory, Occurrences};
+pub(crate) use directory::{Directory, FieldDirectory, KeyWork, Occurrences};
 pub(crate) use documents::{Document, Documents, DocumentsBuilder, DocumentsMerge, Keep};
 pub(crate) use gather::Gather;
 pub(crate) use keys::{GlobalRow, join, split};

@@ -12,7 +12,7 @@ use super::gathered::Built;
 use super::merge::{Merge, Moved, join_head};
 use super::snapshot::{Head, Snapshot};
 use super::view::{BatchId, Slot, View, Where};
-use crate::batch::{Batch, BatchBuilder, Document, MAX_BATCHES, OwnedRow, Row};
+use crate::batch::{Batch, BatchBuilder, Document, KeyWork, MAX_BATCHES, OwnedRow, Row};
 use crate::column::{Bitmap, Selection};
 use crate::error::{Error, ErrorKind};
 use crate::page::At;
@@ -29,6 +29,10 @@ pub enum Upserted {
 /// Values that a write copies of a merge under way, for each case that it stores or deletes, and one more
 /// time. A case is copied at most three times, a value a field, so that merging keeps up with writing.
 const MERGE_STEP: usize = 1024;
+
+/// Keys of the directory that a write moves, for each case that it stores or deletes, and one more time. A case has
+/// few keys, each of which is moved a logarithm of the number of batches of times.
+const KEY_STEP: usize = 128;
 
 /// From so many cases on, an import reads batches of them on several threads.
 #[cfg(feature = "parallel")]
@@ -344,14 +348,18 @@ impl<'e> Change<'e> {
         };
         let writes = stored.saturating_add(self.dead.len()).saturating_add(1);
         let mut budget = MERGE_STEP.saturating_mul(writes);
+        let mut keys = KEY_STEP.saturating_mul(writes);
         match &self.own {
             Own::Rows(rows) if self.fits_head(rows.len()) => {
                 if let Some(merge) = &mut self.writer.merge {
                     merge.step(&self.engine.catalog, &mut budget);
                 }
+                if let Some(work) = &mut self.writer.keys {
+                    work.step(self.snapshot.base.directory(), &mut keys);
+                }
                 self.prepare_in_head()
             }
-            _ => self.prepare_sealed(budget),
+            _ => self.prepare_sealed(budget, keys),
         }
     }
 
@@ -377,7 +385,7 @@ impl<'e> Change<'e> {
     }
 
     /// Seals the head as it was, and batches of the change if it has some; other cases of it start a new head.
-    fn prepare_sealed(mut self, mut budget: usize) -> Prepared<'e> {
+    fn prepare_sealed(mut self, mut budget: usize, mut keys: usize) -> Prepared<'e> {
         let engine = self.engine;
         let (catalog, sizes, keep) = (&engine.catalog, engine.sizes, engine.keep);
         let mut view = View::clone(self.snapshot.view(catalog, keep));
@@ -416,6 +424,15 @@ impl<'e> Change<'e> {
             view.settle();
         }
         effects.merge = merge;
+        let mut key_work = self.writer.keys.take();
+        while let Some(mut work) = key_work.take().or_else(|| view.directory().key_work()) {
+            if !work.step(view.directory(), &mut keys) {
+                key_work = Some(work);
+                break;
+            }
+            view.put_keys(work);
+        }
+        effects.keys = key_work;
         let mut head = Head::new(effects.take_batch_id());
         let cases = view.cases();
         let mut own_cases = 0;
@@ -478,6 +495,8 @@ struct Effects {
     died: Vec<Where>,
     /// The merge under way, when there is a new head.
     merge: Option<Merge>,
+    /// The work on keys under way, when there is a new head.
+    keys: Option<KeyWork>,
 }
 
 impl Effects {
@@ -492,6 +511,7 @@ impl Effects {
             head: Vec::new(),
             died: Vec::new(),
             merge: None,
+            keys: None,
         }
     }
 
@@ -578,6 +598,7 @@ impl Prepared<'_> {
             writer.head.clear();
             writer.died.clear();
             writer.merge = effects.merge;
+            writer.keys = effects.keys;
         }
         writer.head.extend(effects.head);
         writer.died.extend(effects.died);

@@ -58,6 +58,10 @@ impl EngineBuilder {
                 view.push_apart(slot);
             }
         }
+        while let Some(mut work) = view.directory().key_work() {
+            work.finish(view.directory());
+            view.put_keys(work);
+        }
         view.settle();
         if parts.next_batch <= parts.head.0 || parts.rows.len() > sizes.head().max(64) {
             return Err("a head that cannot be".into());

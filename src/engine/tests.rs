@@ -307,6 +307,28 @@ fn many_keys_are_found_in_all_batches_whatever_stands_beside_them() {
     }
 }
 
+#[test]
+fn numbers_of_batches_that_went_are_used_again() {
+    let engine = Engine::builder(Catalog::cases()).batch_rows(4).build();
+    for round in 0..300_u64 {
+        // Each half replaces half of what the round before stored.
+        let cases = (0..80).map(|number| format!(r#"{{"id":"{}"}}"#, (round * 40 + number) % 400));
+        engine.upsert_many(format!("[{}]", cases.collect::<Vec<_>>().join(",")).as_bytes()).unwrap();
+        if round % 16 == 0 {
+            engine.validate().unwrap();
+        }
+        let found = (0..400).filter(|id| {
+            let filter = Filter::compile_text(engine.catalog(), &format!("id = {id}")).unwrap();
+            engine.count(&filter) == 1
+        });
+        assert_eq!(found.count() as u64, (round * 40 + 80).min(400));
+    }
+    engine.validate().unwrap();
+    let numbers = engine.current.load().base.directory().numbers();
+    // At least a hundred batches at a time, of 6,000 that came.
+    assert!(numbers < 400, "{numbers} numbers");
+}
+
 /// Filters over fields of every sort, single- and many-valued, and what decides whether rows are asked or columns made.
 #[test]
 fn the_head_selects_the_same_by_rows_and_by_columns() {

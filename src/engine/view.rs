@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::dead::DeadRows;
-use crate::batch::{Batch, Directory, split};
+use crate::batch::{Batch, Directory, KeyWork, split};
 use crate::catalog::{Catalog, FieldId};
 use crate::column::{Bitmap, Selection};
 use crate::page::At;
@@ -218,6 +218,11 @@ impl View {
         if let Some(place) = self.covered.get_mut(number) {
             *place = Some(slot);
         }
+    }
+
+    /// Puts in what came of work on the directory's keys.
+    pub(super) fn put_keys(&mut self, work: KeyWork) {
+        Arc::make_mut(&mut self.directory).put(work);
     }
 
     /// Drops the batches that `is_dropped` names.

@@ -7,7 +7,7 @@ use hashbrown::HashTable;
 use super::merge::Merge;
 use super::snapshot::Snapshot;
 use super::view::{BatchId, View, Where};
-use crate::batch::OwnedRow;
+use crate::batch::{KeyWork, OwnedRow};
 
 /// The state of an engine that its writers hand on.
 #[derive(Default)]
@@ -22,6 +22,8 @@ pub(super) struct Writer {
     pub(super) died: Vec<Where>,
     /// Batches that are being merged.
     pub(super) merge: Option<Merge>,
+    /// Keys of the directory that are being merged or swept.
+    pub(super) keys: Option<KeyWork>,
 }
 
 impl Writer {
