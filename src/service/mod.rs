@@ -59,10 +59,12 @@
 //!
 //! [`ServiceOptions`] has them all. A request has [`read_timeout`](ServiceOptions::read_timeout) for its head, once more for its
 //! body, and the client as long as [`write_timeout`](ServiceOptions::write_timeout) to take the whole answer. Heads
-//! well over 64 KiB, or of more than 100 headers, get 431, bodies over the limit 413. Bodies on their way in take
+//! well over 64 KiB, or of more than 100 headers, get 431, bodies over the limit 413. A head that is refused, as too long or as none
+//! of HTTP, is answered without the envelope; one that does not arrive in time is not answered. Bodies on their way in take
 //! [`buffered_bytes`](ServiceOptions::buffered_bytes) together; a connection beyond
 //! [`connections`](ServiceOptions::connections) is told 503, a request beyond
-//! [`concurrency`](ServiceOptions::concurrency) too, each with `Retry-After`.
+//! [`concurrency`](ServiceOptions::concurrency), or an update that waits longer than
+//! [`turn_timeout`](ServiceOptions::turn_timeout) behind others, too, each with `Retry-After`.
 //!
 //! Whatever waits for the file or may take long runs on threads of its own, away from those that talk to clients: updates, one
 //! after the other, reads of records, and searches. Except for searches that were quick the last time: handing one
@@ -92,8 +94,8 @@
 //!
 //! An import is put aside in a file without a name beside the database until its body is whole, so that one that breaks off leaves
 //! nothing, and one that is slow holds up nobody. Then it is stored as `casefilter import` stores it, whole or not at all, in turn with
-//! updates, which wait for it up to ten seconds and are told to come again after that; searches go on. The next request sees
-//! what it stored. One whose client leaves is given up. A body of several files has the content type
+//! updates, which wait for it as long as [`turn_timeout`](ServiceOptions::turn_timeout) and are told to come again after that;
+//! searches go on. The next request sees what it stored. One whose client leaves is given up. A body of several files has the content type
 //! `application/vnd.casefilter.sources` and is made of frames: a byte, `T` for the name of a source of text, `P` for that of a Parquet file,
 //! `D` for bytes of it; the length of what follows, four bytes, the most significant first; and so many bytes.
 //!

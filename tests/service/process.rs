@@ -45,10 +45,20 @@ impl Process {
         arguments: &[&str],
         source: Option<(String, String)>,
     ) -> Self {
+        Self::run(casefilter(), database, arguments, source)
+    }
+
+    /// One that is run by another command than usual.
+    pub(crate) fn run(
+        mut command: Command,
+        database: &Database,
+        arguments: &[&str],
+        source: Option<(String, String)>,
+    ) -> Self {
         let path = database.folder().join("tokens.json");
         fs::write(&path, tokens().to_string()).unwrap();
         let mut child =
-            casefilter()
+            command
                 .args(["serve", "--listen", "127.0.0.1:0", "--tokens"])
                 .arg(&path)
                 .args(arguments)
