@@ -153,6 +153,11 @@ impl Failure {
         self.status
     }
 
+    #[cfg(unix)]
+    pub(super) fn description(&self) -> &str {
+        &self.description
+    }
+
     pub(super) fn cause(&self) -> Option<&str> {
         self.cause.as_deref()
     }

@@ -108,7 +108,7 @@
 //! Each answer has an `X-Correlation-Id`, in the envelope too; [`tracing`] events at level `info` for
 //! what was refused, `error` for what failed here, `debug` for all else, carry it as `correlation_id`, with
 //! operation, status, time and the token's name. Bodies, queries, signatures and secrets are in none.
-//! `/readyz` is 503 on the way down, while the source of cases is away, and once an update failed for a reason of the file: searches go on then,
+//! `/readyz` is 503 on the way down, while the source of cases is away, and once a write failed for a reason of the file: searches go on then,
 //! updates only after a restart. `/metrics` is Prometheus text. It, and the other three, are for everyone who reaches the port.
 
 #[cfg(unix)]

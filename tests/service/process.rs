@@ -90,6 +90,14 @@ impl Process {
         Client::new(self.address)
     }
 
+    /// Ends it where it stands, and gives its log.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn kill(mut self) -> String {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+        self.log.take().unwrap().join().unwrap()
+    }
+
     /// Asks it to end, and gives its log.
     pub(crate) fn terminate(mut self) -> String {
         let id = self.child.id().to_string();
@@ -321,6 +329,11 @@ fn the_environment_sets_what_flags_do() {
         let mut command = casefilter();
         command.env("CASEFILTER_REFUSE_REPLAYS", value).env("CASEFILTER_NO_ADMIN_SOCKET", value);
         command.env("CASEFILTER_MAX_LIMIT", "7");
+        let socket = database.folder().join("own.sock");
+        if cfg!(unix) {
+            // Where the socket would be is no matter when there is to be none.
+            command.env("CASEFILTER_ADMIN_SOCKET", &socket);
+        }
         let process = Process::run(command, &database, &[], None);
         let mut client = process.client();
         let request = head(&key("all"), "POST", SEARCH, b"{\"ids\":[]}") + "\r\n{\"ids\":[]}";
@@ -330,7 +343,7 @@ fn the_environment_sets_what_flags_do() {
         });
         statuses.sort_unstable();
         assert_eq!(statuses, [200, if is_refused { 401 } else { 200 }], "{value}");
-        assert_eq!(database.folder().join("cases.db.sock").exists(), cfg!(unix) && !is_refused);
+        assert_eq!(socket.exists(), cfg!(unix) && !is_refused, "{value}");
         let answer = client.call(&key("all"), "POST", &format!("{SEARCH}?limit=8"), b"{\"ids\":[]}");
         assert!(answer.failure(400).contains("expected at most 7"));
         process.terminate();

@@ -3,7 +3,6 @@
 use std::io::{Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
-use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -182,7 +181,8 @@ fn an_update_whose_client_leaves_is_whole_or_absent() {
 #[cfg(target_os = "linux")]
 mod full {
     use std::fs;
-    use std::process::Command;
+    use std::path::Path;
+    use std::process::{Command, Stdio};
 
     use super::super::process::{Process, casefilter};
     use super::*;
@@ -193,7 +193,7 @@ mod full {
         let mut shell = Command::new("sh");
         // Instead of the signal, which would end the process, there is an error.
         let script = format!("trap '' XFSZ; ulimit -f {}; exec \"$0\" \"$@\"", bytes / 512);
-        shell.args(["-c", &script]).arg(inner.get_program()).stdin(std::process::Stdio::null());
+        shell.args(["-c", &script]).arg(inner.get_program()).stdin(Stdio::null());
         shell.env_remove("CASEFILTER_DB").env_remove("CASEFILTER_ADMIN_SOCKET");
         Process::run(shell, database, &[], None)
     }
@@ -244,7 +244,16 @@ mod full {
         let seen = info(&mut client, &database);
         assert_eq!((&seen["firstName"], &seen["lastName"]), (&json!("kept"), &json!("kept too")));
         drop(client);
-        drop(process);
+        // Whoever is told that the log says why finds it there.
+        let log = process.kill();
+        let faults: Vec<Value> = log
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .filter(|event: &Value| event["level"] == "ERROR")
+            .collect();
+        let statuses: Vec<_> = faults.iter().map(|event| event["status"].as_u64().unwrap()).collect();
+        assert_eq!(statuses, [507, 507, 507, 500, 500], "{log}");
+        assert!(faults.iter().all(|event| event["cause"].is_string()), "{log}");
 
         // With room again it goes on from what was acknowledged.
         let process = Process::run(casefilter(), &database, &[], None);

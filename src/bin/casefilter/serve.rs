@@ -128,9 +128,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     admin: Admin,
 
-    /// Do nothing for other commands while the database is open here
-    #[arg(long, env = "CASEFILTER_NO_ADMIN_SOCKET", conflicts_with = "socket",
-          value_parser = BoolishValueParser::new())]
+    /// Do nothing for other commands while the database is open here, whatever --admin-socket says
+    #[arg(long, env = "CASEFILTER_NO_ADMIN_SOCKET", value_parser = BoolishValueParser::new())]
     no_admin_socket: bool,
 
     /// What is logged: at `info` what is refused, at `debug` every request
