@@ -71,8 +71,9 @@
 //! over costs more than most take (some 10 µs against 2 to 5), so one whose body, query and token took
 //! less than 200 µs when it was last answered is answered where it was read.
 //!
-//! A panic is a 500, with its cause in the log. On shutdown no connection is taken any more, requests in flight are
-//! answered, for [`grace`](ServiceOptions::grace) at most, and the store is checkpointed.
+//! A panic is a 500, with its cause in the log. On shutdown no connection is taken any more, and those without a request are
+//! closed after a quarter of a second, in which what was sent already is read; requests in flight are answered, for
+//! [`grace`](ServiceOptions::grace) at most, and the store is checkpointed.
 //!
 //! With [`Service::with_tls`] connections are TLS, by rustls; a handshake has
 //! [`read_timeout`](ServiceOptions::read_timeout) too. Only HTTP/1.1 is spoken.

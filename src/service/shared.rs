@@ -263,6 +263,17 @@ impl Shared {
         self.options.concurrency.saturating_sub(self.working.available_permits())
     }
 
+    /// Waits until all connections are closed, for so long at most.
+    pub(super) async fn last_call(&self, patience: Duration) {
+        const STEP: Duration = Duration::from_millis(2);
+        let closed = async {
+            while self.metrics.connections.load(Ordering::Relaxed) > 0 {
+                tokio::time::sleep(STEP).await;
+            }
+        };
+        let _ = tokio::time::timeout(patience, closed).await;
+    }
+
     /// Waits until nothing is worked on any more.
     pub(super) async fn finished(&self) {
         let all = u32::try_from(self.options.concurrency).unwrap_or(u32::MAX);
