@@ -100,6 +100,12 @@ impl Failure {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "too many requests at once, try again in a moment")
     }
 
+    /// Imports or other updates took longer than an update waits for them.
+    pub(super) fn no_turn() -> Self {
+        let description = "other writes have not ended yet, try again in a moment; nothing was changed";
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, description)
+    }
+
     /// What a search needs is not there now, and may be in a moment.
     #[cfg(feature = "postgres")]
     pub(super) fn unavailable(cause: impl Into<String>) -> Self {
@@ -145,6 +151,11 @@ impl Failure {
 
     pub(super) fn status(&self) -> StatusCode {
         self.status
+    }
+
+    #[cfg(unix)]
+    pub(super) fn description(&self) -> &str {
+        &self.description
     }
 
     pub(super) fn cause(&self) -> Option<&str> {

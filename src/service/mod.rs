@@ -59,18 +59,21 @@
 //!
 //! [`ServiceOptions`] has them all. A request has [`read_timeout`](ServiceOptions::read_timeout) for its head, once more for its
 //! body, and the client as long as [`write_timeout`](ServiceOptions::write_timeout) to take the whole answer. Heads
-//! well over 64 KiB, or of more than 100 headers, get 431, bodies over the limit 413. Bodies on their way in take
+//! well over 64 KiB, or of more than 100 headers, get 431, bodies over the limit 413. A head that is refused, as too long or as none
+//! of HTTP, is answered without the envelope; one that does not arrive in time is not answered. Bodies on their way in take
 //! [`buffered_bytes`](ServiceOptions::buffered_bytes) together; a connection beyond
 //! [`connections`](ServiceOptions::connections) is told 503, a request beyond
-//! [`concurrency`](ServiceOptions::concurrency) too, each with `Retry-After`.
+//! [`concurrency`](ServiceOptions::concurrency), or an update that waits longer than
+//! [`turn_timeout`](ServiceOptions::turn_timeout) behind others, too, each with `Retry-After`.
 //!
 //! Whatever waits for the file or may take long runs on threads of its own, away from those that talk to clients: updates, one
 //! after the other, reads of records, and searches. Except for searches that were quick the last time: handing one
 //! over costs more than most take (some 10 µs against 2 to 5), so one whose body, query and token took
 //! less than 200 µs when it was last answered is answered where it was read.
 //!
-//! A panic is a 500, with its cause in the log. On shutdown no connection is taken any more, requests in flight are
-//! answered, for [`grace`](ServiceOptions::grace) at most, and the store is checkpointed.
+//! A panic is a 500, with its cause in the log. On shutdown no connection is taken any more, and those without a request are
+//! closed after a quarter of a second, in which what was sent already is read; requests in flight are answered, for
+//! [`grace`](ServiceOptions::grace) at most, and the store is checkpointed.
 //!
 //! With [`Service::with_tls`] connections are TLS, by rustls; a handshake has
 //! [`read_timeout`](ServiceOptions::read_timeout) too. Only HTTP/1.1 is spoken.
@@ -92,8 +95,8 @@
 //!
 //! An import is put aside in a file without a name beside the database until its body is whole, so that one that breaks off leaves
 //! nothing, and one that is slow holds up nobody. Then it is stored as `casefilter import` stores it, whole or not at all, in turn with
-//! updates, which wait for it up to ten seconds and are told to come again after that; searches go on. The next request sees
-//! what it stored. One whose client leaves is given up. A body of several files has the content type
+//! updates, which wait for it as long as [`turn_timeout`](ServiceOptions::turn_timeout) and are told to come again after that;
+//! searches go on. The next request sees what it stored. One whose client leaves is given up. A body of several files has the content type
 //! `application/vnd.casefilter.sources` and is made of frames: a byte, `T` for the name of a source of text, `P` for that of a Parquet file,
 //! `D` for bytes of it; the length of what follows, four bytes, the most significant first; and so many bytes.
 //!
@@ -106,7 +109,7 @@
 //! Each answer has an `X-Correlation-Id`, in the envelope too; [`tracing`] events at level `info` for
 //! what was refused, `error` for what failed here, `debug` for all else, carry it as `correlation_id`, with
 //! operation, status, time and the token's name. Bodies, queries, signatures and secrets are in none.
-//! `/readyz` is 503 on the way down, while the source of cases is away, and once an update failed for a reason of the file: searches go on then,
+//! `/readyz` is 503 on the way down, while the source of cases is away, and once a write failed for a reason of the file: searches go on then,
 //! updates only after a restart. `/metrics` is Prometheus text. It, and the other three, are for everyone who reaches the port.
 
 #[cfg(unix)]

@@ -30,7 +30,7 @@ async fn readiness(State(shared): State<Arc<Shared>>) -> Response {
     let why = if shared.is_draining() {
         "the service is shutting down"
     } else if shared.is_broken() {
-        "an update failed; the log says why, and a restart takes up what is on disk"
+        "a write failed; the log says why, and a restart takes up what is on disk"
     } else if !shared.source_answers().await {
         "the cases cannot be searched; the log says why"
     } else {

@@ -31,6 +31,8 @@ pub struct ServiceOptions {
     pub read_timeout: Duration,
     /// How long a client may take to receive an answer.
     pub write_timeout: Duration,
+    /// How long an update waits for its turn behind imports and other updates; one that waits longer gets 503.
+    pub turn_timeout: Duration,
     /// How long requests in flight are waited for on shutdown.
     pub grace: Duration,
 }
@@ -47,6 +49,7 @@ impl Default for ServiceOptions {
             buffered_bytes: 64 << 20,
             read_timeout: Duration::from_secs(20),
             write_timeout: Duration::from_secs(30),
+            turn_timeout: Duration::from_secs(10),
             grace: Duration::from_secs(30),
         }
     }

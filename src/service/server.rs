@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::io;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -10,7 +11,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, Request, State};
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::MethodRouter;
 use hyper::body::Incoming;
@@ -68,6 +69,11 @@ pub struct Service {
 const TURNED_AWAY: usize = 64;
 /// How long they have.
 const TURNED_AWAY_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// How long connections that wait to be accepted on shutdown have for it.
+const LAST_ACCEPT: Duration = Duration::from_millis(5);
+/// How long connections without a request stay open on shutdown: what their clients have sent may not have been read yet.
+const LAST_CALL: Duration = Duration::from_millis(250);
 
 /// A head of a request is refused when it is longer and still not whole, in bytes.
 const HEAD_BYTES: usize = 64 << 10;
@@ -147,17 +153,25 @@ impl Service {
             std::future::pending::<()>().await;
         };
         let server = Arc::new(Server { shared: Arc::clone(&shared), tls, router });
-        tokio::select! {
-            () = accept(&server, &listener, &graceful) => {}
-            () = administer => {}
-            () = shutdown => {}
+        {
+            let mut serving = pin!(accept(&server, &listener, &graceful));
+            tokio::select! {
+                () = &mut serving => {}
+                () = administer => {}
+                () = shutdown => {}
+            }
+            shared.begin_draining();
+            // Whoever is connected by now is let in.
+            let _ = tokio::time::timeout(LAST_ACCEPT, serving).await;
         }
-        shared.begin_draining();
         drop(listener);
         #[cfg(unix)]
         drop(admin);
         tracing::info!("shutting down");
         let finish = async {
+            // Not all of the grace, since connections that are left are to be told too.
+            let half = shared.options.grace.checked_div(2).unwrap_or_default();
+            shared.last_call(LAST_CALL.min(half)).await;
             graceful.shutdown().await;
             // A client that left may have left work behind.
             shared.finished().await;
@@ -238,9 +252,9 @@ async fn accept(server: &Arc<Server>, listener: &TcpListener, graceful: &Gracefu
             Err(_) => (Arc::clone(&outside).acquire_owned().await, false),
         };
         let (server, watcher) = (Arc::clone(server), graceful.watcher());
+        server.shared.metrics.connections.fetch_add(1, Ordering::Relaxed);
         tokio::spawn(async move {
             let _seat = seat;
-            server.shared.metrics.connections.fetch_add(1, Ordering::Relaxed);
             server.serve(stream, watcher, has_seat).await;
             server.shared.metrics.connections.fetch_sub(1, Ordering::Relaxed);
         });
@@ -288,6 +302,18 @@ impl Server {
     }
 
     async fn respond(
+        &self,
+        request: hyper::Request<Incoming>,
+        has_seat: bool,
+    ) -> Result<Response, Infallible> {
+        let mut response = self.answer(request, has_seat).await?;
+        if self.shared.is_draining() {
+            response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        Ok(response)
+    }
+
+    async fn answer(
         &self,
         request: hyper::Request<Incoming>,
         has_seat: bool,

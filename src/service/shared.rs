@@ -50,9 +50,6 @@ pub(super) struct Shared {
     is_broken: AtomicBool,
 }
 
-/// How long an update waits for an import, or for other updates, to end.
-const TURN_PATIENCE: Duration = Duration::from_secs(10);
-
 /// Anybody may ask whether the service is ready: the source is asked once in so long.
 const SOURCE_CHECK_AGE: Duration = Duration::from_secs(1);
 
@@ -156,8 +153,9 @@ impl Shared {
     ) -> Result<Vec<u8>, Failure> {
         // Those that wait take no permit of those that could work: an import may hold the turn for a while.
         let _place = self.queue.try_acquire().map_err(|_| Failure::overloaded())?;
-        let turn = tokio::time::timeout(TURN_PATIENCE, Arc::clone(&self.writing).acquire_owned()).await;
-        let turn = turn.map_err(|_| Failure::overloaded())?;
+        let turn = Arc::clone(&self.writing).acquire_owned();
+        let turn = tokio::time::timeout(self.options.turn_timeout, turn).await;
+        let turn = turn.map_err(|_| Failure::no_turn())?;
         let permit = Arc::clone(&self.working).try_acquire_owned().map_err(|_| Failure::overloaded())?;
         self.blocking(|shared| shared.watched(work), (turn, permit)).await
     }
@@ -263,6 +261,17 @@ impl Shared {
     /// How many requests are worked on away from the threads of connections.
     pub(super) fn at_work(&self) -> usize {
         self.options.concurrency.saturating_sub(self.working.available_permits())
+    }
+
+    /// Waits until all connections are closed, for so long at most.
+    pub(super) async fn last_call(&self, patience: Duration) {
+        const STEP: Duration = Duration::from_millis(2);
+        let closed = async {
+            while self.metrics.connections.load(Ordering::Relaxed) > 0 {
+                tokio::time::sleep(STEP).await;
+            }
+        };
+        let _ = tokio::time::timeout(patience, closed).await;
     }
 
     /// Waits until nothing is worked on any more.

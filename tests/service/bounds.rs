@@ -244,6 +244,33 @@ fn a_shutdown_waits_for_what_is_in_flight() {
 }
 
 #[test]
+fn a_shutdown_hears_whoever_asks_at_that_moment() {
+    let server = with(options());
+    let all = key("all");
+    let request = head(&all, "GET", &status_of("anna"), b"") + "\r\n";
+    let mut kept = server.client();
+    kept.call(&all, "GET", &status_of("anna"), b"").good();
+    let mut clients: Vec<Client> = (0..40).map(|_| server.client()).collect();
+    clients.push(kept);
+    // Some ask just before it is to stop, some just after.
+    let (before, after) = clients.split_at_mut(20);
+    for client in before {
+        client.send(request.as_bytes()).unwrap();
+    }
+    let (_database, thread) = server.ask_to_stop();
+    thread::sleep(Duration::from_millis(10));
+    for client in after {
+        client.send(request.as_bytes()).unwrap();
+    }
+    for client in &mut clients {
+        client.receive().unwrap().good();
+        // They are told to go elsewhere.
+        assert_eq!(client.drain().unwrap(), 0);
+    }
+    thread.join().unwrap().unwrap();
+}
+
+#[test]
 fn a_shutdown_does_not_wait_forever() {
     let server = Server::on(
         Database::new("plain.cases.ndjson"),

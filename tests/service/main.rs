@@ -18,3 +18,5 @@ mod source;
 #[path = "../postgres/tables.rs"]
 mod tables;
 mod tls;
+#[cfg(unix)]
+mod writes;

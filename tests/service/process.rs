@@ -45,10 +45,20 @@ impl Process {
         arguments: &[&str],
         source: Option<(String, String)>,
     ) -> Self {
+        Self::run(casefilter(), database, arguments, source)
+    }
+
+    /// One that is run by another command than usual.
+    pub(crate) fn run(
+        mut command: Command,
+        database: &Database,
+        arguments: &[&str],
+        source: Option<(String, String)>,
+    ) -> Self {
         let path = database.folder().join("tokens.json");
         fs::write(&path, tokens().to_string()).unwrap();
         let mut child =
-            casefilter()
+            command
                 .args(["serve", "--listen", "127.0.0.1:0", "--tokens"])
                 .arg(&path)
                 .args(arguments)
@@ -78,6 +88,14 @@ impl Process {
 
     pub(crate) fn client(&self) -> Client {
         Client::new(self.address)
+    }
+
+    /// Ends it where it stands, and gives its log.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn kill(mut self) -> String {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+        self.log.take().unwrap().join().unwrap()
     }
 
     /// Asks it to end, and gives its log.
@@ -301,4 +319,100 @@ fn app_tokens_are_made_with_secrets_of_their_own() {
     assert_eq!(fs::read(&path).unwrap(), before);
     let (_, printed, _) = make(&["--allow", "viewCases"]);
     assert_eq!(serde_json::from_str::<Value>(&printed).unwrap()["tokens"].as_array().map(Vec::len), Some(1));
+}
+
+#[test]
+fn the_environment_sets_what_flags_do() {
+    let database = Database::new("plain.cases.ndjson");
+    // Switches in the spellings that are usual for them.
+    for (value, is_refused) in [("1", true), ("true", true), ("on", true), ("0", false), ("no", false)] {
+        let mut command = casefilter();
+        command.env("CASEFILTER_REFUSE_REPLAYS", value).env("CASEFILTER_NO_ADMIN_SOCKET", value);
+        command.env("CASEFILTER_MAX_LIMIT", "7");
+        let socket = database.folder().join("own.sock");
+        if cfg!(unix) {
+            // Where the socket would be is no matter when there is to be none.
+            command.env("CASEFILTER_ADMIN_SOCKET", &socket);
+        }
+        let process = Process::run(command, &database, &[], None);
+        let mut client = process.client();
+        let request = head(&key("all"), "POST", SEARCH, b"{\"ids\":[]}") + "\r\n{\"ids\":[]}";
+        let mut statuses = [(); 2].map(|()| {
+            client.send(request.as_bytes()).unwrap();
+            client.receive().unwrap().status
+        });
+        statuses.sort_unstable();
+        assert_eq!(statuses, [200, if is_refused { 401 } else { 200 }], "{value}");
+        assert_eq!(socket.exists(), cfg!(unix) && !is_refused, "{value}");
+        let answer = client.call(&key("all"), "POST", &format!("{SEARCH}?limit=8"), b"{\"ids\":[]}");
+        assert!(answer.failure(400).contains("expected at most 7"));
+        process.terminate();
+    }
+}
+
+#[test]
+fn it_says_what_is_wrong_with_its_flags() {
+    let database = Database::new("plain.cases.ndjson");
+    let file = |name: &str| super::server::data(&format!("tls/{name}.pem")).display().to_string();
+    let (certificate, private) = (file("cert"), file("key"));
+    let tokens_file = database.folder().join("tokens.json");
+    fs::write(&tokens_file, tokens().to_string()).unwrap();
+    for (arguments, status, expected) in [
+        (&["--listen", "localhost:8080"][..], 2, "expected an IP address and a port, such as 127.0.0.1:8080"),
+        (&["--tls-cert", &certificate], 2, "--tls-key"),
+        (
+            &["--tls-cert", &certificate, "--tls-key", &certificate],
+            1,
+            "cert.pem and .*cert.pem: there is no private key",
+        ),
+        (
+            &["--tls-cert", &private, "--tls-key", &private],
+            1,
+            "key.pem and .*key.pem: there is no certificate",
+        ),
+    ] {
+        let output = casefilter()
+            .args(["serve", "--db"])
+            .arg(database.path())
+            .arg("--tokens")
+            .arg(&tokens_file)
+            .args(arguments)
+            .output()
+            .unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(status), "{arguments:?}: {said}");
+        let mut rest = said.as_str();
+        for part in expected.split(".*") {
+            let at = rest.find(part).unwrap_or_else(|| panic!("{expected}: {said}"));
+            rest = &rest[at + part.len()..];
+        }
+    }
+}
+
+/// `script` of util-linux runs a command on a terminal of its own; where it is not, nothing is tested.
+#[cfg(target_os = "linux")]
+#[test]
+fn on_a_terminal_it_logs_text() {
+    let database = Database::new("plain.cases.ndjson");
+    let tokens_file = database.folder().join("tokens.json");
+    fs::write(&tokens_file, tokens().to_string()).unwrap();
+    let serve = "exec \"$SERVE\" serve --listen 127.0.0.1:0";
+    let child = Command::new("script")
+        .args(["-qec", serve, "/dev/null"])
+        .env("SERVE", env!("CARGO_BIN_EXE_casefilter"))
+        .env("CASEFILTER_DB", database.path())
+        .env("CASEFILTER_TOKENS", &tokens_file)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn();
+    let Ok(mut child) = child else { return };
+    let mut lines = BufReader::new(child.stdout.take().unwrap());
+    let mut said = String::new();
+    while !said.contains("listening") {
+        assert!(lines.read_line(&mut said).unwrap() > 0, "it ends: {said}");
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(said.lines().all(|line| line.contains(" INFO ") || line.contains(" WARN ")), "{said}");
+    assert!(said.contains("listening address=127.0.0.1:"), "{said}");
 }

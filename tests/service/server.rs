@@ -9,6 +9,8 @@ use std::time::{Duration, SystemTime};
 
 use casefilter::domain::{RecordKind, import_records, mint_share_token, use_share_token};
 use casefilter::postgres::{PostgresOptions, PostgresSource};
+#[cfg(unix)]
+use casefilter::service::AdminSocket;
 use casefilter::service::{Service, ServiceOptions, Tls, TokenFile, Tokens};
 use casefilter::sql::Table;
 use casefilter::{Catalog, Mode, Store, StoreError, StoreOptions};
@@ -191,6 +193,8 @@ impl Server {
         if let Some(tls) = tls {
             service = service.with_tls(tls);
         }
+        #[cfg(unix)]
+        let path = database.path();
         let (stop, stopped) = oneshot::channel();
         let (tell, told) = std::sync::mpsc::channel();
         let thread = thread::spawn(move || {
@@ -199,6 +203,11 @@ impl Server {
                 if let Some((url, options)) = source {
                     let source = PostgresSource::connect(&url, &Catalog::cases(), &options).await;
                     service = service.with_source(source.unwrap());
+                }
+                #[cfg(unix)]
+                {
+                    let socket = AdminSocket::bind(AdminSocket::beside(&path), &path).unwrap();
+                    service = service.with_admin(socket);
                 }
                 let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
                 tell.send(listener.local_addr().unwrap()).unwrap();

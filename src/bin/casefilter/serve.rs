@@ -9,6 +9,7 @@ use std::time::Duration;
 use casefilter::service::AdminSocket;
 use casefilter::service::{Service, ServiceOptions, Tls, TokenFile, Tokens};
 use casefilter::{Catalog, Limits, Store, StoreOptions};
+use clap::builder::BoolishValueParser;
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use tracing_subscriber::filter::LevelFilter;
@@ -56,8 +57,9 @@ pub(crate) struct Args {
     #[command(flatten)]
     source_options: source::Options,
 
-    /// Where to listen; port 0 takes any that is free, and says which
-    #[arg(long, value_name = "ADDR", env = "CASEFILTER_LISTEN", default_value = "127.0.0.1:8080")]
+    /// Where to listen: an IP address and a port; port 0 takes any that is free, and says which
+    #[arg(long, value_name = "ADDR", env = "CASEFILTER_LISTEN", default_value = "127.0.0.1:8080",
+          value_parser = address)]
     listen: SocketAddr,
 
     /// The file of those who may call, as `token app` writes it
@@ -69,8 +71,13 @@ pub(crate) struct Args {
     clock_window: u64,
 
     /// Take no signature twice
-    #[arg(long, env = "CASEFILTER_REFUSE_REPLAYS")]
+    #[arg(long, env = "CASEFILTER_REFUSE_REPLAYS", value_parser = BoolishValueParser::new())]
     refuse_replays: bool,
+
+    /// How many signatures are remembered for --refuse-replays; requests beyond get 503
+    #[arg(long, value_name = "N", env = "CASEFILTER_REMEMBERED_SIGNATURES",
+          default_value_t = ServiceOptions::default().remembered_signatures)]
+    remembered_signatures: usize,
 
     /// The largest page, in cases
     #[arg(long, value_name = "N", env = "CASEFILTER_MAX_LIMIT", default_value_t = Limits::default().page)]
@@ -98,6 +105,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "S", env = "CASEFILTER_WRITE_TIMEOUT", default_value_t = 30)]
     write_timeout: u64,
 
+    /// How many seconds an update waits for its turn behind imports and other updates
+    #[arg(long, value_name = "S", env = "CASEFILTER_TURN_TIMEOUT", default_value_t = 10)]
+    turn_timeout: u64,
+
     /// How many seconds requests in flight have when the service is to stop
     #[arg(long, value_name = "S", env = "CASEFILTER_GRACE", default_value_t = 30)]
     grace: u64,
@@ -117,13 +128,18 @@ pub(crate) struct Args {
     #[command(flatten)]
     admin: Admin,
 
-    /// Do nothing for other commands while the database is open here
-    #[arg(long, env = "CASEFILTER_NO_ADMIN_SOCKET", conflicts_with = "socket")]
+    /// Do nothing for other commands while the database is open here, whatever --admin-socket says
+    #[arg(long, env = "CASEFILTER_NO_ADMIN_SOCKET", value_parser = BoolishValueParser::new())]
     no_admin_socket: bool,
 
     /// What is logged: at `info` what is refused, at `debug` every request
     #[arg(long, value_name = "LEVEL", env = "CASEFILTER_LOG", default_value = "info")]
     log: Level,
+}
+
+fn address(text: &str) -> Result<SocketAddr, &'static str> {
+    let expected = "expected an IP address and a port, such as 127.0.0.1:8080, 0.0.0.0:8080 or [::1]:8080";
+    text.parse().map_err(|_| expected)
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -139,10 +155,12 @@ impl Args {
         let mut options = ServiceOptions {
             clock_window: Duration::from_secs(self.clock_window),
             refuses_replays: self.refuse_replays,
+            remembered_signatures: self.remembered_signatures,
             connections: self.connections,
             concurrency: self.concurrency.max(1),
             read_timeout: Duration::from_secs(self.read_timeout.max(1)),
             write_timeout: Duration::from_secs(self.write_timeout.max(1)),
+            turn_timeout: Duration::from_secs(self.turn_timeout),
             grace: Duration::from_secs(self.grace),
             ..ServiceOptions::default()
         };
@@ -160,7 +178,8 @@ impl Args {
         };
         let tls = Tls::from_pem(&read(certificates)?, &read(key)?);
         warn_of_readers(key);
-        tls.map(Some).map_err(|error| Failure::Failed(format!("{}: {error}", shown(certificates))))
+        let files = format!("{} and {}", shown(certificates), shown(key));
+        tls.map(Some).map_err(|error| Failure::Failed(format!("{files}: {error}")))
     }
 }
 
@@ -281,10 +300,11 @@ fn begin_logging(level: Level) {
         Level::Info => LevelFilter::INFO,
         Level::Debug => LevelFilter::DEBUG,
     };
-    let log = tracing_subscriber::fmt().with_max_level(level).with_target(false).with_writer(io::stderr);
+    let log = tracing_subscriber::fmt().with_max_level(level).with_target(false).with_ansi(false);
+    let log = log.with_writer(io::stderr);
     // Another subscriber would have to be there already, which nothing in this process sets.
     let _ = if io::stderr().is_terminal() {
-        log.with_ansi(true).try_init()
+        log.try_init()
     } else {
         log.json().flatten_event(true).with_current_span(false).with_span_list(false).try_init()
     };

@@ -139,9 +139,10 @@ impl AdminServer {
         Ok(response)
     }
 
-    /// The answer to a request that failed, and its cause.
+    /// The answer to a request that failed, and its cause, which the log has for all that is no fault of the client.
     fn refuse(&self, failure: Failure, name: Name) -> (Response, Option<String>) {
-        let cause = failure.cause().map(str::to_owned);
+        let told = failure.status().is_server_error().then(|| failure.description());
+        let cause = failure.cause().or(told).map(str::to_owned);
         (failure.respond_to_operator(name.as_str().to_owned()), cause)
     }
 }

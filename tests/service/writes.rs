@@ -1,0 +1,277 @@
+//! Writes that wait for each other, that find no room, and that nobody waits for any more.
+
+use std::io::{Read, Write};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use casefilter::service::{AdminSocket, ServiceOptions};
+use serde_json::{Value, json};
+
+use super::client::{Answer, Client, Key, head};
+use super::server::{Database, PREVIEW, SEARCH, Server, info_of, key};
+
+/// A service whose updates hardly wait for their turn, and which searches its file, into which is imported.
+fn impatient() -> Server {
+    let options = ServiceOptions { turn_timeout: Duration::from_millis(2), ..ServiceOptions::default() };
+    Server::with_source(Database::new("plain.cases.ndjson"), options, None, None)
+}
+
+/// Cases whose ids begin with a word, and which take a while to be stored.
+fn cases(word: &str, count: usize) -> String {
+    let name = "n".repeat(100);
+    (0..count).map(|case| format!("{{\"id\":\"{word}-{case}\",\"name\":\"{name} {case}\"}}\n")).collect()
+}
+
+/// Sends an import whole, and reads nothing.
+fn send_import(database: &Database, kind: &str, body: &str) -> UnixStream {
+    let mut stream = UnixStream::connect(AdminSocket::beside(&database.path())).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    let length = body.len();
+    let head = format!(
+        "POST /imports/{kind} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n"
+    );
+    stream.write_all((head + body).as_bytes()).unwrap();
+    stream
+}
+
+/// The status of what is answered there, and the body.
+fn answer(mut stream: UnixStream) -> (u16, Value) {
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap_or_else(|| panic!("{answer}"));
+    (head.split(' ').nth(1).unwrap().parse().unwrap(), serde_json::from_str(body).unwrap())
+}
+
+fn update(client: &mut Client, body: &Value) -> Answer {
+    client.call(&key("all"), "PATCH", &info_of("anna"), body.to_string().as_bytes())
+}
+
+/// The info of anna, as it is read.
+fn info(client: &mut Client, database: &Database) -> Value {
+    let target = format!("{PREVIEW}?shareToken={}", database.share_token);
+    client.call(&key("all"), "GET", &target, b"").good()["info"].clone()
+}
+
+/// How many cases have an id that begins with this word, of so many that may.
+fn found(client: &mut Client, word: &str, count: usize) -> u64 {
+    let ids: Vec<String> = (0..count).map(|case| format!("{word}-{case}")).collect();
+    let target = format!("{SEARCH}?limit=0&countTotalItems=true");
+    let body = json!({ "ids": ids }).to_string();
+    let answer = client.call(&key("all"), "POST", &target, body.as_bytes()).good();
+    answer["list"]["totalItems"].as_u64().unwrap()
+}
+
+#[test]
+fn an_update_that_waits_too_long_for_its_turn_changes_nothing_and_may_come_again() {
+    let server = impatient();
+    let mut client = server.client();
+    update(&mut client, &json!({"firstName": "before"})).good();
+    let import = || {
+        let stream = send_import(&server.database, "cases", &cases("long", 30_000));
+        thread::spawn(move || answer(stream))
+    };
+    let (mut kept, mut refused, mut imports) = ("before".to_owned(), 0, vec![import()]);
+    for round in 0.. {
+        let is_over = imports.last().unwrap().is_finished();
+        let name = format!("name {round}");
+        let answer = update(&mut client, &json!({"firstName": name}));
+        if answer.status == 200 {
+            kept = name;
+        } else {
+            assert_eq!(
+                answer.failure(503),
+                "other writes have not ended yet, try again in a moment; nothing was changed"
+            );
+            assert_eq!((answer.header("retry-after"), answer.header("connection")), (Some("1"), None));
+            // Reads do not wait.
+            assert_eq!(info(&mut client, &server.database)["firstName"], kept);
+            refused += 1;
+        }
+        match is_over {
+            false => {}
+            // On a busy machine none may have come while it was stored.
+            true if refused == 0 && imports.len() < 5 => imports.push(import()),
+            true => break,
+        }
+    }
+    assert!(refused > 0, "no update had to wait");
+    for import in imports {
+        let (status, imported) = import.join().unwrap();
+        assert_eq!((status, &imported["cases"]), (200, &json!(30_700)));
+    }
+    assert_eq!(update(&mut client, &json!({"firstName": "after"})).good()["firstName"], "after");
+    let store = server.stop().open();
+    assert!(store.records().unwrap().get("applicant", "anna").unwrap().unwrap().contains("\"after\""));
+}
+
+#[test]
+fn an_import_whose_client_leaves_while_it_is_stored_is_whole_or_absent() {
+    const COUNT: usize = 25_000;
+    let server = impatient();
+    let mut client = server.client();
+    let (mut kept, mut seen) = (0, 0);
+    for (word, wait_ms) in [("at-once", 0), ("soon", 10), ("later", 40), ("last", 160)] {
+        let stream = send_import(&server.database, "cases", &cases(word, COUNT));
+        let start = Instant::now();
+        // It is being stored when updates have to wait, which on a busy machine may be missed.
+        while start.elapsed() < Duration::from_secs(2) {
+            let status = update(&mut client, &json!({"firstName": format!("name {kept}")})).status;
+            if status == 503 {
+                seen += 1;
+                break;
+            }
+            assert_eq!(status, 200);
+            kept += 1;
+        }
+        thread::sleep(Duration::from_millis(wait_ms));
+        drop(stream);
+        let start = Instant::now();
+        while update(&mut client, &json!({"firstName": format!("name {kept}")})).status != 200 {
+            assert!(start.elapsed() < Duration::from_secs(20), "the turn is never given back");
+        }
+        kept += 1;
+        let stored = found(&mut client, word, COUNT);
+        assert!(stored == 0 || stored == COUNT as u64, "{word}: {stored}");
+        assert_eq!(info(&mut client, &server.database)["firstName"], format!("name {}", kept - 1));
+    }
+    assert!(seen > 0, "no update had to wait");
+    // Whoever stays is served.
+    let stream = send_import(&server.database, "cases", &cases("stays", 10));
+    assert_eq!(answer(stream).0, 200);
+    assert_eq!(found(&mut client, "stays", 10), 10);
+    let before = found(&mut client, "at-once", COUNT) + found(&mut client, "last", COUNT);
+    let server = Server::with_source(server.stop(), ServiceOptions::default(), None, None);
+    let mut client = server.client();
+    assert_eq!(found(&mut client, "at-once", COUNT) + found(&mut client, "last", COUNT), before);
+    assert_eq!(info(&mut client, &server.database)["firstName"], format!("name {}", kept - 1));
+    server.stop();
+}
+
+/// Sends an update, or as much of it as is said, and leaves after a while.
+fn leave(server: &Server, key: &Key, body: &str, sent: usize, wait: Duration) {
+    let mut client = server.client();
+    let request = head(key, "PATCH", &info_of("anna"), body.as_bytes()) + "\r\n" + &body[..sent];
+    client.send(request.as_bytes()).unwrap();
+    thread::sleep(wait);
+    let _ = client.stream().shutdown(Shutdown::Both);
+}
+
+#[test]
+fn an_update_whose_client_leaves_is_whole_or_absent() {
+    let server = Server::start();
+    let all = key("all");
+    let mut client = server.client();
+    update(&mut client, &json!({"firstName": "-1", "lastName": "-1", "stateOfBirth": "-1"})).good();
+    let (mut last, mut stored) = (-1, 0);
+    for round in 0..60_i64 {
+        let body = json!({"firstName": round.to_string(), "lastName": round.to_string()}).to_string();
+        let wait = Duration::from_micros(50 * round.cast_unsigned());
+        // Every third leaves before it said all.
+        let is_whole = round % 3 != 0;
+        leave(&server, &all, &body, if is_whole { body.len() } else { body.len() - 1 }, wait);
+        let seen = update(&mut client, &json!({"stateOfBirth": round.to_string()})).good();
+        assert_eq!(seen["firstName"], seen["lastName"], "half an update");
+        assert_eq!(seen["stateOfBirth"], round.to_string());
+        // One that was left behind may come to its turn a little later, but none comes back.
+        let now: i64 = seen["firstName"].as_str().unwrap().parse().unwrap();
+        assert!(now <= round && (now == -1 || now % 3 != 0), "{now} in round {round}");
+        stored += u32::from(now != last);
+        last = now;
+    }
+    assert!(stored > 0, "none was ever stored");
+    let database = server.stop();
+    let text = database.open().records().unwrap().get("applicant", "anna").unwrap().unwrap();
+    let info = &serde_json::from_str::<Value>(&text).unwrap()["info"];
+    assert_eq!((&info["firstName"], &info["stateOfBirth"]), (&info["lastName"], &json!("59")));
+}
+
+/// Limits on the size of files are set by a shell, and full disks look the same.
+#[cfg(target_os = "linux")]
+mod full {
+    use std::fs;
+    use std::path::Path;
+    use std::process::{Command, Stdio};
+
+    use super::super::process::{Process, casefilter};
+    use super::*;
+
+    /// The service as a process that can write no file beyond so many bytes.
+    fn serve(database: &Database, bytes: u64) -> Process {
+        let inner = casefilter();
+        let mut shell = Command::new("sh");
+        // Instead of the signal, which would end the process, there is an error.
+        let script = format!("trap '' XFSZ; ulimit -f {}; exec \"$0\" \"$@\"", bytes / 512);
+        shell.args(["-c", &script]).arg(inner.get_program()).stdin(Stdio::null());
+        shell.env_remove("CASEFILTER_DB").env_remove("CASEFILTER_ADMIN_SOCKET");
+        Process::run(shell, database, &[], None)
+    }
+
+    fn files(folder: &Path) -> usize {
+        fs::read_dir(folder).unwrap().count()
+    }
+
+    #[test]
+    fn what_finds_no_room_on_disk_is_absent_and_searches_go_on() {
+        let database = Database::new("plain.cases.ndjson");
+        let most = fs::metadata(database.path()).unwrap().len() + (1 << 20);
+        let process = serve(&database, most);
+        let mut client = process.client();
+        update(&mut client, &json!({"firstName": "kept"})).good();
+        let count = files(database.folder());
+
+        // The body finds no room beside the database, which is left alone: updates go on.
+        let large = cases("large", usize::try_from(most).unwrap() / 100);
+        for kind in ["cases", "levels"] {
+            let (status, told) = answer(send_import(&database, kind, &large));
+            assert_eq!((status, &told["code"], &told["type"]), (507, &json!(507), &json!("io")));
+            let description = told["description"].as_str().unwrap();
+            assert!(description.contains("cannot be put aside"), "{description}");
+        }
+        fs::write(database.folder().join("large.ndjson"), &large).unwrap();
+        let path = AdminSocket::beside(&database.path());
+        let output = casefilter()
+            .args(["import", "--db"])
+            .arg(database.path())
+            .arg(database.folder().join("large.ndjson"))
+            .output()
+            .unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), said.contains("cannot be put aside")), (Some(1), true), "{said}");
+        fs::remove_file(database.folder().join("large.ndjson")).unwrap();
+        assert_eq!(found(&mut client, "large", 5_000), 0);
+        assert_eq!(client.get("/readyz").status, 200);
+        update(&mut client, &json!({"lastName": "kept too"})).good();
+        assert!(path.exists() && files(database.folder()) == count, "something is left");
+
+        // The body finds room, what comes of it does not: from now on nothing is written, and all is read.
+        let (status, told) = answer(send_import(&database, "cases", &cases("small", 7_000)));
+        assert_eq!((status, &told["type"]), (500, &json!("io")), "{told}");
+        assert_eq!(found(&mut client, "small", 7_000), 0);
+        client.get("/readyz").failure(503);
+        update(&mut client, &json!({"firstName": "lost"})).failure(500);
+        let seen = info(&mut client, &database);
+        assert_eq!((&seen["firstName"], &seen["lastName"]), (&json!("kept"), &json!("kept too")));
+        drop(client);
+        // Whoever is told that the log says why finds it there.
+        let log = process.kill();
+        let faults: Vec<Value> = log
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .filter(|event: &Value| event["level"] == "ERROR")
+            .collect();
+        let statuses: Vec<_> = faults.iter().map(|event| event["status"].as_u64().unwrap()).collect();
+        assert_eq!(statuses, [507, 507, 507, 500, 500], "{log}");
+        assert!(faults.iter().all(|event| event["cause"].is_string()), "{log}");
+
+        // With room again it goes on from what was acknowledged.
+        let process = Process::run(casefilter(), &database, &[], None);
+        let mut client = process.client();
+        let seen = info(&mut client, &database);
+        assert_eq!((&seen["firstName"], &seen["lastName"]), (&json!("kept"), &json!("kept too")));
+        assert_eq!(found(&mut client, "small", 7_000), 0);
+        assert_eq!(answer(send_import(&database, "cases", &cases("small", 7_000))).1["cases"], 7_700);
+        process.terminate();
+    }
+}
