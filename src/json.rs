@@ -91,9 +91,28 @@ impl<'a> Reader<'a> {
         let found = match self.text.get(self.at..).and_then(|rest| rest.chars().next()) {
             None => "the end of the text".to_owned(),
             Some('\u{feff}') => "a byte-order mark".to_owned(),
+            Some(c) if c.is_alphabetic() => quote(&self.letters()),
             Some(c) => quote(c.encode_utf8(&mut [0; 4])),
         };
         Err(Box::new(Error::new(ErrorKind::Syntax, self.at, found, expected)))
+    }
+
+    /// The letters and digits that stand next, as far as anybody reads them.
+    fn letters(&self) -> String {
+        const LONGEST: usize = 64;
+        let rest = self.text.get(self.at..).unwrap_or_default();
+        rest.chars().take_while(|c| c.is_alphanumeric()).take(LONGEST).collect()
+    }
+
+    /// The error for something that is no value, and the word that was likely meant.
+    #[cold]
+    fn no_value<T>(&self) -> Result<T> {
+        let letters = self.letters().to_lowercase();
+        let is_meant = |word: &&&str| strsim::damerau_levenshtein(&letters, word) <= 1;
+        match ["true", "false", "null"].iter().find(is_meant) {
+            Some(word) => self.unexpected(&format!("`{word}`")),
+            None => self.unexpected("a JSON value"),
+        }
     }
 
     /// The type of the next value, which stays unread; the offset is then that of the value.
@@ -104,9 +123,10 @@ impl<'a> Reader<'a> {
             Some(b'[') => Ok(JsonType::Array),
             Some(b'"') => Ok(JsonType::String),
             Some(b'-' | b'0'..=b'9') => Ok(JsonType::Number),
-            Some(b't' | b'f') => Ok(JsonType::Boolean),
-            Some(b'n') => Ok(JsonType::Null),
-            _ => self.unexpected("a JSON value"),
+            Some(b't') if self.stands("true") => Ok(JsonType::Boolean),
+            Some(b'f') if self.stands("false") => Ok(JsonType::Boolean),
+            Some(b'n') if self.stands("null") => Ok(JsonType::Null),
+            _ => self.no_value(),
         }
     }
 
@@ -365,8 +385,13 @@ impl<'a> Reader<'a> {
         self.word("null")
     }
 
+    /// Whether this stands next.
+    fn stands(&self, word: &str) -> bool {
+        self.text.get(self.at..).is_some_and(|rest| rest.starts_with(word))
+    }
+
     fn word(&mut self, word: &str) -> Result<()> {
-        if !self.text.get(self.at..).is_some_and(|rest| rest.starts_with(word)) {
+        if !self.stands(word) {
             return self.unexpected(match word {
                 "true" => "`true`",
                 "false" => "`false`",

@@ -671,8 +671,8 @@ fn explain_tells_how_a_request_is_answered_and_what_that_costs() {
     let expected = "\
 expected  criterion                   answered by, in how many batches
       ~0  all of                      criteria below 1
-      ~1    tags all (x, y)           postings 1
-       2    caseReview.status = open  postings 1
+       1    tags all (x, y)           few rows 1
+       2    caseReview.status = open  few rows 1
 
 Batches: 1, of 3 cases.
 Page: 100 cases from 0 by -createdAt; batches by their first value, 1 walked in the order of sorted rows; until it is full.
@@ -693,7 +693,7 @@ Total: not asked for.
     let expected = [("all of", 1), ("tags all (x, y)", 1), ("caseReview.status = open", 2)];
     assert_eq!(kept, expected.map(|(test, kept)| (test.to_owned(), kept)));
     assert!(nodes.iter().all(|node| node["time_us"].as_f64().unwrap() > 0.0));
-    assert_eq!(nodes[2]["answered"], json!([{"by": "postings", "batches": 1}]));
+    assert_eq!(nodes[2]["answered"], json!([{"by": "rows", "batches": 1}]));
     assert_eq!((&nodes[2]["expected"], &nodes[2]["exact"]), (&json!(2), &json!(true)));
     assert_eq!(explained["batches"], json!({"all": 1, "ruled_out": 0}));
     assert_eq!(explained["total"], json!({"by": "with_page", "known_batches": 0}));

@@ -41,6 +41,8 @@ pub enum Means {
     Offsets,
     /// Reading the values of all rows.
     Scan,
+    /// Asking each of the few rows written last, of which no column was made yet.
+    Rows,
     /// The criteria below it.
     Children,
 }
@@ -60,6 +62,7 @@ impl Means {
             Self::StoredOrder => "stored order",
             Self::Offsets => "offsets",
             Self::Scan => "scan",
+            Self::Rows => "few rows",
             Self::Children => "criteria below",
         }
     }
@@ -143,7 +146,8 @@ fn means(
             Source::AnyPosting(..) | Source::EachPosting(..) => Means::Postings,
             Source::Sorted { sorted, .. } => of_sorted(*sorted),
             Source::Listed(_) => Means::Keys,
-            Source::Asked(_) | Source::Scan(..) => Means::Scan,
+            Source::Asked(_) => Means::Rows,
+            Source::Scan(..) => Means::Scan,
         },
         (Step::Settled(_), Node::Leaf(leaf)) => match query.access(id, number) {
             Access::Rows(_) => Means::Keys,
@@ -162,7 +166,7 @@ fn of_sorted(sorted: Sorted<'_>) -> Means {
 /// What settled a leaf through its column.
 fn settled_by(leaf: &Leaf, batch: &Batch) -> Means {
     if batch.few_rows(leaf.field).is_some() {
-        return Means::Scan;
+        return Means::Rows;
     }
     let Some(column) = batch.column(leaf.field) else { return Means::Constant };
     let (Test::Any(set) | Test::None(set) | Test::All(set)) = &leaf.test;

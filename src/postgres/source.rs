@@ -84,7 +84,7 @@ impl PostgresSource {
     /// let source = PostgresSource::connect("postgres://officer@db.example/compliance", &catalog, &PostgresOptions::default()).await?;
     /// let filter = Filter::compile_text(&catalog, "status = open and priority = high")?;
     /// let answer = source.search(&Request::new(filter).limit(20).count(true)).await?;
-    /// println!("{} of {:?}: {}", answer.len(), answer.total(), answer.to_json());
+    /// println!("{} of {:?}: {}", answer.len(), answer.total(), answer.as_json());
     /// # Ok(())
     /// # }
     /// ```
