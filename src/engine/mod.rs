@@ -6,8 +6,8 @@
 //!
 //! **Head.** A single upsert or delete adds one edit to a persistent list of at most 64, whatever else is
 //! stored. The first search of a snapshot makes the list one more batch and applies its deaths to copies
-//! of the selections; each of its columns is made when a search asks for it. A snapshot that follows one that was
-//! searched starts from what that search made. A full head joins those before it in a batch of at most 1,024 rows,
+//! of the selections. Its rows are asked one by one for the values of a field, and a column of them is made only when
+//! searches keep asking. A snapshot that follows one that was searched starts from what that search made. A full head joins those before it in a batch of at most 1,024 rows,
 //! whose columns wait as well for a search to ask for them, so that nothing of it is copied. A write of more cases than the
 //! head takes fills batches at once.
 //!
@@ -25,7 +25,9 @@
 //! batches fall into the classes as they lose rows; an empty one goes at once. Columns are merged one
 //! after the other, what their dictionaries and sorted rows know being merged as well, as later writes pay for
 //! them: one write for a column of at most a full batch, and one, when the head is next sealed, for putting the batch in
-//! its sources' place, which copies the directory but for its keys. Texts of documents are shared, not copied,
+//! its sources' place, which copies the directory but for its keys. Keys lie in sorted runs; those that a batch brings are
+//! a run of their own, and each write moves a few keys of runs that are being merged, or swept of keys of batches that
+//! are gone. Texts of documents are shared, not copied,
 //! as long as half of them is alive. Readers notice none of it.
 //!
 //! **One way in.** `Change` is a write under way, for single cases and imports alike. It prepares what
