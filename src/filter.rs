@@ -167,7 +167,8 @@ impl Filter {
     /// The filter that selects what both select.
     ///
     /// Neither can widen the other, whatever its criteria are: made for hosts that hold a client to its own cases.
-    /// The catalogue is the wider one of the two.
+    /// The catalogue is the wider one of the two. [Printed](Self::to_json), what both ask of `ids` may take criteria on `id`,
+    /// even if the catalogue hides it.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter};
