@@ -9,10 +9,11 @@ use super::Engine;
 use super::current::Writing;
 #[cfg(feature = "parallel")]
 use super::gathered::Built;
-use super::merge::{Merge, Moved, join_head};
+use super::merge::{Merge, join_head};
+use super::prepared::{Effects, Prepared};
 use super::snapshot::{Head, Snapshot};
 use super::view::{BatchId, Slot, View, Where};
-use crate::batch::{Batch, BatchBuilder, Document, KeyWork, MAX_BATCHES, OwnedRow, Row};
+use crate::batch::{Batch, BatchBuilder, Document, MAX_BATCHES, OwnedRow, Row};
 use crate::column::{Bitmap, Selection};
 use crate::error::{Error, ErrorKind};
 use crate::page::At;
@@ -477,131 +478,4 @@ impl<'e> Change<'e> {
 /// Rows of the change that died within it, as rows of a head in which they start at `first`.
 fn own_dead_in_head(dead: &[At], head: BatchId, first: u16) -> impl Iterator<Item = Where> {
     dead.iter().map(move |at| Where::Apart(head, first.saturating_add(at.row)))
-}
-
-/// What a change does to the writer's state when it is published.
-struct Effects {
-    next_place: u64,
-    next_batch: u64,
-    /// Locations of apart rows that died, with the hash of the id.
-    removed: Vec<(u64, BatchId, u16)>,
-    moved: Vec<Moved>,
-    inserted: Vec<(u64, BatchId, u16)>,
-    /// The head before is a batch now.
-    is_new_head: bool,
-    /// Cases stored in the head.
-    head: Vec<Arc<OwnedRow>>,
-    /// Rows of covered batches whose death the base does not know of.
-    died: Vec<Where>,
-    /// The merge under way, when there is a new head.
-    merge: Option<Merge>,
-    /// The work on keys under way, when there is a new head.
-    keys: Option<KeyWork>,
-}
-
-impl Effects {
-    fn new(next_place: u64, next_batch: u64) -> Self {
-        Self {
-            next_place,
-            next_batch,
-            removed: Vec::new(),
-            moved: Vec::new(),
-            inserted: Vec::new(),
-            is_new_head: false,
-            head: Vec::new(),
-            died: Vec::new(),
-            merge: None,
-            keys: None,
-        }
-    }
-
-    fn next_id(&self) -> BatchId {
-        BatchId(self.next_batch)
-    }
-
-    fn take_batch_id(&mut self) -> BatchId {
-        let id = self.next_id();
-        self.next_batch = self.next_batch.saturating_add(1);
-        id
-    }
-
-    fn note_dead(&mut self, dead: &HashMap<Where, u64, ahash::RandomState>) {
-        self.removed.extend(dead.iter().filter_map(|(at, hash)| match at {
-            Where::Apart(batch, row) => Some((*hash, *batch, *row)),
-            Where::Covered(..) => None,
-        }));
-    }
-
-    /// The change's cases are rows of the head from `first` on.
-    fn note_head(&mut self, ids: &HashTable<(u64, At)>, head: BatchId, first: u16) {
-        self.inserted.extend(ids.iter().map(|(hash, at)| (*hash, head, first.saturating_add(at.row))));
-    }
-}
-
-/// A write that only has to be published.
-pub(crate) struct Prepared<'e> {
-    writer: Writing<'e>,
-    after: Arc<Snapshot>,
-    released: Vec<u64>,
-    effects: Effects,
-}
-
-/// What a store has to put down before it publishes.
-#[cfg_attr(not(any(test, feature = "store")), expect(dead_code, reason = "the durable store builds on it"))]
-impl Prepared<'_> {
-    /// The cases as they will be.
-    pub(crate) fn after(&self) -> &Snapshot {
-        &self.after
-    }
-
-    /// The numbers of the documents that no case will have any more, those stored by the change itself among them.
-    pub(crate) fn released(&self) -> &[u64] {
-        &self.released
-    }
-
-    /// The next free place, once this is published.
-    pub(crate) fn next_place(&self) -> u64 {
-        self.effects.next_place
-    }
-
-    /// The next free number of a batch, once this is published.
-    pub(crate) fn next_batch(&self) -> u64 {
-        self.effects.next_batch
-    }
-}
-
-impl Prepared<'_> {
-    /// Lets everyone see the change. Cannot fail.
-    pub(crate) fn publish(mut self) {
-        let writer = &mut *self.writer;
-        let effects = self.effects;
-        (writer.next_place, writer.next_batch) = (effects.next_place, effects.next_batch);
-        for (hash, batch, row) in effects.removed {
-            writer.apart.remove(hash, batch, row);
-        }
-        let hasher = self.after.base.directory().hasher();
-        for (hash, batch, row) in effects.inserted {
-            writer.apart.insert(hash, batch, row);
-        }
-        for moved in effects.moved {
-            moved.each(|id, from, to| {
-                let hash = hasher.hash_one(id);
-                if let Some((batch, row)) = from {
-                    writer.apart.remove(hash, batch, row);
-                }
-                if let Some((batch, row)) = to {
-                    writer.apart.insert(hash, batch, row);
-                }
-            });
-        }
-        if effects.is_new_head {
-            writer.head.clear();
-            writer.died.clear();
-            writer.merge = effects.merge;
-            writer.keys = effects.keys;
-        }
-        writer.head.extend(effects.head);
-        writer.died.extend(effects.died);
-        self.writer.publish(self.after);
-    }
 }

@@ -10,9 +10,10 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::Engine;
-use super::change::{Change, Prepared, Upserted};
+use super::change::{Change, Upserted};
 #[cfg(feature = "parallel")]
 use super::gathered::{Built, Gathered};
+use super::prepared::Prepared;
 use crate::batch::{Document, Row};
 use crate::catalog::Catalog;
 use crate::error::Error;

@@ -50,6 +50,7 @@ mod import;
 mod interleavings;
 mod memory;
 mod merge;
+mod prepared;
 mod restore;
 mod search;
 mod snapshot;
@@ -77,7 +78,7 @@ pub(crate) use written::AnswerWriter;
 #[cfg(any(feature = "postgres", feature = "store"))]
 pub use written::WrittenAnswer;
 #[cfg(feature = "store")]
-pub(crate) use {change::Prepared, restore::Parts, view::Slot};
+pub(crate) use {prepared::Prepared, restore::Parts, view::Slot};
 pub(crate) use {
     snapshot::Snapshot,
     view::{BatchId, View},

@@ -12,7 +12,7 @@ use crate::column::Selection;
 
 /// What an engine holds: its batches with their live rows, the cases stored since, and the next free numbers.
 ///
-/// [`Prepared::after`](super::change::Prepared::after) shows where they come from.
+/// [`Prepared::after`](super::prepared::Prepared::after) shows where they come from.
 pub(crate) struct Parts {
     pub(crate) batches: Vec<(BatchId, Arc<Batch>, Selection)>,
     /// That of the batch which the head will become.
