@@ -32,6 +32,16 @@ impl BatchBuilder {
         }
     }
 
+    /// Makes room for the documents of further cases, of so many bytes.
+    pub(crate) fn reserve_documents(&mut self, bytes: usize) {
+        self.documents.reserve(bytes);
+    }
+
+    /// The size of all its documents, kept or not.
+    pub(crate) fn document_bytes(&self) -> usize {
+        self.document_bytes
+    }
+
     pub(crate) fn rows(&self) -> usize {
         self.places.len()
     }

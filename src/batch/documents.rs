@@ -173,6 +173,13 @@ impl DocumentsBuilder {
         Self { keep, text: String::new(), ends: Vec::new(), numbers: Vec::new() }
     }
 
+    /// Makes room for texts of so many bytes: a text that grows to its size is copied each time that it doubles.
+    pub(crate) fn reserve(&mut self, bytes: usize) {
+        if self.keep == Keep::Text {
+            self.text.reserve(bytes);
+        }
+    }
+
     /// The number of the document of a row that was added.
     pub(crate) fn number(&self, row: usize) -> Option<u64> {
         self.numbers.get(row).copied()

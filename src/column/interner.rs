@@ -5,6 +5,9 @@ use std::hash::{BuildHasher, Hasher};
 use super::{Codes, Dictionary};
 
 /// Strings being gathered for a dictionary; codes are in order of first sight until [`seal`](Self::seal).
+///
+/// Of a column whose strings hardly ever occur again, as ids do, none is looked for any more: each gets a
+/// code of its own, and sealing tells which are the same. Looking for one costs a miss of the cache.
 #[derive(Default)]
 pub(super) struct DictionaryBuilder {
     text: String,
@@ -13,10 +16,18 @@ pub(super) struct DictionaryBuilder {
     hasher: ahash::RandomState,
     /// For so many strings there is to be room from the first one on.
     expected: usize,
+    /// How many values there were when the strings were last looked at for how often they occur.
+    looked_at: usize,
+    /// Strings may have several codes.
+    is_loose: bool,
 }
 
 /// Bytes that a string has, about.
 const STRING_BYTES: usize = 16;
+/// After so many new strings it is asked how many values they came from.
+const LOOK_STRINGS: usize = 1 << 11;
+/// So many values or fewer make looking for strings not worth its while.
+const LOOSE_VALUES: usize = LOOK_STRINGS + LOOK_STRINGS / 16;
 
 impl DictionaryBuilder {
     /// For about so many strings, if there is one at all.
@@ -24,28 +35,44 @@ impl DictionaryBuilder {
         Self { expected: strings, ..Self::default() }
     }
 
-    /// The code of a string, which is added when it is new.
+    /// The code of a string, that of value number `at`, which is added when it is new.
     ///
     /// The texts of a batch stay below 4 GiB, since their documents do.
     #[inline]
-    pub(super) fn code(&mut self, text: &str) -> u32 {
+    pub(super) fn code(&mut self, at: usize, text: &str) -> u32 {
+        if self.is_loose {
+            return self.append(text);
+        }
         let mut hasher = self.hasher.build_hasher();
         hasher.write(text.as_bytes());
         let tag = CodeTable::tag(hasher.finish());
         let (own, ends) = (self.text.as_bytes(), &self.ends);
         let found = self.codes.find(tag, |code| own.get(range(ends, code)) == Some(text.as_bytes()));
-        found.unwrap_or_else(|| self.add(text, tag))
+        found.unwrap_or_else(|| self.add(at, text, tag))
     }
 
-    fn add(&mut self, text: &str, tag: u32) -> u32 {
-        let code = u32::try_from(self.ends.len()).unwrap_or(u32::MAX);
-        if code == 0 {
+    fn add(&mut self, at: usize, text: &str, tag: u32) -> u32 {
+        if self.ends.is_empty() {
             self.ends.reserve(self.expected);
             self.text.reserve(self.expected.saturating_mul(STRING_BYTES).max(text.len()));
         }
+        let code = self.append(text);
+        self.codes.insert(tag, code);
+        if self.ends.len().is_multiple_of(LOOK_STRINGS) {
+            let values = at.saturating_sub(std::mem::replace(&mut self.looked_at, at));
+            if values <= LOOSE_VALUES {
+                self.is_loose = true;
+                self.codes = CodeTable::default();
+            }
+        }
+        code
+    }
+
+    #[inline]
+    fn append(&mut self, text: &str) -> u32 {
+        let code = u32::try_from(self.ends.len()).unwrap_or(u32::MAX);
         self.text.push_str(text);
         self.ends.push(u32::try_from(self.text.len()).unwrap_or(u32::MAX));
-        self.codes.insert(tag, code);
         code
     }
 
@@ -53,7 +80,7 @@ impl DictionaryBuilder {
         self.text.get(range(&self.ends, code)).unwrap_or_default()
     }
 
-    /// The codes in the order of their strings.
+    /// The codes in the order of their strings; those of the same string are neighbours.
     fn ascending(&self) -> Vec<u32> {
         let codes = 0..u32::try_from(self.ends.len()).unwrap_or(u32::MAX);
         let mut order: Vec<(u64, u32)> = codes.map(|code| (0, code)).collect();
@@ -97,13 +124,19 @@ impl DictionaryBuilder {
 
     /// The dictionary, and the codes with those of first sight replaced by ranks.
     pub(super) fn seal(&self, codes: &[u32]) -> (Dictionary, Codes) {
-        let order = self.ascending();
+        let mut order = self.ascending();
         let mut ranks = vec![0_u32; order.len()];
-        for (rank, code) in (0_u32..).zip(&order) {
+        let mut distinct = 0_u32;
+        let mut last = None;
+        order.retain(|code| {
+            let is_new =
+                !self.is_loose || last.replace(*code).is_none_or(|last| self.get(last) != self.get(*code));
+            distinct = distinct.saturating_add(u32::from(is_new));
             if let Some(slot) = ranks.get_mut(*code as usize) {
-                *slot = rank;
+                *slot = distinct.saturating_sub(1);
             }
-        }
+            is_new
+        });
         let rank = |code: &u32| ranks.get(*code as usize).copied().unwrap_or(0);
         let dictionary =
             Dictionary::from_ascending(self.text.len(), order.iter().map(|code| self.get(*code)));
@@ -202,8 +235,10 @@ mod tests {
     #[test]
     fn codes_are_ranks_by_code_point() {
         let mut builder = DictionaryBuilder::default();
-        let codes: Vec<u32> =
-            ["b", "a", "", "é", "a", "z", "😀", "\u{ffff}"].iter().map(|text| builder.code(text)).collect();
+        let codes: Vec<u32> = ["b", "a", "", "é", "a", "z", "😀", "\u{ffff}"]
+            .iter()
+            .map(|text| builder.code(0, text))
+            .collect();
         let (dictionary, codes) = builder.seal(&codes);
         assert_eq!(dictionary.validate(), Ok(()));
         let texts: Vec<&str> = (0..dictionary.len()).map(|code| dictionary.get(code)).collect();
@@ -239,7 +274,7 @@ mod tests {
                 let mut texts: Vec<String> = ends.iter().map(|end| format!("{shared}{end}")).collect();
                 texts.extend(also.map(str::to_owned));
                 let mut builder = DictionaryBuilder::default();
-                let codes: Vec<u32> = texts.iter().map(|text| builder.code(text)).collect();
+                let codes: Vec<u32> = texts.iter().map(|text| builder.code(0, text)).collect();
                 let (dictionary, codes) = builder.seal(&codes);
                 assert_eq!(dictionary.validate(), Ok(()));
                 for (at, text) in texts.iter().enumerate() {
@@ -250,12 +285,29 @@ mod tests {
     }
 
     #[test]
+    fn strings_that_hardly_ever_occur_again_are_told_apart_when_sealed() {
+        let text = |n: u32| format!("{:05}", n.wrapping_mul(7919) % 100_000);
+        // As many as make it loose, some of them twice; then one over and over, and all once more.
+        let few =
+            (0..LOOK_STRINGS as u32).flat_map(|n| std::iter::repeat_n(n, if n % 30 == 0 { 2 } else { 1 }));
+        let values: Vec<u32> = few.chain([5; 1000]).chain(0..3000).collect();
+        let mut builder = DictionaryBuilder::default();
+        let codes: Vec<u32> = values.iter().enumerate().map(|(at, n)| builder.code(at, &text(*n))).collect();
+        assert!(builder.is_loose);
+        let (dictionary, codes) = builder.seal(&codes);
+        assert_eq!((dictionary.validate(), dictionary.len()), (Ok(()), 3000));
+        for (at, n) in values.iter().enumerate() {
+            assert_eq!(dictionary.get(codes.get(at)), text(*n));
+        }
+    }
+
+    #[test]
     fn every_string_has_a_code_of_its_own_however_many_there_are() {
         let mut builder = DictionaryBuilder::default();
         let text = |n: u32| format!("{:x}", n.wrapping_mul(0x9e37_79b9));
         for round in 0..2 {
             for n in 0..5000 {
-                assert_eq!(builder.code(&text(n)), n, "round {round}");
+                assert_eq!(builder.code(n as usize * 2, &text(n)), n, "round {round}");
             }
         }
         assert!((0..5000).all(|n| builder.get(n) == text(n)));

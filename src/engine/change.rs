@@ -150,7 +150,9 @@ impl<'e> Change<'e> {
         if let Own::Batches(sealed, filling) = &mut self.own
             && (filling.is_full() || filling.rows() >= sizes.batch)
         {
+            let bytes = filling.document_bytes();
             sealed.push(filling.seal());
+            filling.reserve_documents(bytes);
         }
         // How many batches the change adds to those there are, the head being one.
         let (batches, batch, row) = match &self.own {
@@ -287,8 +289,8 @@ impl<'e> Change<'e> {
     #[cfg(feature = "parallel")]
     pub(super) fn push_batch(
         &mut self,
-        built: Built,
-        mut stored: impl FnMut(&Built, usize, Upserted, u64),
+        built: Built<'_>,
+        mut stored: impl FnMut(&Built<'_>, usize, Upserted, u64),
     ) -> Result<(), Box<Error>> {
         if built.batch.rows() == 0 {
             return Ok(());

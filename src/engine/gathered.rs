@@ -3,10 +3,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use rayon::iter::{IntoParallelIterator, ParallelIterator};
-
 use super::Engine;
 use super::import::{Mode, Reading, Refusal, Report};
+use super::threads::on_threads;
 use crate::batch::{Batch, BatchBuilder, Document, Keep};
 use crate::error::Error;
 use crate::ingest::{Habits, Piece};
@@ -17,54 +16,103 @@ const GROUP_BYTES: usize = 1 << 27;
 const MOST_GROUPS: usize = 8;
 
 /// Documents that wait, in groups that become a batch each.
-pub(super) struct Gathered {
-    groups: Vec<Group>,
+pub(super) struct Gathered<'t> {
+    groups: Vec<Group<'t>>,
     /// How many groups are read at once.
     wanted: usize,
     source: Arc<str>,
+    /// Documents that lie in these bytes are not copied.
+    given: &'t [u8],
+    /// How many rows a group is to have at most; [`Sizes::batch`](super::sizes::Sizes) if nothing else was said.
+    group_rows: usize,
 }
 
 /// The documents of a batch.
 #[derive(Default)]
-struct Group {
+struct Group<'t> {
     /// What the batch has already.
     builder: Option<Box<BatchBuilder>>,
+    /// The documents that were copied.
     text: Vec<u8>,
-    waiting: Vec<Waiting>,
+    text_bytes: usize,
+    waiting: Vec<Waiting<'t>>,
 }
 
 /// A document that waits.
-struct Waiting {
+struct Waiting<'t> {
     source: Arc<str>,
     line: u64,
-    /// Where it lies in the group's text, or what is wrong with it.
-    bytes: Result<Range<usize>, Box<Error>>,
+    /// Where it lies, or what is wrong with it.
+    text: Result<Text<'t>, Box<Error>>,
     /// Under which it is kept elsewhere, if it is.
     number: u64,
 }
 
+/// Where a document lies.
+#[derive(Clone)]
+enum Text<'t> {
+    Given(&'t [u8]),
+    /// In the text of its group.
+    Copied(Range<usize>),
+}
+
+impl<'t> Text<'t> {
+    fn bytes<'s>(&self, copied: &'s [u8]) -> &'s [u8]
+    where
+        't: 's,
+    {
+        match self {
+            Self::Given(bytes) => bytes,
+            Self::Copied(range) => copied.get(range.clone()).unwrap_or_default(),
+        }
+    }
+}
+
+/// The part that lies in the bytes, where it does.
+fn part_of<'t>(part: &[u8], bytes: &'t [u8]) -> Option<&'t [u8]> {
+    let start = part.as_ptr().addr().checked_sub(bytes.as_ptr().addr())?;
+    bytes.get(start..start.checked_add(part.len())?)
+}
+
 /// A batch that was read, whose rows have no places yet but for the first ones.
-pub(super) struct Built {
+pub(super) struct Built<'t> {
     pub(super) batch: Batch,
     /// How many rows the batch had before.
     pub(super) known: usize,
     pub(super) report: Report,
     /// Why the import ends here.
     pub(super) failed: Option<Box<Refusal>>,
-    /// For each row that is new, the number of its document, and where that lies in the text.
-    documents: Vec<(u64, Range<usize>)>,
+    /// For each row that is new, the number of its document, and where that lies.
+    documents: Vec<(u64, Text<'t>)>,
     text: Vec<u8>,
 }
 
-impl Gathered {
-    /// None when there is but one thread to read on.
-    pub(super) fn new() -> Option<Self> {
+impl<'t> Gathered<'t> {
+    /// For batches of so many rows; none when there is but one thread to read on.
+    pub(super) fn new(batch_rows: usize) -> Option<Self> {
         let threads = rayon::current_num_threads();
         (threads > 1).then(|| Self {
             groups: Vec::new(),
             wanted: threads.min(MOST_GROUPS),
             source: "".into(),
+            given: &[],
+            group_rows: batch_rows,
         })
+    }
+
+    /// Documents to come may lie in these bytes, until [`into_owned`](Self::into_owned).
+    pub(super) fn giving<'b>(self, bytes: &'b [u8]) -> Gathered<'b>
+    where
+        't: 'b,
+    {
+        Gathered { given: bytes, ..self }
+    }
+
+    /// Copies the documents that lie elsewhere.
+    pub(super) fn into_owned(self) -> Gathered<'static> {
+        let Self { groups, wanted, source, given: _, group_rows } = self;
+        let groups = groups.into_iter().map(Group::into_owned).collect();
+        Gathered { groups, wanted, source, given: &[], group_rows }
     }
 
     /// The documents to come are of another source.
@@ -81,39 +129,72 @@ impl Gathered {
         self.groups.push(Group { builder: Some(builder), ..Group::default() });
     }
 
-    /// Adds a document to a batch of so many rows; true when it is time to [`build`](Self::build).
-    pub(super) fn push(&mut self, piece: Piece<'_>, number: u64, batch_rows: usize) -> bool {
-        if self.groups.last().is_none_or(|group| group.is_full(batch_rows)) {
+    /// So many documents come, about, and no more: if they make few batches, all threads are to have as many of them.
+    ///
+    /// Batches are at least half full for it.
+    pub(super) fn share(&mut self, documents: usize, batch_rows: usize) {
+        let most = documents.checked_div(batch_rows / 2).unwrap_or(documents);
+        let batches = documents.div_ceil(batch_rows);
+        let shared = batches.next_multiple_of(self.wanted).min(most).max(batches);
+        self.group_rows = documents.div_ceil(shared.max(1)).clamp(1, batch_rows);
+    }
+
+    /// Adds a document; true when it is time to [`build`](Self::build).
+    pub(super) fn push(&mut self, piece: Piece<'_>, number: u64) -> bool {
+        if self.groups.last().is_none_or(|group| group.is_full(self.group_rows)) {
             self.groups.push(Group::default());
         }
         if let Some(group) = self.groups.last_mut() {
-            let bytes = piece.bytes.map_err(Box::new).map(|bytes| {
-                let start = group.text.len();
-                group.text.extend_from_slice(bytes);
-                start..group.text.len()
+            let text = piece.bytes.map_err(Box::new).map(|bytes| {
+                group.text_bytes = group.text_bytes.saturating_add(bytes.len());
+                part_of(bytes, self.given).map_or_else(|| group.copy(bytes), Text::Given)
             });
-            group.waiting.push(Waiting { source: Arc::clone(&self.source), line: piece.line, bytes, number });
+            group.waiting.push(Waiting { source: Arc::clone(&self.source), line: piece.line, text, number });
         }
-        self.groups.len() >= self.wanted && self.groups.last().is_some_and(|group| group.is_full(batch_rows))
+        self.groups.len() >= self.wanted
+            && self.groups.last().is_some_and(|group| group.is_full(self.group_rows))
     }
 
     /// Reads all that waits, a group on each thread. The batches are in the order of the documents.
-    pub(super) fn build(&mut self, engine: &Engine, mode: Mode) -> Vec<Built> {
-        let groups = std::mem::take(&mut self.groups);
-        groups.into_par_iter().map(|group| group.build(engine, mode)).collect()
+    pub(super) fn build(&mut self, engine: &Engine, mode: Mode) -> Vec<Built<'t>> {
+        on_threads(std::mem::take(&mut self.groups), |group| group.build(engine, mode))
     }
 }
 
-impl Group {
-    fn is_full(&self, batch_rows: usize) -> bool {
-        let known = self.builder.as_ref().map_or(0, |builder| builder.rows());
-        known.saturating_add(self.waiting.len()) >= batch_rows || self.text.len() >= GROUP_BYTES
+impl<'t> Group<'t> {
+    fn copy(&mut self, bytes: &[u8]) -> Text<'t> {
+        let start = self.text.len();
+        self.text.extend_from_slice(bytes);
+        Text::Copied(start..self.text.len())
     }
 
-    fn build(mut self, engine: &Engine, mode: Mode) -> Built {
+    fn into_owned(mut self) -> Group<'static> {
+        let waiting = std::mem::take(&mut self.waiting);
+        let copied = waiting.into_iter().map(|Waiting { source, line, text, number }| {
+            let text = text.map(|text| match text {
+                Text::Given(bytes) => {
+                    let start = self.text.len();
+                    self.text.extend_from_slice(bytes);
+                    Text::Copied(start..self.text.len())
+                }
+                Text::Copied(range) => Text::Copied(range),
+            });
+            Waiting { source, line, text, number }
+        });
+        let waiting = copied.collect();
+        Group { builder: self.builder, text: self.text, text_bytes: self.text_bytes, waiting }
+    }
+
+    fn is_full(&self, rows: usize) -> bool {
+        let known = self.builder.as_ref().map_or(0, |builder| builder.rows());
+        known.saturating_add(self.waiting.len()) >= rows || self.text_bytes >= GROUP_BYTES
+    }
+
+    fn build(mut self, engine: &Engine, mode: Mode) -> Built<'t> {
         let builder = self.builder.take().map(|builder| *builder);
         let mut builder =
             builder.unwrap_or_else(|| BatchBuilder::new(&engine.catalog, engine.keep, self.waiting.len()));
+        builder.reserve_documents(self.text_bytes);
         let known = builder.rows();
         let reading = Reading { catalog: &engine.catalog, limits: &engine.limits, mode };
         let mut report = Report::default();
@@ -124,8 +205,8 @@ impl Group {
         let mut row = crate::batch::Row::default();
         let mut habits = Habits::default();
         for waiting in &self.waiting {
-            let bytes = match &waiting.bytes {
-                Ok(range) => Ok(self.text.get(range.clone()).unwrap_or_default()),
+            let bytes = match &waiting.text {
+                Ok(text) => Ok(text.bytes(&self.text)),
                 Err(error) => Err((**error).clone()),
             };
             let piece = Piece { line: waiting.line, bytes };
@@ -138,8 +219,8 @@ impl Group {
                     };
                     // The place is found when it is known which ids there were before.
                     builder.push(&row, document, 0);
-                    if let (true, Ok(range)) = (keeps_numbers, &waiting.bytes) {
-                        documents.push((waiting.number, range.clone()));
+                    if let (true, Ok(text)) = (keeps_numbers, &waiting.text) {
+                        documents.push((waiting.number, text.clone()));
                     }
                 }
                 Err(refusal) => {
@@ -153,9 +234,9 @@ impl Group {
     }
 }
 
-impl Built {
+#[cfg(feature = "arrow")]
+impl Built<'static> {
     /// A batch of rows of a source, with the documents of those that are new, when they are kept elsewhere.
-    #[cfg(feature = "arrow")]
     pub(super) fn of_rows(
         batch: Batch,
         known: usize,
@@ -163,14 +244,19 @@ impl Built {
         documents: Vec<(u64, Range<usize>)>,
         text: Vec<u8>,
     ) -> Self {
-        Self { batch, known, report, failed: None, documents, text }
-    }
-
-    /// The number and the text of the document of a row that is new, when it is kept elsewhere.
-    pub(super) fn document(&self, row: usize) -> Option<(u64, &str)> {
-        let (number, range) = self.documents.get(row.checked_sub(self.known)?)?;
-        let text = self.text.get(range.clone())?;
-        // What was read as a case is UTF-8.
-        Some((*number, std::str::from_utf8(text.trim_ascii()).ok()?))
+        let documents = documents.into_iter().map(|(number, range)| (number, Text::Copied(range)));
+        Self { batch, known, report, failed: None, documents: documents.collect(), text }
     }
 }
+
+impl Built<'_> {
+    /// The number and the text of the document of a row that is new, when it is kept elsewhere.
+    pub(super) fn document(&self, row: usize) -> Option<(u64, &str)> {
+        let (number, text) = self.documents.get(row.checked_sub(self.known)?)?;
+        // What was read as a case is UTF-8.
+        Some((*number, std::str::from_utf8(text.bytes(&self.text).trim_ascii()).ok()?))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -172,7 +172,7 @@ struct Pending<'e> {
     report: Report,
     /// Documents that wait to be read on several threads.
     #[cfg(feature = "parallel")]
-    gathered: Option<Gathered>,
+    gathered: Option<Gathered<'static>>,
 }
 
 impl<'e> Import<'e> {
@@ -186,7 +186,7 @@ impl<'e> Import<'e> {
             source: String::new(),
             report: Report::default(),
             #[cfg(feature = "parallel")]
-            gathered: Gathered::new(),
+            gathered: Gathered::new(engine.sizes.batch),
         };
         Self { splitter: Splitter::new(&engine.limits), pending, failed: None }
     }
@@ -227,10 +227,20 @@ impl<'e> Import<'e> {
     /// error of one may be that of a later call.
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), Refusal> {
         self.check()?;
-        let pending = &mut self.pending;
-        let result =
-            self.splitter.push(bytes, &mut |piece: Piece<'_>| pending.piece(piece).map_err(Stop::Refused));
+        let (splitter, pending) = (&mut self.splitter, &mut self.pending);
+        let result = pending.pieces(bytes, false, |mut sink| splitter.push(bytes, &mut sink));
         self.note(result)
+    }
+
+    /// Takes all of the import, and makes the cases visible.
+    pub(super) fn commit_all(mut self, bytes: &[u8]) -> Result<Report, Refusal> {
+        let mut splitter = self.new_splitter();
+        let result = self.pending.pieces(bytes, true, |mut sink| {
+            splitter.push(bytes, &mut sink)?;
+            splitter.finish(&mut sink)
+        });
+        self.note(result)?;
+        self.commit()
     }
 
     /// Makes the cases visible, all at once.
@@ -254,17 +264,22 @@ impl<'e> Import<'e> {
 
     fn finish_source(&mut self) -> Result<(), Refusal> {
         self.check()?;
-        let splitter =
-            std::mem::replace(&mut self.splitter, Splitter::new(&self.pending.change.engine().limits));
-        let pending = &mut self.pending;
-        let result = splitter.finish(&mut |piece: Piece<'_>| pending.piece(piece).map_err(Stop::Refused));
+        let next = self.new_splitter();
+        let splitter = std::mem::replace(&mut self.splitter, next);
+        let result = self.pending.pieces(&[], false, |mut sink| splitter.finish(&mut sink));
         self.note(result)
+    }
+
+    fn new_splitter(&self) -> Splitter {
+        Splitter::new(&self.pending.change.engine().limits)
     }
 
     /// Stores what waits.
     #[cfg(feature = "parallel")]
     fn settle(&mut self) -> Result<(), Refusal> {
-        let result = self.pending.settle().map_err(Stop::Refused);
+        let Some(mut gathered) = self.pending.gathered.take() else { return Ok(()) };
+        let result = self.pending.settle(&mut gathered);
+        self.pending.gathered = Some(gathered);
         self.note(result)
     }
 
@@ -355,22 +370,64 @@ impl From<FileFault> for Stop {
     }
 }
 
+/// Takes the pieces of a source.
+type TakePiece<'s> = dyn FnMut(Piece<'_>) -> Result<(), Stop> + 's;
+
 impl<'e> Pending<'e> {
-    /// Takes in a document, or refuses it.
-    fn piece(&mut self, piece: Piece<'_>) -> Result<(), Box<Refusal>> {
-        #[cfg(feature = "parallel")]
-        if let Some(gathered) = &mut self.gathered {
+    /// Takes in the documents that `split` finds in these bytes, which are all that there are if so.
+    #[cfg(not(feature = "parallel"))]
+    fn pieces(
+        &mut self,
+        _bytes: &[u8],
+        _are_all: bool,
+        split: impl FnOnce(&mut TakePiece<'_>) -> Result<(), Stop>,
+    ) -> Result<(), Stop> {
+        split(&mut |piece| self.piece(piece).map_err(Stop::Refused))
+    }
+
+    /// Takes in the documents that `split` finds in these bytes, which are all that there are if so.
+    #[cfg(feature = "parallel")]
+    fn pieces(
+        &mut self,
+        bytes: &[u8],
+        are_all: bool,
+        split: impl FnOnce(&mut TakePiece<'_>) -> Result<(), Stop>,
+    ) -> Result<(), Stop> {
+        let Some(gathered) = self.gathered.take() else {
+            return split(&mut |piece| self.piece(piece).map_err(Stop::Refused));
+        };
+        let mut gathered = gathered.giving(bytes);
+        let mut rest = if are_all { bytes.len() } else { 0 };
+        split(&mut |piece| {
+            let size = piece.bytes.as_ref().map_or(0, |bytes| bytes.len());
             if gathered.is_empty()
                 && let Some(builder) = self.change.take_builder()
             {
+                // The first documents tell how many there are.
+                let known = builder.rows();
+                if are_all
+                    && let Some(more) = rest.saturating_mul(known).checked_div(builder.document_bytes())
+                {
+                    gathered.share(known.saturating_add(more), self.change.engine().sizes.batch);
+                }
                 gathered.begin(builder);
             }
-            if !gathered.is_empty() {
-                let number = self.store.as_mut().map_or(0, StoreDocument::take_number);
-                let batch_rows = self.change.engine().sizes.batch;
-                return if gathered.push(piece, number, batch_rows) { self.settle() } else { Ok(()) };
+            rest = rest.saturating_sub(size);
+            if gathered.is_empty() {
+                return self.piece(piece).map_err(Stop::Refused);
             }
+            let number = self.store.as_mut().map_or(0, StoreDocument::take_number);
+            if gathered.push(piece, number) { self.settle(&mut gathered) } else { Ok(()) }
+        })?;
+        if are_all {
+            self.settle(&mut gathered)?;
         }
+        self.gathered = Some(gathered.into_owned());
+        Ok(())
+    }
+
+    /// Takes in a document, or refuses it.
+    fn piece(&mut self, piece: Piece<'_>) -> Result<(), Box<Refusal>> {
         let line = piece.line;
         let mut row = std::mem::take(&mut self.spare).recycle();
         let reading = self.reading();
@@ -404,15 +461,14 @@ impl<'e> Pending<'e> {
 
     /// Stores what was gathered.
     #[cfg(feature = "parallel")]
-    fn settle(&mut self) -> Result<(), Box<Refusal>> {
-        let Some(gathered) = &mut self.gathered else { return Ok(()) };
+    fn settle(&mut self, gathered: &mut Gathered<'_>) -> Result<(), Stop> {
         let built = gathered.build(self.change.engine(), self.mode);
-        built.into_iter().try_for_each(|built| self.push_built(built))
+        built.into_iter().try_for_each(|built| self.push_built(built)).map_err(Stop::Refused)
     }
 
     /// Stores the cases of a batch that was read on another thread.
     #[cfg(feature = "parallel")]
-    fn push_built(&mut self, mut built: Built) -> Result<(), Box<Refusal>> {
+    fn push_built(&mut self, mut built: Built<'_>) -> Result<(), Box<Refusal>> {
         self.report.append(std::mem::take(&mut built.report));
         if let Some(failed) = built.failed.take() {
             return Err(failed);

@@ -58,6 +58,8 @@ mod snapshot;
 mod stored;
 #[cfg(test)]
 mod tests;
+#[cfg(feature = "parallel")]
+mod threads;
 mod view;
 mod writer;
 #[cfg(any(feature = "postgres", feature = "store"))]
@@ -288,9 +290,7 @@ impl Engine {
     /// # Errors
     /// The first malformed case, or a source that is none of the three; nothing is stored then.
     pub fn upsert_many(&self, documents: &[u8]) -> Result<Report, Refusal> {
-        let mut import = self.import(Mode::Strict);
-        import.push(documents)?;
-        import.commit()
+        self.import(Mode::Strict).commit_all(documents)
     }
 
     /// Deletes a case; false when there is none of this `id`. One stored later under it gets a new place.

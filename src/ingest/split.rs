@@ -61,19 +61,24 @@ impl Splitter {
     /// Takes the next bytes of the file.
     pub(crate) fn push<E>(&mut self, mut bytes: &[u8], sink: &mut impl Sink<E>) -> Result<(), E> {
         if self.layout == Layout::Unknown {
-            self.held.extend_from_slice(bytes);
-            let Some(layout) = detect(&self.held, false) else {
+            let layout = if self.held.is_empty() {
+                detect(bytes, false)
+            } else {
+                self.held.extend_from_slice(std::mem::take(&mut bytes));
+                detect(&self.held, false)
+            };
+            let Some(layout) = layout else {
+                self.held.extend_from_slice(bytes);
                 if self.held.len() > self.limit {
                     self.layout = Layout::Lines;
                 }
                 return Ok(());
             };
             self.layout = layout;
-            if layout == Layout::Lines {
+            if layout == Layout::Lines && !self.held.is_empty() {
                 let held = std::mem::take(&mut self.held);
                 return self.lines(&held, sink);
             }
-            return Ok(());
         }
         if self.layout == Layout::Whole {
             self.held.extend_from_slice(bytes);

@@ -5,19 +5,16 @@
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::mpsc::{Receiver, TryRecvError, channel};
-use std::time::Duration;
+use std::sync::mpsc::channel;
 
 use super::{Engine, Import, Pending, Reading, Refusal, Report, refusal};
 use crate::batch::{BatchBuilder, Document, Keep, Row};
 use crate::engine::gathered::Built;
+use crate::engine::threads::{scope, spawn_or_do};
 use crate::error::Error;
 
 /// More groups than this do not wait in memory, however many threads there are.
 const MOST_GROUPS: usize = 8;
-
-/// How long a thread of rayon's sleeps that waits for others and finds nothing to do.
-const NAP: Duration = Duration::from_millis(1);
 
 /// Rows of a source, and what reads them.
 pub(crate) trait Groups: Sync {
@@ -44,7 +41,7 @@ pub(crate) struct Apart<'e> {
     report: Report,
     kept: Vec<(u64, std::ops::Range<usize>)>,
     text: Vec<u8>,
-    built: Vec<Built>,
+    built: Vec<Built<'static>>,
     /// The first row of the group.
     first_line: u64,
     /// What each row counts for the bound on the whole source, up to the last one that was read.
@@ -55,7 +52,7 @@ pub(crate) struct Apart<'e> {
 
 /// A group that was read.
 struct Filled {
-    built: Vec<Built>,
+    built: Vec<Built<'static>>,
     failed: Option<Refusal>,
     first_line: u64,
     counts: Vec<u64>,
@@ -152,7 +149,7 @@ impl Import<'_> {
         self.settle()?;
         let pending = &mut self.pending;
         let wanted = rayon::current_num_threads().min(MOST_GROUPS).saturating_add(1) as u64;
-        let result = rayon::in_place_scope(|scope| {
+        let result = scope(|scope| {
             let (send, receive) = channel();
             let mut has_ended = false;
             let mut waiting: BTreeMap<u64, Filled> = BTreeMap::new();
@@ -168,7 +165,7 @@ impl Import<'_> {
                     line = line.saturating_add(rows as u64);
                     let (number, send) = (sent, send.clone());
                     sent = sent.saturating_add(1);
-                    scope.spawn(move |_| {
+                    spawn_or_do(scope, move || {
                         let filled = catch_unwind(AssertUnwindSafe(|| {
                             let read = groups.read(group, &mut cases);
                             cases.finish(read)
@@ -185,32 +182,12 @@ impl Import<'_> {
                     return Ok(());
                 }
                 if sent > stored {
-                    let Some((number, filled)) = receive_or_help(&receive) else { return Ok(()) };
+                    let Ok((number, filled)) = receive.recv() else { return Ok(()) };
                     waiting.insert(number, filled.unwrap_or_else(|panic| resume_unwind(panic)));
                 }
             }
         });
         result.map_err(|failed| self.failed.insert(failed).clone())
-    }
-}
-
-/// The next that comes; a thread of rayon's does what there is to do meanwhile, since it may be what is waited for.
-fn receive_or_help<T>(receive: &Receiver<T>) -> Option<T> {
-    loop {
-        match receive.try_recv() {
-            Ok(next) => return Some(next),
-            Err(TryRecvError::Disconnected) => return None,
-            Err(TryRecvError::Empty) => {}
-        }
-        match rayon::yield_now() {
-            None => return receive.recv().ok(),
-            Some(rayon::Yield::Executed) => {}
-            Some(rayon::Yield::Idle) => {
-                if let Ok(next) = receive.recv_timeout(NAP) {
-                    return Some(next);
-                }
-            }
-        }
     }
 }
 

@@ -1,0 +1,78 @@
+//! Many cases at once, on several threads and on one.
+
+use std::time::Duration;
+
+use super::*;
+use crate::catalog::Catalog;
+use crate::filter::Filter;
+use crate::request::Request;
+
+/// Lines of so many cases, each ninth of which replaces one before it, with space around some of them.
+fn lines(count: u32) -> String {
+    let line = |n: u32| {
+        let id = if n % 9 == 8 { n / 2 } else { n };
+        let space = " ".repeat(n as usize % 3);
+        format!("{space}{{\"id\":\"{id}\",\"name\":\"n° {n}\",\"tags\":[\"é\",\"{}\"]}}{space}\n", n % 7)
+    };
+    (0..count).map(line).collect()
+}
+
+fn documents(engine: &Engine) -> Vec<String> {
+    let answer = engine.search(&Request::new(Filter::all(engine.catalog())).limit(u64::MAX));
+    answer.documents().map(str::to_owned).collect()
+}
+
+#[test]
+fn many_cases_at_once_are_stored_as_one_by_one_whatever_the_threads() {
+    let text = lines(5000);
+    let engine = |rows| Engine::builder(Catalog::cases()).batch_rows(rows).build();
+    let expected = engine(1000);
+    text.lines().for_each(|line| assert!(expected.upsert(line.as_bytes()).is_ok()));
+    let array = format!("[{}]", text.trim_end().replace('\n', ",\n"));
+    for threads in [1, 2, 5] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            for rows in [64, 300, 4096] {
+                for body in [&text, &array] {
+                    let all = engine(rows);
+                    let report = all.upsert_many(body.as_bytes()).unwrap();
+                    assert_eq!(report.stored + report.replaced, 5000);
+                    all.validate().unwrap();
+                    assert_eq!(documents(&all), documents(&expected), "{threads} threads, {rows} rows");
+                    for size in [1000, 100_000] {
+                        let parts = engine(rows);
+                        let mut import = parts.import(Mode::Strict);
+                        body.as_bytes().chunks(size).for_each(|part| import.push(part).unwrap());
+                        assert_eq!(import.commit().unwrap(), report);
+                        assert_eq!(documents(&parts), documents(&expected), "in parts of {size}");
+                    }
+                }
+                let bad = format!("{text}{{\"id\":7}}\n{text}");
+                let refusal = engine(rows).upsert_many(bad.as_bytes()).unwrap_err();
+                assert_eq!((refusal.line, refusal.error.path.as_str()), (5001, "id"));
+            }
+        });
+    }
+}
+
+/// A thread of rayon's that waits for others does their work meanwhile: the write of many cases must not come upon
+/// another write so, which would wait for it.
+#[test]
+fn writes_by_threads_of_one_pool_do_not_wait_for_themselves() {
+    let (done, is_done) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+        let engine = Engine::builder(Catalog::cases()).batch_rows(2000).build();
+        let text = lines(40_000);
+        let write = |id: &str| assert!(engine.upsert(format!("{{\"id\":\"{id}\"}}").as_bytes()).is_ok());
+        let many = || assert!(engine.upsert_many(text.as_bytes()).is_ok());
+        let few = || {
+            // By now the third thread has begun with a part of the many.
+            std::thread::sleep(Duration::from_millis(5));
+            rayon::join(|| write("a"), || write("b"));
+        };
+        pool.install(|| rayon::join(many, few));
+        done.send(engine.len()).unwrap();
+    });
+    assert!(is_done.recv_timeout(Duration::from_secs(60)).is_ok(), "the writes hold each other up");
+}
