@@ -282,7 +282,7 @@ impl<'e> Change<'e> {
 
     /// Stores the cases of a batch, the first of which may be [known](Built::known) to the change already.
     ///
-    /// Each case that is new to it is handed to `stored` with its row and its place.
+    /// Each case that is new to it is handed to `stored` with its row and its place. Gives back the memory of the text.
     ///
     /// # Errors
     /// When the engine can hold no further batch.
@@ -291,11 +291,11 @@ impl<'e> Change<'e> {
         &mut self,
         built: Built<'_>,
         mut stored: impl FnMut(&Built<'_>, usize, Upserted, u64),
-    ) -> Result<(), Box<Error>> {
+    ) -> Result<Vec<u8>, Box<Error>> {
         if built.batch.rows() == 0 {
-            return Ok(());
+            return Ok(built.text);
         }
-        let Own::Batches(sealed, filling) = &mut self.own else { return Ok(()) };
+        let Own::Batches(sealed, filling) = &mut self.own else { return Ok(built.text) };
         if filling.rows() > 0 {
             sealed.push(filling.seal());
         }
@@ -315,7 +315,7 @@ impl<'e> Change<'e> {
         if let Own::Batches(sealed, _) = &mut self.own {
             sealed.push(built.batch.with_places(places));
         }
-        Ok(())
+        Ok(built.text)
     }
 
     /// The place of the case stored last.

@@ -1,14 +1,17 @@
 //! Documents of an import that wait to be read on several threads, a batch each.
 
+use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
 use super::Engine;
 use super::import::{Mode, Reading, Refusal, Report};
-use super::threads::on_threads;
+use super::threads::{Task, on_threads};
 use crate::batch::{Batch, BatchBuilder, Document, Keep};
+use crate::catalog::Catalog;
 use crate::error::Error;
 use crate::ingest::{Habits, Piece};
+use crate::limits::Limits;
 
 /// A group is read when its documents reach this size, in bytes, however few they are.
 const GROUP_BYTES: usize = 1 << 27;
@@ -16,15 +19,32 @@ const GROUP_BYTES: usize = 1 << 27;
 const MOST_GROUPS: usize = 8;
 
 /// Documents that wait, in groups that become a batch each.
+///
+/// Those that lie in bytes which stay until the end of the import are read where they lie, on
+/// [threads](Self::build) that end before it does. Others are copied, and their groups read [ahead](Self::read_ahead) while
+/// further ones come.
 pub(super) struct Gathered<'t> {
+    reader: Arc<Reader>,
     groups: Vec<Group<'t>>,
+    /// Groups that are being read, before those that wait.
+    ahead: VecDeque<Task<Built<'static>>>,
     /// How many groups are read at once.
     wanted: usize,
     source: Arc<str>,
     /// Documents that lie in these bytes are not copied.
     given: &'t [u8],
-    /// How many rows a group is to have at most; [`Sizes::batch`](super::sizes::Sizes) if nothing else was said.
+    /// How many rows a group is to have at most.
     group_rows: usize,
+    /// Memory of texts that were read.
+    spare: Vec<Vec<u8>>,
+}
+
+/// How groups are read.
+struct Reader {
+    catalog: Catalog,
+    limits: Limits,
+    keep: Keep,
+    mode: Mode,
 }
 
 /// The documents of a batch.
@@ -84,35 +104,32 @@ pub(super) struct Built<'t> {
     pub(super) failed: Option<Box<Refusal>>,
     /// For each row that is new, the number of its document, and where that lies.
     documents: Vec<(u64, Text<'t>)>,
-    text: Vec<u8>,
+    pub(super) text: Vec<u8>,
 }
 
 impl<'t> Gathered<'t> {
-    /// For batches of so many rows; none when there is but one thread to read on.
-    pub(super) fn new(batch_rows: usize) -> Option<Self> {
+    /// None when there is but one thread to read on.
+    pub(super) fn new(engine: &Engine, mode: Mode) -> Option<Self> {
         let threads = rayon::current_num_threads();
+        let (catalog, limits, keep) = (engine.catalog.clone(), engine.limits.clone(), engine.keep);
         (threads > 1).then(|| Self {
+            reader: Arc::new(Reader { catalog, limits, keep, mode }),
             groups: Vec::new(),
+            ahead: VecDeque::new(),
             wanted: threads.min(MOST_GROUPS),
             source: "".into(),
             given: &[],
-            group_rows: batch_rows,
+            group_rows: engine.sizes.batch,
+            spare: Vec::new(),
         })
     }
 
-    /// Documents to come may lie in these bytes, until [`into_owned`](Self::into_owned).
+    /// Documents to come may lie in these bytes, which stay until all are stored.
     pub(super) fn giving<'b>(self, bytes: &'b [u8]) -> Gathered<'b>
     where
         't: 'b,
     {
         Gathered { given: bytes, ..self }
-    }
-
-    /// Copies the documents that lie elsewhere.
-    pub(super) fn into_owned(self) -> Gathered<'static> {
-        let Self { groups, wanted, source, given: _, group_rows } = self;
-        let groups = groups.into_iter().map(Group::into_owned).collect();
-        Gathered { groups, wanted, source, given: &[], group_rows }
     }
 
     /// The documents to come are of another source.
@@ -121,7 +138,7 @@ impl<'t> Gathered<'t> {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.groups.is_empty()
+        self.groups.is_empty() && self.ahead.is_empty()
     }
 
     /// Begins a batch that has rows already.
@@ -139,25 +156,53 @@ impl<'t> Gathered<'t> {
         self.group_rows = documents.div_ceil(shared.max(1)).clamp(1, batch_rows);
     }
 
-    /// Adds a document; true when it is time to [`build`](Self::build).
+    /// Adds a document; true when the group that it was added to is full.
     pub(super) fn push(&mut self, piece: Piece<'_>, number: u64) -> bool {
         if self.groups.last().is_none_or(|group| group.is_full(self.group_rows)) {
-            self.groups.push(Group::default());
+            self.groups.push(Group { text: self.spare.pop().unwrap_or_default(), ..Group::default() });
         }
-        if let Some(group) = self.groups.last_mut() {
-            let text = piece.bytes.map_err(Box::new).map(|bytes| {
-                group.text_bytes = group.text_bytes.saturating_add(bytes.len());
-                part_of(bytes, self.given).map_or_else(|| group.copy(bytes), Text::Given)
-            });
-            group.waiting.push(Waiting { source: Arc::clone(&self.source), line: piece.line, text, number });
-        }
-        self.groups.len() >= self.wanted
-            && self.groups.last().is_some_and(|group| group.is_full(self.group_rows))
+        let Some(group) = self.groups.last_mut() else { return false };
+        let text = piece.bytes.map_err(Box::new).map(|bytes| {
+            group.text_bytes = group.text_bytes.saturating_add(bytes.len());
+            part_of(bytes, self.given).map_or_else(|| group.copy(bytes), Text::Given)
+        });
+        group.waiting.push(Waiting { source: Arc::clone(&self.source), line: piece.line, text, number });
+        group.is_full(self.group_rows)
     }
 
-    /// Reads all that waits, a group on each thread. The batches are in the order of the documents.
-    pub(super) fn build(&mut self, engine: &Engine, mode: Mode) -> Vec<Built<'t>> {
-        on_threads(std::mem::take(&mut self.groups), |group| group.build(engine, mode))
+    /// Whether there is a group for each thread.
+    pub(super) fn is_full(&self) -> bool {
+        self.groups.len() >= self.wanted
+    }
+
+    /// Reads all groups that wait, each on a thread. The batches are in the order of the documents.
+    pub(super) fn build(&mut self) -> Vec<Built<'t>> {
+        on_threads(std::mem::take(&mut self.groups), |group| group.build(&self.reader))
+    }
+
+    /// The group read ahead that is next in order, once it is read.
+    pub(super) fn next_ahead(&mut self) -> Option<Built<'static>> {
+        self.ahead.pop_front()?.finish()
+    }
+
+    /// Keeps the memory of a text for a group to come.
+    pub(super) fn recycle(&mut self, mut text: Vec<u8>) {
+        text.clear();
+        if self.spare.len() < self.wanted {
+            self.spare.push(text);
+        }
+    }
+}
+
+impl Gathered<'static> {
+    /// Begins to read the groups that wait, each on a thread of its own; true when all threads have one, and
+    /// [the first](Self::next_ahead) is to be waited for.
+    pub(super) fn read_ahead(&mut self) -> bool {
+        for group in self.groups.drain(..) {
+            let reader = Arc::clone(&self.reader);
+            self.ahead.push_back(Task::start(move || group.build(&reader)));
+        }
+        self.ahead.len() >= self.wanted
     }
 }
 
@@ -168,38 +213,21 @@ impl<'t> Group<'t> {
         Text::Copied(start..self.text.len())
     }
 
-    fn into_owned(mut self) -> Group<'static> {
-        let waiting = std::mem::take(&mut self.waiting);
-        let copied = waiting.into_iter().map(|Waiting { source, line, text, number }| {
-            let text = text.map(|text| match text {
-                Text::Given(bytes) => {
-                    let start = self.text.len();
-                    self.text.extend_from_slice(bytes);
-                    Text::Copied(start..self.text.len())
-                }
-                Text::Copied(range) => Text::Copied(range),
-            });
-            Waiting { source, line, text, number }
-        });
-        let waiting = copied.collect();
-        Group { builder: self.builder, text: self.text, text_bytes: self.text_bytes, waiting }
-    }
-
     fn is_full(&self, rows: usize) -> bool {
         let known = self.builder.as_ref().map_or(0, |builder| builder.rows());
         known.saturating_add(self.waiting.len()) >= rows || self.text_bytes >= GROUP_BYTES
     }
 
-    fn build(mut self, engine: &Engine, mode: Mode) -> Built<'t> {
+    fn build(mut self, reader: &Reader) -> Built<'t> {
+        let Reader { catalog, limits, keep, mode } = reader;
         let builder = self.builder.take().map(|builder| *builder);
-        let mut builder =
-            builder.unwrap_or_else(|| BatchBuilder::new(&engine.catalog, engine.keep, self.waiting.len()));
+        let mut builder = builder.unwrap_or_else(|| BatchBuilder::new(catalog, *keep, self.waiting.len()));
         builder.reserve_documents(self.text_bytes);
         let known = builder.rows();
-        let reading = Reading { catalog: &engine.catalog, limits: &engine.limits, mode };
+        let reading = Reading { catalog, limits, mode: *mode };
         let mut report = Report::default();
         // Others are not asked for.
-        let keeps_numbers = engine.keep == Keep::Numbers;
+        let keeps_numbers = *keep == Keep::Numbers;
         let mut documents = Vec::with_capacity(if keeps_numbers { self.waiting.len() } else { 0 });
         let mut failed = None;
         let mut row = crate::batch::Row::default();
@@ -213,7 +241,7 @@ impl<'t> Group<'t> {
             match reading.read(piece, &waiting.source, &mut habits, &mut row, &mut report) {
                 Ok(None) => {}
                 Ok(Some(text)) => {
-                    let document = match engine.keep {
+                    let document = match keep {
                         Keep::Numbers => Document::Number { number: waiting.number, size_bytes: text.len() },
                         Keep::Nothing | Keep::Text => Document::Text(text),
                     };

@@ -186,7 +186,7 @@ impl<'e> Import<'e> {
             source: String::new(),
             report: Report::default(),
             #[cfg(feature = "parallel")]
-            gathered: Gathered::new(engine.sizes.batch),
+            gathered: Gathered::new(engine, mode),
         };
         Self { splitter: Splitter::new(&engine.limits), pending, failed: None }
     }
@@ -393,37 +393,52 @@ impl<'e> Pending<'e> {
         are_all: bool,
         split: impl FnOnce(&mut TakePiece<'_>) -> Result<(), Stop>,
     ) -> Result<(), Stop> {
-        let Some(gathered) = self.gathered.take() else {
+        let Some(mut gathered) = self.gathered.take() else {
             return split(&mut |piece| self.piece(piece).map_err(Stop::Refused));
         };
-        let mut gathered = gathered.giving(bytes);
-        let mut rest = if are_all { bytes.len() } else { 0 };
-        split(&mut |piece| {
-            let size = piece.bytes.as_ref().map_or(0, |bytes| bytes.len());
-            if gathered.is_empty()
-                && let Some(builder) = self.change.take_builder()
-            {
-                // The first documents tell how many there are.
-                let known = builder.rows();
-                if are_all
-                    && let Some(more) = rest.saturating_mul(known).checked_div(builder.document_bytes())
-                {
-                    gathered.share(known.saturating_add(more), self.change.engine().sizes.batch);
-                }
-                gathered.begin(builder);
-            }
-            rest = rest.saturating_sub(size);
-            if gathered.is_empty() {
-                return self.piece(piece).map_err(Stop::Refused);
-            }
-            let number = self.store.as_mut().map_or(0, StoreDocument::take_number);
-            if gathered.push(piece, number) { self.settle(&mut gathered) } else { Ok(()) }
-        })?;
         if are_all {
-            self.settle(&mut gathered)?;
+            let mut gathered = gathered.giving(bytes);
+            let mut rest = bytes.len();
+            split(&mut |piece| {
+                let size = piece.bytes.as_ref().map_or(0, |bytes| bytes.len());
+                let is_group_full = self.gather(&mut gathered, piece, rest)?;
+                rest = rest.saturating_sub(size);
+                if is_group_full && gathered.is_full() { self.settle(&mut gathered) } else { Ok(()) }
+            })?;
+            return self.settle(&mut gathered);
         }
-        self.gathered = Some(gathered.into_owned());
+        split(&mut |piece| {
+            if self.gather(&mut gathered, piece, 0)?
+                && gathered.read_ahead()
+                && let Some(built) = gathered.next_ahead()
+            {
+                gathered.recycle(self.push_built(built).map_err(Stop::Refused)?);
+            }
+            Ok(())
+        })?;
+        self.gathered = Some(gathered);
         Ok(())
+    }
+
+    /// Takes in a document now, or has it wait for others; true when there are enough of them for a batch.
+    ///
+    /// `rest` bytes are to come with it, as far as that is known, or 0.
+    #[cfg(feature = "parallel")]
+    fn gather(&mut self, gathered: &mut Gathered<'_>, piece: Piece<'_>, rest: usize) -> Result<bool, Stop> {
+        if gathered.is_empty() {
+            let Some(builder) = self.change.take_builder() else {
+                return self.piece(piece).map_err(Stop::Refused).map(|()| false);
+            };
+            // The first documents tell how many there are.
+            let known = builder.rows();
+            let more = rest.saturating_mul(known).checked_div(builder.document_bytes()).unwrap_or(0);
+            if more > 0 {
+                gathered.share(known.saturating_add(more), self.change.engine().sizes.batch);
+            }
+            gathered.begin(builder);
+        }
+        let number = self.store.as_mut().map_or(0, StoreDocument::take_number);
+        Ok(gathered.push(piece, number))
     }
 
     /// Takes in a document, or refuses it.
@@ -462,13 +477,16 @@ impl<'e> Pending<'e> {
     /// Stores what was gathered.
     #[cfg(feature = "parallel")]
     fn settle(&mut self, gathered: &mut Gathered<'_>) -> Result<(), Stop> {
-        let built = gathered.build(self.change.engine(), self.mode);
-        built.into_iter().try_for_each(|built| self.push_built(built)).map_err(Stop::Refused)
+        while let Some(built) = gathered.next_ahead() {
+            self.push_built(built).map_err(Stop::Refused)?;
+        }
+        let mut built = gathered.build().into_iter();
+        built.try_for_each(|built| self.push_built(built).map(drop)).map_err(Stop::Refused)
     }
 
-    /// Stores the cases of a batch that was read on another thread.
+    /// Stores the cases of a batch that was read on another thread; gives back the memory of its text.
     #[cfg(feature = "parallel")]
-    fn push_built(&mut self, mut built: Built<'_>) -> Result<(), Box<Refusal>> {
+    fn push_built(&mut self, mut built: Built<'_>) -> Result<Vec<u8>, Box<Refusal>> {
         self.report.append(std::mem::take(&mut built.report));
         if let Some(failed) = built.failed.take() {
             return Err(failed);

@@ -225,6 +225,10 @@ impl<'e> Pending<'e> {
         if let Some(failed) = filled.failed {
             return Err(failed);
         }
-        filled.built.into_iter().try_for_each(|built| self.push_built(built)).map_err(|failed| *failed)
+        filled
+            .built
+            .into_iter()
+            .try_for_each(|built| self.push_built(built).map(drop))
+            .map_err(|failed| *failed)
     }
 }
