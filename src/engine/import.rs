@@ -223,8 +223,8 @@ impl<'e> Import<'e> {
     /// # Errors
     /// In [`Mode::Strict`], the first malformed case; in either mode, a source that is neither
     /// NDJSON nor a whole JSON text. The import has failed then: whatever else is asked of it
-    /// gives the same error. With the feature `parallel` many documents are read together, and the
-    /// error of one may be that of a later call.
+    /// gives the same error. With the feature `parallel` other threads read many documents together, and
+    /// the error of one may be that of a later call.
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), Refusal> {
         self.check()?;
         let (splitter, pending) = (&mut self.splitter, &mut self.pending);
