@@ -50,7 +50,7 @@ fn checksum(batch: u64, part: Part, contents: &[u8]) -> u64 {
 }
 
 /// The bytes of a part of the batch that has this number.
-pub(crate) fn write(batch: &Batch, number: u64, part: Part) -> Vec<u8> {
+pub(crate) fn write(catalog: &Catalog, batch: &Batch, number: u64, part: Part) -> Vec<u8> {
     let mut contents = Writer::default();
     match part {
         Part::Rows => {
@@ -81,7 +81,7 @@ pub(crate) fn write(batch: &Batch, number: u64, part: Part) -> Vec<u8> {
         }
         Part::Column(field) => {
             if let Some(column) = batch.column(field) {
-                codec::write(column, &mut contents);
+                codec::write(catalog.field(field), column, &mut contents);
             }
         }
     }

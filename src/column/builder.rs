@@ -153,7 +153,7 @@ impl ColumnBuilder {
         let present = std::mem::take(&mut self.present);
         let ends = std::mem::take(&mut self.ends);
         let layout = if self.many {
-            Layout::Many(ends.into())
+            Layout::many(ends)
         } else {
             Layout::Single(Selection::from_bitmap(pack(&present)))
         };

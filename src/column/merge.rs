@@ -95,7 +95,7 @@ impl<'s> Sources<'s> {
                 *end = end.saturating_add(places.len());
                 Some(u32::try_from(*end).unwrap_or(u32::MAX))
             });
-            Layout::Many(ends.collect())
+            Layout::many(ends.collect())
         } else {
             let present: Vec<bool> = self.rows().map(|(.., places)| !places.is_empty()).collect();
             Layout::Single(Selection::from_bitmap(pack(&present)))

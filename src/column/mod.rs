@@ -35,7 +35,7 @@ use crate::value::{Number, Timestamp};
 ///
 /// Invariants: of a single-valued field there is a value for each row, of no meaning where the
 /// row is not present, or none at all where no row is; of a many-valued one the values of row `r`
-/// are those from `ends[r - 1]` (or 0) to `ends[r]`.
+/// are those from `ends[r - 1]` (or 0) to `ends[r]`, or, where no row has any, it is as a single-valued one.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Column {
     rows: usize,
@@ -48,8 +48,18 @@ pub(crate) struct Column {
 pub(crate) enum Layout {
     /// A value a row; the rows in the selection have one.
     Single(Selection),
-    /// Any number of values a row; the offset behind the last value of each row.
+    /// Any number of values a row, not none in all rows; the offset behind the last value of each row.
     Many(Slice<u32>),
+}
+
+impl Layout {
+    /// Any number of values a row, by the offset behind the last value of each row.
+    fn many(ends: Vec<u32>) -> Self {
+        match ends.last() {
+            None | Some(0) => Self::Single(Selection::None),
+            Some(_) => Self::Many(ends.into()),
+        }
+    }
 }
 
 /// The values, one behind the other.
@@ -245,7 +255,7 @@ impl Column {
             Layout::Many(ends) => {
                 if ends.len() != self.rows
                     || !ends.is_sorted()
-                    || ends.last().map_or(0, |end| *end as usize) != values
+                    || ends.last().is_none_or(|end| *end == 0 || *end as usize != values)
                 {
                     return Err("offsets that do not part the values among the rows".into());
                 }

@@ -1,15 +1,17 @@
 //! The rows of a column in the order of their values.
 
-use super::slice::{Move, Slice};
 use std::ops::Range;
 
+use smallvec::SmallVec;
+
 use super::bitmap::set_rows;
+use super::slice::{Move, Slice};
 use super::{Column, LANES, Layout};
 
 /// Rows ascending by value, then by row, and bitmaps of the first so many of them.
 ///
 /// With the bitmaps, the rows of any range of values are two of them and at most [`FENCE`] rows to
-/// put right, after the cumulative bitmaps of BinDex (Li et al., SIGMOD 2020). A byte a row beside the
+/// put right, after the cumulative bitmaps of BinDex (Li et al., SIGMOD 2020). Two bytes a row beside the
 /// two of the rows themselves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SortedRows {
@@ -22,8 +24,8 @@ pub(crate) struct SortedRows {
     words: usize,
 }
 
-/// Sorted rows between two bitmaps: 8,192 make eight bitmaps, of a bit a row each, in a full batch.
-const FENCE: usize = 1 << 13;
+/// Sorted rows between two bitmaps: 4,096 make sixteen bitmaps, of a bit a row each, in a full batch.
+const FENCE: usize = 1 << 12;
 /// Sorted rows for each of the samples, which lie side by side: a value looked up among them costs few misses of
 /// the cache, where one among the rows costs two at each step.
 const SAMPLE: usize = 1 << 8;
@@ -91,6 +93,21 @@ impl SortedRows {
         parts.iter().flat_map(|part| self.pieces(part.clone())).map(|(_, list)| list.len()).sum()
     }
 
+    /// By how many rows [`near`](Self::near) is wrong at most.
+    pub(crate) const NEAR: usize = 2 * SAMPLE;
+
+    /// Where the rows are, nearly, whose ordinals lie in a closed range; only samples are read.
+    pub(crate) fn near(&self, (low, high): (i64, i64)) -> Range<usize> {
+        let place = |samples: usize| match samples {
+            0 => 0,
+            // Behind the last sample that passed, and not behind the one after it.
+            passed => passed.saturating_mul(SAMPLE).saturating_sub(SAMPLE / 2).min(self.rows.len()),
+        };
+        let start = self.samples.partition_point(|sample| *sample < low);
+        let end = self.samples.partition_point(|sample| *sample <= high);
+        place(start)..place(end.max(start))
+    }
+
     pub(super) fn slices<'s>(&'s mut self, all: &mut Vec<&'s mut dyn Move>) {
         all.push(&mut self.prefixes);
         all.push(&mut self.rows);
@@ -141,8 +158,26 @@ impl<'c> Sorted<'c> {
         }
     }
 
+    /// The parts whose ordinals lie in these closed ranges, which are ascending and disjoint; none is empty.
+    pub(crate) fn parts(
+        self,
+        ranges: &[(i64, i64)],
+        ordinal: impl Fn(usize) -> i64,
+    ) -> SmallVec<[Range<usize>; 2]> {
+        let mut parts: SmallVec<[Range<usize>; 2]> = SmallVec::new();
+        for (low, high) in ranges {
+            let from = parts.last().map_or(0, |part: &Range<usize>| part.end);
+            let start = self.partition_point(from, &ordinal, |value| value < *low);
+            let end = self.partition_point(start, &ordinal, |value| value <= *high);
+            if start < end {
+                parts.push(start..end);
+            }
+        }
+        parts
+    }
+
     /// The first place in `from..` whose row has an ordinal that does not pass `test`, which those before it all pass.
-    pub(crate) fn partition_point(
+    fn partition_point(
         self,
         from: usize,
         ordinal: impl Fn(usize) -> i64,

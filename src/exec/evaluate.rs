@@ -4,7 +4,8 @@
 //! once, from front to back, and combined into the tile of its group, which stays in the nearest
 //! cache. Tiles of a sixteenth to a half of that were slower, in cache and out of it: the machine
 //! fetches ahead along 8 KiB, and each piece costs a turn of the loop. What is counted is popped
-//! from the tile, or from the last two sets themselves, and written nowhere.
+//! from the tile, or from the last two sets themselves, and written nowhere. A conjunction whose rows
+//! have become few is a list of them, each of which is asked for what follows.
 //!
 //! Out of cache, time goes into misses. So the processor is told of the next set of rows before one is
 //! combined, of the first ones of the next batch before a batch is counted, and of all values that
@@ -19,7 +20,7 @@ use super::kernels::{self, Combine, Outcome};
 use super::plan::{COST_OF_A_ROW, Estimate, Plan, Step};
 use super::program::{Op, Program};
 use super::query::Query;
-use super::rows::{Rows, clear_tail, filter_bits};
+use super::rows::{Rows, clear_tail, has_bit, list_bits};
 use super::source;
 use super::trace::Work;
 use crate::batch::{Batch, MAX_ROWS, split};
@@ -29,9 +30,16 @@ use crate::operator::Connective;
 /// The bits of a batch.
 type Tile = [u64; MAX_ROWS / LANES];
 
-/// Tiles, kept from batch to batch: one for each level of groups, and one more.
+/// Room for the rows of groups, kept from batch to batch.
 #[derive(Default)]
-pub(super) struct Tiles(RefCell<Vec<Box<Tile>>>);
+pub(super) struct Tiles(RefCell<Room>);
+
+/// A tile and a list for each level of groups, and one more tile.
+#[derive(Default)]
+struct Room {
+    tiles: Vec<Box<Tile>>,
+    lists: Vec<Vec<u16>>,
+}
 
 /// The live rows of a batch that a query selects, not yet gathered.
 pub(crate) struct Selected<'q> {
@@ -96,12 +104,13 @@ impl<'q> Selected<'q> {
         if let Some(few) = self.few() {
             return few.len();
         }
-        let mut tiles = self.query.tiles.0.borrow_mut();
-        match self.run(&mut tiles, true) {
+        let mut room = self.query.tiles.0.borrow_mut();
+        match self.run(&mut room, true) {
             State::Zero => 0,
             State::Full => self.rows,
             State::Borrowed(words) => kernels::count_ones(words),
-            State::Own => tiles.first().map_or(0, |tile| kernels::count_ones(self.bits(tile))),
+            State::Own => room.tiles.first().map_or(0, |tile| kernels::count_ones(self.bits(tile))),
+            State::Listed => room.lists.first().map_or(0, Vec::len),
             State::Counted(count) => count,
         }
     }
@@ -168,13 +177,14 @@ impl<'q> Selected<'q> {
         if let Some(few) = self.few() {
             return Rows::from_list(few.into_vec());
         }
-        let mut tiles = self.query.tiles.0.borrow_mut();
-        match self.run(&mut tiles, false) {
+        let mut room = self.query.tiles.0.borrow_mut();
+        match self.run(&mut room, false) {
             State::Zero | State::Counted(_) => Rows::None,
             State::Full => Rows::All,
             State::Borrowed(words) => Rows::Words(Cow::Borrowed(words)),
+            State::Listed => Rows::from_list(room.lists.first().cloned().unwrap_or_default()),
             State::Own => {
-                let words = tiles.first().map_or(&[][..], |tile| self.bits(tile));
+                let words = room.tiles.first().map_or(&[][..], |tile| self.bits(tile));
                 let count = kernels::count_ones(words);
                 if count.saturating_mul(LANES) > self.rows {
                     return Rows::Words(Cow::Owned(words.to_vec()));
@@ -205,10 +215,10 @@ impl<'q> Selected<'q> {
         tile.get(..self.rows.div_ceil(LANES)).unwrap_or_default()
     }
 
-    /// Combines all sets of rows; what is owned lies in the first tile.
-    fn run(&self, tiles: &mut Vec<Box<Tile>>, count: bool) -> State<'q> {
+    /// Combines all sets of rows; what is owned lies in the first tile, what is listed in the first list.
+    fn run(&self, room: &mut Room, count: bool) -> State<'q> {
         let ops = &self.program.ops;
-        let mut machine = Machine { selected: self, tiles, levels: SmallVec::new() };
+        let mut machine = Machine { selected: self, room, levels: SmallVec::new() };
         machine.open(Connective::And, ops.len());
         let mut at: usize = 0;
         while let Some(op) = ops.get(at) {
@@ -220,14 +230,14 @@ impl<'q> Selected<'q> {
                 && let [Level { state: state @ (State::Borrowed(_) | State::Own), .. }] =
                     machine.levels.as_slice()
             {
-                let own = machine.tiles.first().map_or(&[][..], |tile| self.bits(tile));
+                let own = machine.room.tiles.first().map_or(&[][..], |tile| self.bits(tile));
                 let so_far = if let State::Borrowed(words) = state { words } else { own };
                 return State::Counted(kernels::count_both(so_far, words));
             }
             at = machine.step(op, at);
         }
         let state = machine.levels.pop().map_or(State::Zero, |level| level.state);
-        if let (State::Own, Some(tile)) = (&state, machine.tiles.first_mut()) {
+        if let (State::Own, Some(tile)) = (&state, machine.room.tiles.first_mut()) {
             let words = self.rows.div_ceil(LANES);
             clear_tail(tile.get_mut(..words).unwrap_or_default(), self.rows);
         }
@@ -242,6 +252,8 @@ enum State<'p> {
     Borrowed(&'p [u64]),
     /// The bits in the tile of the level; those behind the last row mean nothing.
     Own,
+    /// Some rows in the list of the level, ascending, each once; of a conjunction only.
+    Listed,
     /// This many rows, of the outermost group.
     Counted(usize),
 }
@@ -255,7 +267,7 @@ struct Level<'p> {
 
 struct Machine<'m, 'q> {
     selected: &'m Selected<'q>,
-    tiles: &'m mut Vec<Box<Tile>>,
+    room: &'m mut Room,
     levels: SmallVec<[Level<'q>; 8]>,
 }
 
@@ -263,13 +275,22 @@ impl<'q> Machine<'_, 'q> {
     fn open(&mut self, connective: Connective, close: usize) {
         let state = if connective == Connective::And { State::Full } else { State::Zero };
         self.levels.push(Level { connective, close, state });
-        while self.tiles.len() <= self.levels.len() {
-            self.tiles.push(Box::new([0; MAX_ROWS / LANES]));
+        while self.room.tiles.len() <= self.levels.len() {
+            self.room.tiles.push(Box::new([0; MAX_ROWS / LANES]));
+            self.room.lists.push(Vec::new());
         }
     }
 
     /// Does one instruction and gives the next.
     fn step(&mut self, op: &Op<'q>, at: usize) -> usize {
+        if let Some(Level { state: State::Listed, .. }) = self.levels.last()
+            && !matches!(op, Op::Close { .. } | Op::Constant(_))
+        {
+            if self.filter_listed(op, at) {
+                return self.next(self.selected.program.behind(at).saturating_sub(1));
+            }
+            self.spread();
+        }
         match op {
             Op::Open { connective, close, effort, .. } => {
                 if self.filter(at, *effort, close.saturating_sub(at)) {
@@ -285,15 +306,21 @@ impl<'q> Machine<'_, 'q> {
                     State::Full => self.constant(!*negated),
                     State::Borrowed(words) => self.words(words, *negated),
                     State::Own => self.upper(*negated),
+                    State::Listed => {
+                        let inner = self.levels.len();
+                        let list = self.room.lists.get_mut(inner).map(std::mem::take).unwrap_or_default();
+                        self.list(&list, *negated);
+                        if let Some(room) = self.room.lists.get_mut(inner) {
+                            *room = list;
+                        }
+                    }
                 }
             }
             Op::Words { words, negated } => self.words(words, *negated),
-            Op::List { list, negated } => self.list(|words| set_rows(words, list), *negated),
+            Op::List { list, negated } => self.list(list, *negated),
             Op::Keys { keys, negated } => {
-                let set = |words: &mut [u64]| {
-                    keys.iter().for_each(|key| set_rows(words, &[split(*key).1]));
-                };
-                self.list(set, *negated);
+                let list: SmallVec<[u16; FEW_ROWS]> = keys.iter().map(|key| split(*key).1).collect();
+                self.list(&list, *negated);
             }
             Op::Span { rows, negated } => {
                 self.write_upper(|words| {
@@ -343,7 +370,7 @@ impl<'q> Machine<'_, 'q> {
     fn tiles(&mut self) -> (&mut [u64], &mut [u64]) {
         let words = self.selected.rows.div_ceil(LANES);
         let from = self.levels.len().saturating_sub(1);
-        let (own, upper) = match self.tiles.get_mut(from..) {
+        let (own, upper) = match self.room.tiles.get_mut(from..) {
             Some([own, upper, ..]) => (&mut own[..], &mut upper[..]),
             _ => (&mut [][..], &mut [][..]),
         };
@@ -371,7 +398,7 @@ impl<'q> Machine<'_, 'q> {
             }
             State::Borrowed(before) => owned(kernels::combine_into(how, self.tiles().0, before, words)),
             State::Own => owned(kernels::combine(how, self.tiles().0, words)),
-            State::Zero | State::Full | State::Counted(_) => return,
+            State::Zero | State::Full | State::Listed | State::Counted(_) => return,
         };
         self.settle(state);
     }
@@ -383,8 +410,8 @@ impl<'q> Machine<'_, 'q> {
         let state = match level.state {
             State::Zero | State::Full if is_neutral(level) => {
                 let from = self.levels.len().saturating_sub(1);
-                if from.saturating_add(1) < self.tiles.len() {
-                    self.tiles.swap(from, from.saturating_add(1));
+                if from.saturating_add(1) < self.room.tiles.len() {
+                    self.room.tiles.swap(from, from.saturating_add(1));
                 }
                 if negated {
                     self.tiles().0.iter_mut().for_each(|word| *word = !*word);
@@ -399,14 +426,22 @@ impl<'q> Machine<'_, 'q> {
                 let (own, upper) = self.tiles();
                 owned(kernels::combine(how, own, upper))
             }
-            State::Zero | State::Full | State::Counted(_) => return,
+            State::Zero | State::Full | State::Listed | State::Counted(_) => return,
         };
         self.settle(state);
     }
 
-    /// Listed rows, whose bits a function sets, join the group.
-    fn list(&mut self, set: impl FnOnce(&mut [u64]), negated: bool) {
+    /// Listed rows, ascending, join the group.
+    fn list(&mut self, rows: &[u16], negated: bool) {
         let Some(level) = self.levels.last() else { return };
+        if level.connective == Connective::And && !negated && is_neutral(level) {
+            let is_any = self.own_list().is_some_and(|list| {
+                list.clear();
+                list.extend_from_slice(rows);
+                !list.is_empty()
+            });
+            return self.settle(if is_any { State::Listed } else { State::Zero });
+        }
         if level.connective == Connective::Or && !negated && !matches!(level.state, State::Full) {
             let state = &level.state;
             match state {
@@ -417,12 +452,12 @@ impl<'q> Machine<'_, 'q> {
                 State::Own => {}
                 _ => self.tiles().0.fill(0),
             }
-            set(self.tiles().0);
+            set_rows(self.tiles().0, rows);
             return self.settle(State::Own);
         }
         self.write_upper(|words| {
             words.fill(0);
-            set(words);
+            set_rows(words, rows);
         });
         self.upper(negated);
     }
@@ -433,14 +468,19 @@ impl<'q> Machine<'_, 'q> {
         }
     }
 
-    /// Of a conjunction whose rows have become few, keeps those that pass the member at an
+    /// The list of the innermost group.
+    fn own_list(&mut self) -> Option<&mut Vec<u16>> {
+        self.room.lists.get_mut(self.levels.len().saturating_sub(1))
+    }
+
+    /// Of a conjunction whose rows have become few, lists those that pass the member at an
     /// instruction, asked one by one; false when they are too many for that.
     fn filter(&mut self, at: usize, effort: usize, members: usize) -> bool {
-        /// Counting the rows takes about this much.
-        const EFFORT_OF_COUNTING: usize = 256;
-        let words = self.selected.rows.div_ceil(LANES);
+        /// Listing the rows takes about this much.
+        const EFFORT_OF_LISTING: usize = 256;
+        let rows = self.selected.rows;
         let Some(Level { connective: Connective::And, state, .. }) = self.levels.last() else { return false };
-        if effort < words.saturating_mul(2).max(EFFORT_OF_COUNTING) {
+        if effort < rows.div_ceil(LANES).saturating_mul(2).max(EFFORT_OF_LISTING) {
             return false;
         }
         let before = match state {
@@ -448,24 +488,86 @@ impl<'q> Machine<'_, 'q> {
             State::Own => None,
             _ => return false,
         };
-        let count = kernels::count_ones(before.unwrap_or(self.tiles().0));
-        if count.saturating_mul(members).saturating_mul(COST_OF_A_ROW) > effort {
+        let from = self.levels.len().saturating_sub(1);
+        let (Some(tile), Some(list)) = (self.room.tiles.get(from), self.room.lists.get_mut(from)) else {
+            return false;
+        };
+        let words = before.unwrap_or_else(|| self.selected.bits(tile));
+        if likely_count(words).saturating_mul(members).saturating_mul(COST_OF_A_ROW) > effort {
             return false;
         }
-        let program = &self.selected.program;
-        let own = self.tiles().0;
-        if let Some(before) = before {
-            own.copy_from_slice(before);
-        }
-        // The misses of the cache of all rows then overlap.
-        filter_bits(own, |row| {
-            program.prefetch(at, row);
-            true
-        });
-        let is_any = filter_bits(own, |row| program.member_passes(at, row));
-        self.settle(if is_any { State::Own } else { State::Zero });
+        list_bits(words, list);
+        // Bits behind the last row mean nothing.
+        list.truncate(list.partition_point(|row| usize::from(*row) < rows));
+        self.retain_passing(at);
         true
     }
+
+    /// Of listed rows, keeps those that pass the member at an instruction, asked one by one; false
+    /// when they are too many for that.
+    fn filter_listed(&mut self, op: &Op<'q>, at: usize) -> bool {
+        /// Asking a row for a bit.
+        const COST_OF_ONE_BIT: usize = 6;
+        let tiles = self.selected.rows.div_ceil(LANES).saturating_mul(2);
+        let (effort, each) = match op {
+            Op::Open { close, effort, .. } => {
+                (*effort, close.saturating_sub(at).saturating_mul(COST_OF_A_ROW))
+            }
+            Op::Made { effort, .. } => (*effort, COST_OF_A_ROW),
+            Op::Words { .. } | Op::Span { .. } => (0, COST_OF_ONE_BIT),
+            _ => (0, COST_OF_A_ROW),
+        };
+        let Some(list) = self.own_list() else { return false };
+        if list.len().saturating_mul(each) > effort.saturating_add(tiles) {
+            return false;
+        }
+        match op {
+            Op::Words { words, negated } => {
+                list.iter().for_each(|row| kernels::prefetch(words, usize::from(*row) / LANES));
+                kernels::retain(list, |row| has_bit(words, row) != *negated);
+                let is_any = !list.is_empty();
+                self.settle(if is_any { State::Listed } else { State::Zero });
+            }
+            _ => self.retain_passing(at),
+        }
+        true
+    }
+
+    /// Of listed rows, keeps those that pass the member at an instruction.
+    fn retain_passing(&mut self, at: usize) {
+        let program = &self.selected.program;
+        let Some(list) = self.own_list() else { return };
+        match program.source_of(at) {
+            Some((source, negated)) => source::retain(source, negated, list),
+            None => {
+                // The misses of the cache of all rows then overlap.
+                list.iter().for_each(|row| program.prefetch(at, usize::from(*row)));
+                kernels::retain(list, |row| program.member_passes(at, row));
+            }
+        }
+        let is_any = !list.is_empty();
+        self.settle(if is_any { State::Listed } else { State::Zero });
+    }
+
+    /// Sets the bits of listed rows in the tile of the group.
+    fn spread(&mut self) {
+        let Some(list) = self.own_list().map(std::mem::take) else { return };
+        let own = self.tiles().0;
+        own.fill(0);
+        set_rows(own, &list);
+        if let Some(room) = self.own_list() {
+            *room = list;
+        }
+        self.settle(State::Own);
+    }
+}
+
+/// About how many bits are set, judged by some of the words.
+fn likely_count(words: &[u64]) -> usize {
+    const STEP: usize = 16;
+    let mut some = [0; MAX_ROWS / LANES / STEP];
+    some.iter_mut().zip(words.iter().step_by(STEP)).for_each(|(some, word)| *some = *word);
+    kernels::count_ones(&some).saturating_mul(STEP)
 }
 
 /// True when the members so far have decided nothing.

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::evaluate::rows_of;
 use super::kernels::{self, Combine};
-use super::plan::{Met, Plan, Source, Step, estimate, meeting};
+use super::plan::{Counts, Met, Plan, Source, Step, estimate, meeting};
 use super::query::{Access, Query};
 use super::rows::{Rows, clear_tail};
 use crate::batch::Batch;
@@ -213,7 +213,8 @@ pub(crate) fn measure(
             Node::Constant(true) => Rows::All,
             Node::Constant(false) => Rows::None,
             Node::Leaf(leaf) => {
-                rows_of(query, Step::of_leaf(leaf, query.access(id, number), number, batch), batch)
+                let step = Step::of_leaf(leaf, query.access(id, number), Counts::Exact, number, batch);
+                rows_of(query, step, batch)
             }
             Node::Branch(connective, children) => {
                 combine(*connective, children.iter().filter_map(|child| found.get(*child)), rows)

@@ -40,6 +40,18 @@ fn pack<T: Copy>(values: &[T], words: &mut [u64], test: impl Fn(T) -> bool) {
     }
 }
 
+/// Keeps the rows that pass a test, in order; as fast whether many or few do.
+#[inline(always)]
+pub(super) fn retain(rows: &mut Vec<u16>, test: impl Fn(usize) -> bool) {
+    let mut kept = 0;
+    for at in 0..rows.len() {
+        let row = rows[at];
+        rows[kept] = row;
+        kept += usize::from(test(usize::from(row)));
+    }
+    rows.truncate(kept);
+}
+
 /// Lanes whose code is this one.
 pub(super) fn equal<T: Copy + PartialEq>(codes: &[T], code: T, words: &mut [u64]) {
     pack(codes, words, |value| value == code);

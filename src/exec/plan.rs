@@ -8,7 +8,9 @@ use smallvec::SmallVec;
 use super::kernels;
 use super::query::{Access, Query};
 use crate::batch::{Batch, GlobalRow, join, split};
-use crate::column::{Bitmap, Codes, Column, Data, LANES, Layout, Posting, Postings, Selection, Sorted};
+use crate::column::{
+    Bitmap, Codes, Column, Data, LANES, Layout, Posting, Postings, Selection, Sorted, SortedRows,
+};
 use crate::operator::Connective;
 use crate::predicate::{Leaf, Node, Set, Test};
 use crate::value::{Number, Timestamp};
@@ -62,8 +64,14 @@ pub(super) enum Source<'p> {
     AnyPosting(&'p Column, &'p Postings, SmallVec<[u32; 4]>),
     /// The rows that have each of these codes.
     EachPosting(&'p Column, &'p Postings, SmallVec<[u32; 4]>),
-    /// These parts of the rows sorted by value, which are those that pass the test.
-    Sorted { column: &'p Column, sorted: Sorted<'p>, parts: SmallVec<[Range<usize>; 2]>, test: ValueTest<'p> },
+    /// These parts of the rows sorted by value, which are those that pass the test, or nearly those: see [`parts`].
+    Sorted {
+        column: &'p Column,
+        sorted: Sorted<'p>,
+        parts: SmallVec<[Range<usize>; 2]>,
+        is_exact: bool,
+        test: ValueTest<'p>,
+    },
     /// These rows, all of this batch.
     Listed(&'p [GlobalRow]),
     /// These of at most 64 rows, a bit each, that were asked one by one because their columns wait.
@@ -90,23 +98,31 @@ pub(super) enum ValueTest<'p> {
 impl<'p> Plan<'p> {
     /// The steps on the batch of this number.
     pub(super) fn new(query: &'p Query<'p>, number: usize, batch: &'p Batch) -> Self {
-        Self::beside(&[], query, number, batch)
+        Self::beside(&[], Counts::Exact, query, number, batch)
     }
 
     /// The steps that evaluating the root needs; nodes below one that zone maps settle have no meaning.
     pub(super) fn needed(query: &'p Query<'p>, number: usize, batch: &'p Batch) -> Self {
-        Self::beside(&query.settled_by_zones(number), query, number, batch)
+        // What a branch selects is estimated at best.
+        let counts = if query.predicate.nodes().len() == 1 { Counts::Exact } else { Counts::Near };
+        Self::beside(&query.settled_by_zones(number), counts, query, number, batch)
     }
 
     /// The steps of nodes that are not settled yet.
-    fn beside(settled: &[Option<bool>], query: &'p Query<'p>, number: usize, batch: &'p Batch) -> Self {
+    fn beside(
+        settled: &[Option<bool>],
+        counts: Counts,
+        query: &'p Query<'p>,
+        number: usize,
+        batch: &'p Batch,
+    ) -> Self {
         let nodes = query.predicate.nodes();
         let mut steps: Vec<Step<'p>> = Vec::with_capacity(nodes.len());
         for (id, node) in nodes.iter().enumerate() {
             let step = match node {
                 _ if let Some(Some(value)) = settled.get(id) => Step::Settled(*value),
                 Node::Constant(value) => Step::Settled(*value),
-                Node::Leaf(leaf) => Step::of_leaf(leaf, query.access(id, number), number, batch),
+                Node::Leaf(leaf) => Step::of_leaf(leaf, query.access(id, number), counts, number, batch),
                 Node::Branch(connective, children) => {
                     plan_branch(*connective, children, &steps, batch.rows())
                 }
@@ -117,9 +133,24 @@ impl<'p> Plan<'p> {
     }
 }
 
+/// How well the rows of a range are counted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Counts {
+    Exact,
+    /// To a few hundred, where there are more: the exact ends of a range are places in memory that are hardly ever
+    /// at hand, and when its rows are asked one by one they are not needed.
+    Near,
+}
+
 impl<'p> Step<'p> {
     /// How a leaf is answered on the batch of this number.
-    pub(super) fn of_leaf(leaf: &'p Leaf, access: &'p Access<'p>, number: usize, batch: &'p Batch) -> Self {
+    pub(super) fn of_leaf(
+        leaf: &'p Leaf,
+        access: &'p Access<'p>,
+        counts: Counts,
+        number: usize,
+        batch: &'p Batch,
+    ) -> Self {
         if let Some(rows) = batch.few_rows(leaf.field) {
             let bits = rows.iter().rev().fold(0, |bits, values| bits << 1 | u64::from(leaf.matches(values)));
             let selected = bits.count_ones() as usize;
@@ -133,7 +164,7 @@ impl<'p> Step<'p> {
             };
         }
         match batch.column(leaf.field) {
-            Some(column) => plan_leaf(leaf, access, number, column),
+            Some(column) => plan_leaf(leaf, access, counts, number, column),
             // An engine has the columns of every filter it runs; a missing one holds nothing.
             None => Step::Settled(matches!(leaf.test, Test::None(_))),
         }
@@ -191,7 +222,13 @@ pub(super) fn estimate(steps: &[Step<'_>], mut step: usize) -> Estimate {
     }
 }
 
-fn plan_leaf<'p>(leaf: &'p Leaf, access: &'p Access<'p>, number: usize, column: &'p Column) -> Step<'p> {
+fn plan_leaf<'p>(
+    leaf: &'p Leaf,
+    access: &'p Access<'p>,
+    counts: Counts,
+    number: usize,
+    column: &'p Column,
+) -> Step<'p> {
     let rows = column.rows();
     let (set, negated) = match &leaf.test {
         Test::Any(set) => (set, false),
@@ -208,7 +245,7 @@ fn plan_leaf<'p>(leaf: &'p Leaf, access: &'p Access<'p>, number: usize, column: 
             }
             (Source::Listed(own), own.len(), own.len().saturating_mul(COST_OF_A_BIT), true)
         }
-        _ => match plan_set(column, set, access, number) {
+        _ => match plan_set(column, set, access, counts, number) {
             Matched::Nothing => return Step::Settled(negated),
             Matched::EveryRow => return Step::Settled(!negated),
             Matched::EveryValue => match &column.layout {
@@ -225,8 +262,8 @@ fn plan_leaf<'p>(leaf: &'p Leaf, access: &'p Access<'p>, number: usize, column: 
                         codes.len() == 1 || matches!(column.layout, Layout::Single(_))
                     }
                     // The rows of strings were counted when there are postings.
-                    Source::Sorted { .. }
-                    | Source::Scan(Column { data: Data::Strings { postings: Some(_), .. }, .. }, _) => true,
+                    Source::Scan(Column { data: Data::Strings { postings: Some(_), .. }, .. }, _) => true,
+                    Source::Sorted { is_exact, .. } => *is_exact,
                     _ => false,
                 };
                 (source, matched, cost, is_exact)
@@ -276,7 +313,13 @@ pub(super) fn codes(column: &Column, set: &Set, access: &Access<'_>, number: usi
     }
 }
 
-fn plan_set<'p>(column: &'p Column, set: &'p Set, access: &Access<'_>, number: usize) -> Matched<'p> {
+fn plan_set<'p>(
+    column: &'p Column,
+    set: &'p Set,
+    access: &Access<'_>,
+    counts: Counts,
+    number: usize,
+) -> Matched<'p> {
     let values = column.values_len();
     let rows = column.rows();
     let scan = |test, matched| {
@@ -315,36 +358,27 @@ fn plan_set<'p>(column: &'p Column, set: &'p Set, access: &Access<'_>, number: u
                 }
             }
         }
-        (Data::Numbers { values, zone, sorted }, Set::Numbers(intervals)) => {
-            let number = |row: usize| values.get(row).and_then(|value| Number::new(*value));
+        (Data::Numbers { zone, sorted, .. }, Set::Numbers(intervals)) => {
             match meeting(intervals.as_slice(), *zone) {
                 Met::Nothing => Matched::Nothing,
                 Met::Everything => Matched::EveryValue,
                 Met::Some(ranges) => {
                     let test = ValueTest::Numbers(Cow::Borrowed(ranges));
                     match Sorted::new(sorted, column) {
-                        Some(sorted) => {
-                            let ordinal = |row: usize| number(row).map_or(0, Number::ordinal);
-                            let wanted = ranges.iter().map(|(low, high)| (low.ordinal(), high.ordinal()));
-                            sorted_ranges(column, sorted, wanted, test, ordinal)
-                        }
+                        Some(sorted) => plan_ranges(column, sorted, test, counts),
                         None => scan(test, rows / 4),
                     }
                 }
             }
         }
-        (Data::Timestamps { values, zone, sorted }, Set::Timestamps(intervals)) => {
+        (Data::Timestamps { zone, sorted, .. }, Set::Timestamps(intervals)) => {
             match meeting(intervals.as_slice(), *zone) {
                 Met::Nothing => Matched::Nothing,
                 Met::Everything => Matched::EveryValue,
                 Met::Some(ranges) => {
                     let test = ValueTest::Timestamps(Cow::Borrowed(ranges));
                     match Sorted::new(sorted, column) {
-                        Some(sorted) => {
-                            let ordinal = |row: usize| values.get(row).unwrap_or(0);
-                            let wanted = ranges.iter().map(|(low, high)| (low.as_millis(), high.as_millis()));
-                            sorted_ranges(column, sorted, wanted, test, ordinal)
-                        }
+                        Some(sorted) => plan_ranges(column, sorted, test, counts),
                         None => scan(test, rows / 4),
                     }
                 }
@@ -369,30 +403,21 @@ fn plan_set<'p>(column: &'p Column, set: &'p Set, access: &Access<'_>, number: u
     }
 }
 
-/// The parts of the sorted rows whose values lie in the ranges.
-fn sorted_ranges<'p>(
+/// The rows of ranges of values.
+fn plan_ranges<'p>(
     column: &'p Column,
     sorted: Sorted<'p>,
-    ranges: impl Iterator<Item = (i64, i64)>,
     test: ValueTest<'p>,
-    ordinal: impl Fn(usize) -> i64,
+    counts: Counts,
 ) -> Matched<'p> {
     let len = sorted.len();
-    let mut parts: SmallVec<[Range<usize>; 2]> = SmallVec::new();
-    let mut matched: usize = 0;
-    for (low, high) in ranges {
-        let from = parts.last().map_or(0, |part: &Range<usize>| part.end);
-        let start = sorted.partition_point(from, &ordinal, |value| value < low);
-        let end = sorted.partition_point(start, &ordinal, |value| value <= high);
-        if start < end {
-            matched = matched.saturating_add(end.saturating_sub(start));
-            parts.push(start..end);
-        }
-    }
-    match matched {
+    let near = (counts == Counts::Near).then(|| near_part(sorted, &test)).flatten();
+    let is_exact = near.is_none();
+    let parts = near.map_or_else(|| parts(column, sorted, &test), |part| SmallVec::from_iter([part]));
+    match parts.iter().map(Range::len).sum::<usize>() {
         0 => Matched::Nothing,
         all if all == len => Matched::EveryValue,
-        _ => {
+        matched => {
             let touched = match sorted {
                 Sorted::AsStored(_) => 0,
                 Sorted::Listed(sorted) => {
@@ -400,8 +425,47 @@ fn sorted_ranges<'p>(
                 }
             };
             let cost = touched.saturating_add(len / LANES);
-            Matched::By(Source::Sorted { column, sorted, parts, test }, matched, cost)
+            Matched::By(Source::Sorted { column, sorted, parts, is_exact, test }, matched, cost)
         }
+    }
+}
+
+/// The parts of the sorted rows whose values pass the test.
+pub(super) fn parts(
+    column: &Column,
+    sorted: Sorted<'_>,
+    test: &ValueTest<'_>,
+) -> SmallVec<[Range<usize>; 2]> {
+    match (&column.data, test) {
+        (Data::Numbers { values, .. }, ValueTest::Numbers(_)) => sorted.parts(&ordinals(test), |row| {
+            values.get(row).and_then(|value| Number::new(*value)).map_or(0, Number::ordinal)
+        }),
+        (Data::Timestamps { values, .. }, ValueTest::Timestamps(_)) => {
+            sorted.parts(&ordinals(test), |row| values.get(row).unwrap_or(0))
+        }
+        _ => SmallVec::new(),
+    }
+}
+
+/// Nearly that, of one range, where it is neither short nor nearly all: then it surely is some of the rows.
+fn near_part(sorted: Sorted<'_>, test: &ValueTest<'_>) -> Option<Range<usize>> {
+    let Sorted::Listed(listed) = sorted else { return None };
+    let [range] = *ordinals(test).as_slice() else { return None };
+    let part = listed.near(range);
+    let others = listed.rows().len().saturating_sub(part.len());
+    (part.len().min(others) > SortedRows::NEAR).then_some(part)
+}
+
+/// The ranges of a test as those of the ordinals by which rows are sorted.
+fn ordinals(test: &ValueTest<'_>) -> SmallVec<[(i64, i64); 2]> {
+    match test {
+        ValueTest::Numbers(ranges) => {
+            ranges.iter().map(|(low, high)| (low.ordinal(), high.ordinal())).collect()
+        }
+        ValueTest::Timestamps(ranges) => {
+            ranges.iter().map(|(low, high)| (low.as_millis(), high.as_millis())).collect()
+        }
+        _ => SmallVec::new(),
     }
 }
 

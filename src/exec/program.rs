@@ -199,6 +199,19 @@ impl<'p> Program<'p> {
         }
     }
 
+    /// What alone tells of a row whether it is of the member that starts at an instruction, and whether of all other rows.
+    pub(super) fn source_of(&self, from: usize) -> Option<(&Source<'p>, bool)> {
+        let (step, negated) = match self.ops.get(from)? {
+            Op::Made { step, negated, .. } => (step, *negated),
+            Op::Open { by_row: Some(step), close, .. } => (step, self.is_negated(*close)),
+            _ => return None,
+        };
+        match self.plan.steps.get(*step)? {
+            Step::Leaf { source, .. } => Some((source, negated)),
+            _ => None,
+        }
+    }
+
     fn is_negated(&self, close: usize) -> bool {
         matches!(self.ops.get(close), Some(Op::Close { negated: true }))
     }

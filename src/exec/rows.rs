@@ -173,21 +173,17 @@ pub(super) fn has_bit(words: &[u64], row: usize) -> bool {
     words.get(row / LANES).is_some_and(|word| word >> (row % LANES) & 1 == 1)
 }
 
-/// Clears the bits of the rows that do not pass, and says whether any is left.
-pub(super) fn filter_bits(words: &mut [u64], mut passes: impl FnMut(usize) -> bool) -> bool {
-    let mut any = 0;
-    for (first, word) in (0..).step_by(LANES).zip(words) {
+/// Lists the rows whose bit is set, at most 65,536, in the place of what the list held.
+pub(super) fn list_bits(words: &[u64], list: &mut Vec<u16>) {
+    list.clear();
+    for (first, word) in (0_usize..).step_by(LANES).zip(words) {
         let mut rest = *word;
         while rest != 0 {
-            let bit = rest & rest.wrapping_neg();
-            if !passes(first | bit.trailing_zeros() as usize) {
-                *word ^= bit;
-            }
-            rest ^= bit;
+            #[expect(clippy::cast_possible_truncation, reason = "a row of a batch")]
+            list.push((first | rest.trailing_zeros() as usize) as u16);
+            rest &= rest.wrapping_sub(1);
         }
-        any |= *word;
     }
-    any != 0
 }
 
 pub(super) fn clear_tail(words: &mut [u64], rows: usize) {
@@ -212,13 +208,9 @@ mod tests {
                     (0..rows).filter(|row| row % step == step - 1).map(|row| row as u16).collect();
                 let mut words = vec![0; rows.div_ceil(LANES)];
                 set_rows(&mut words, &set);
-                let mut thirds = words.clone();
-                let is_third = |row: usize| row.is_multiple_of(3);
-                let any = filter_bits(&mut thirds, is_third);
-                assert_eq!(any, set.iter().any(|row| is_third(usize::from(*row))));
-                assert!(
-                    (0..rows).all(|row| has_bit(&thirds, row) == (has_bit(&words, row) && is_third(row)))
-                );
+                let mut list = vec![7];
+                list_bits(&words, &mut list);
+                assert_eq!(list, set);
                 let mut forms = vec![Rows::Words(Cow::Owned(words)), Rows::from_list(set.clone())];
                 if set.len() == rows {
                     forms.push(Rows::All);

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::kernels;
-use super::plan::{Source, ValueTest};
+use super::plan::{self, Source, ValueTest};
 use super::rows::has_bit;
 use crate::batch::split;
 use crate::column::{Codes, Column, Data, LANES, Layout, Millis, Selection, Sorted, flip_rows};
@@ -78,6 +78,45 @@ fn value_passes(data: &Data, at: usize, test: &ValueTest<'_>) -> bool {
     }
 }
 
+/// Keeps those of some rows that are among those of a source, or with `negated` the others.
+pub(super) fn retain(source: &Source<'_>, negated: bool, rows: &mut Vec<u16>) {
+    // The misses of the cache of all rows then overlap.
+    rows.iter().for_each(|row| prefetch(source, usize::from(*row)));
+    // A loop of its own for what rows are asked most.
+    match source {
+        Source::Sorted {
+            column: Column { layout: Layout::Single(present), data: Data::Numbers { values, .. }, .. },
+            test: ValueTest::Numbers(ranges),
+            ..
+        } if let [(low, high)] = **ranges => {
+            let range = low.get()..=high.get();
+            let passes = |row: usize| values.get(row).is_some_and(|value| range.contains(value));
+            return kernels::retain(rows, |row| (passes(row) && present.contains(row)) != negated);
+        }
+        Source::Sorted {
+            column: Column { layout: Layout::Single(present), data: Data::Timestamps { values, .. }, .. },
+            test: ValueTest::Timestamps(ranges),
+            ..
+        } if let [(low, high)] = **ranges => {
+            let range = low.as_millis()..=high.as_millis();
+            let passes = |row: usize| values.get(row).is_some_and(|millis| range.contains(&millis));
+            return kernels::retain(rows, |row| (passes(row) && present.contains(row)) != negated);
+        }
+        Source::AnyPosting(
+            Column { layout: Layout::Single(present), data: Data::Strings { codes, .. }, .. },
+            _,
+            wanted,
+        ) => {
+            let passes = |row: usize| {
+                u32::try_from(codes.get(row)).is_ok_and(|code| wanted.binary_search(&code).is_ok())
+            };
+            return kernels::retain(rows, |row| (passes(row) && present.contains(row)) != negated);
+        }
+        _ => {}
+    }
+    kernels::retain(rows, |row| passes(source, row) != negated);
+}
+
 /// Has the processor fetch what the bits of a source are made of.
 pub(super) fn announce(source: &Source<'_>) {
     match source {
@@ -131,7 +170,9 @@ pub(super) fn write(source: &Source<'_>, rows: usize, words: &mut [u64]) {
             }
         }
         Source::Present(column) => write_passing(column, &ValueTest::Present, words),
-        Source::Sorted { sorted: Sorted::Listed(sorted), parts, .. } => {
+        Source::Sorted { column, sorted: all @ Sorted::Listed(sorted), parts, is_exact, test } => {
+            let exact = (!is_exact).then(|| plan::parts(column, *all, test));
+            let parts = exact.as_ref().unwrap_or(parts);
             let mut is_first = true;
             for (prefix, list) in parts.iter().flat_map(|part| sorted.pieces(part.clone())) {
                 if !std::mem::take(&mut is_first) {

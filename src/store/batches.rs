@@ -23,7 +23,7 @@ pub(super) fn write(
 ) -> Result<(), Fault> {
     let mut table = transaction.open_table(BATCHES)?;
     for part in Part::all(catalog) {
-        let bytes = codec::write(batch, number, part);
+        let bytes = codec::write(catalog, batch, number, part);
         for (piece, bytes) in (0_u32..).zip(bytes.chunks(PIECE_BYTES)) {
             table.insert((number, part.number(), piece), bytes)?;
         }

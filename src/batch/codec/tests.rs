@@ -76,7 +76,7 @@ fn batch(catalog: &Catalog, rows: usize, seed: u64) -> Batch {
 }
 
 fn parts(catalog: &Catalog, batch: &Batch, number: u64) -> Vec<(Part, Vec<u8>)> {
-    Part::all(catalog).map(|part| (part, write(batch, number, part))).collect()
+    Part::all(catalog).map(|part| (part, write(catalog, batch, number, part))).collect()
 }
 
 fn read_back(catalog: &Catalog, number: u64, parts: &[(Part, Vec<u8>)]) -> Result<Batch, Fault> {
@@ -161,7 +161,7 @@ fn batches_come_back_at_the_sizes_of_words_and_of_a_batch() {
 fn a_part_of_another_batch_or_field_or_version_is_refused() {
     let catalog = catalog();
     let batch = batch(&catalog, 10, 5);
-    let bytes = write(&batch, 5, Part::Rows);
+    let bytes = write(&catalog, &batch, 5, Part::Rows);
     assert!(open(5, Part::Rows, &bytes).is_ok());
     assert_eq!(open(6, Part::Rows, &bytes), Err("a wrong checksum".to_owned()));
     assert_eq!(open(5, Part::Column(FieldId::ID), &bytes), Err("a wrong checksum".to_owned()));

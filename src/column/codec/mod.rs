@@ -40,9 +40,13 @@ const STEPS: u8 = 1;
 const AS_STORED: u8 = 0;
 const LISTED: u8 = 1;
 
-/// Writes a column.
-pub(crate) fn write(column: &Column, out: &mut Writer) {
+/// Writes a column of a field.
+pub(crate) fn write(field: &Field, column: &Column, out: &mut Writer) {
     match &column.layout {
+        Layout::Single(Selection::None) if field.is_many() => {
+            out.u8(MANY);
+            out.lengths(&vec![0; column.rows]);
+        }
         Layout::Single(Selection::None) => out.u8(NONE),
         Layout::Single(Selection::All) => out.u8(ALL),
         Layout::Single(Selection::Bitmap(bitmap)) => {
@@ -153,7 +157,7 @@ fn read_layout(field: &Field, rows: usize, reader: &mut Reader<'_>) -> Result<La
             Selection::Bitmap(bitmap) => Layout::Single(Selection::Bitmap(bitmap)),
             _ => return Err("a bitmap of all rows or none".to_owned()),
         },
-        (MANY, true) => Layout::Many(reader.ends(rows)?.into()),
+        (MANY, true) => Layout::many(reader.ends(rows)?),
         (layout, _) => return Err(format!("layout {layout} where it does not belong")),
     };
     Ok(layout)
@@ -325,7 +329,7 @@ mod tests {
             number,
             "n[]",
             1,
-            &[&[MANY, 1, 0], &listed[0]],
+            &[&[MANY, 1, 1], &one, &listed[2]],
             "sorted rows of form 1 where they do not belong",
         );
         assert_refused(flag, "b", 2, &[&[BITMAP], &bit(7), &bit(0)], "bits behind the last row");
