@@ -3,6 +3,9 @@
 
 mod world;
 
+use std::fmt::Write as _;
+
+use casefilter::{Catalog, Engine, Filter, Request, reference};
 use proptest::prelude::*;
 
 use world::check::check;
@@ -59,6 +62,78 @@ fn everyone_agrees_at_65_536_rows() {
 #[test]
 fn everyone_agrees_at_65_537_rows() {
     sized(65_537, 6, 4..6);
+}
+
+/// Trees of criteria that leave few rows, in every order, on a batch so large that indexes answer them.
+#[test]
+fn conjunctions_that_become_few_select_the_same() {
+    const ROWS: u64 = 5_000;
+    let mut state = 7_u64;
+    let mut next = move |below: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    let documents: Vec<String> = (0..ROWS)
+        .map(|number| {
+            let mut text = format!("{{\"id\":\"{number}\",\"clientId\":\"c{}\"", next(90).min(next(90)));
+            if next(5) > 0 {
+                write!(text, ",\"totalAmountInDefaultCurrency\":{}", next(10_000)).unwrap();
+            }
+            if next(4) > 0 {
+                write!(text, ",\"updatedAt\":\"2024-01-{:02} {:02}:00:00\"", 1 + next(28), next(24)).unwrap();
+            }
+            let tags: Vec<String> = (0..next(4)).map(|_| format!("\"t{}\"", next(9))).collect();
+            write!(text, ",\"tags\":[{}],\"priority\":\"p{}\"}}", tags.join(","), next(3)).unwrap();
+            text
+        })
+        .collect();
+    let catalog = Catalog::cases();
+    let engine = Engine::new(catalog.clone());
+    engine.upsert_many(documents.join("\n").as_bytes()).unwrap();
+    let documents: Vec<&str> = documents.iter().map(String::as_str).collect();
+    for _ in 0..300 {
+        let mut criterion = || {
+            let (a, b) = (next(10_000), next(10_000));
+            match next(11) {
+                0 => format!(
+                    "totalAmountInDefaultCurrency >= {} and totalAmountInDefaultCurrency < {}",
+                    a.min(b),
+                    a.max(b)
+                ),
+                1 => format!(
+                    "totalAmountInDefaultCurrency < {} or totalAmountInDefaultCurrency > {}",
+                    a.min(b),
+                    a.max(b)
+                ),
+                2 => format!("updatedAt >= \"2024-01-{:02} 07:00:00\"", 1 + a % 28),
+                3 => format!("clientId = c{}", a % 90),
+                4 => format!("clientId in (c{}, c{}, c{}, c{})", a % 90, b % 90, a % 7, b % 40),
+                5 => format!("tags in (t{}, t{})", a % 9, b % 9),
+                6 => format!("priority = p{}", a % 3),
+                7 => format!("clientId <> c{}", a % 7),
+                8 => format!("priority <> p{}", b % 3),
+                9 => format!("clientId = c{} and priority <> p{}", a % 90, b % 3),
+                _ => format!("tags all (t{}, t{})", a % 9, b % 9),
+            }
+        };
+        let mut conjunction = |most: u64| {
+            let members: Vec<String> = (0..2 + most).map(|_| format!("({})", criterion())).collect();
+            members.join(" and ")
+        };
+        let text = format!(
+            "({}) or ({} and ({} or {}))",
+            conjunction(3),
+            conjunction(1),
+            conjunction(0),
+            conjunction(2)
+        );
+        let filter = Filter::compile_text(&catalog, &text).unwrap();
+        let request = Request::new(filter.clone()).limit(10_000);
+        let (page, total) = reference::search(&documents, &request).unwrap();
+        assert_eq!(engine.count(&filter), total, "{text}");
+        let wanted = page.iter().map(|at| documents[*at]);
+        assert!(engine.search(&request).documents().eq(wanted), "{text}");
+    }
 }
 
 #[test]
