@@ -44,7 +44,7 @@ pub(super) fn floor<'b>(
     offset: usize,
     select: impl Fn(&Visit<'b>) -> Selected<'b>,
 ) -> Option<Floor<'b>> {
-    if offset < WORTH_A_FLOOR {
+    if offset < WORTH_A_FLOOR || ends_in_first(ordered, by, offset, &select) {
         return None;
     }
     let ordered = ordered.all();
@@ -75,6 +75,30 @@ pub(super) fn floor<'b>(
         wanted = wanted.saturating_add(share(left.saturating_sub(NEAR / 2)));
     }
     best
+}
+
+/// True when the offset most likely ends among the first few batches, none of which overlap: they can be counted, and the
+/// others need not even be looked at.
+fn ends_in_first<'b>(
+    ordered: &mut Ordered<'b, '_, impl Iterator<Item = Visit<'b>>>,
+    by: SortBy<'_>,
+    offset: usize,
+    select: impl Fn(&Visit<'b>) -> Selected<'b>,
+) -> bool {
+    const FIRST: usize = 4;
+    let mut passed: usize = 0;
+    for at in 0..FIRST {
+        let Some(own) = ordered.get(at) else { return true };
+        let next = ordered.get(at.saturating_add(1));
+        if next.is_some_and(|next| own.last.compare(&next.first, by.is_descending()).is_ge()) {
+            return false;
+        }
+        passed = passed.saturating_add(select(&own.visit).likely());
+        if passed > offset.saturating_add(offset / 4) {
+            return true;
+        }
+    }
+    false
 }
 
 impl<'o, 'b, 's, S: Fn(&Visit<'b>) -> Selected<'b>> Search<'o, 'b, 's, S> {
