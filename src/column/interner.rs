@@ -2,6 +2,7 @@
 
 use std::hash::{BuildHasher, Hasher};
 
+use super::order::ascending;
 use super::{Codes, Dictionary};
 
 /// Strings being gathered for a dictionary; codes are in order of first sight until [`seal`](Self::seal).
@@ -82,44 +83,7 @@ impl DictionaryBuilder {
 
     /// The codes in the order of their strings; those of the same string are neighbours.
     fn ascending(&self) -> Vec<u32> {
-        let codes = 0..u32::try_from(self.ends.len()).unwrap_or(u32::MAX);
-        let mut order: Vec<(u64, u32)> = codes.map(|code| (0, code)).collect();
-        // Strings in a range have so many bytes in common; those behind decide their order, eight at a time.
-        let mut open = vec![(0..order.len(), self.shared_len())];
-        while let Some((range, shared)) = open.pop() {
-            let from = range.start;
-            let Some(part) = order.get_mut(range) else { continue };
-            for (eight, code) in part.iter_mut() {
-                *eight = eight_bytes(self.get(*code).as_bytes().get(shared..).unwrap_or_default());
-            }
-            part.sort_unstable_by_key(|(eight, _)| *eight);
-            let mut start: usize = 0;
-            for run in part.chunk_by_mut(|(a, _), (b, _)| a == b) {
-                let end = start.saturating_add(run.len());
-                match run {
-                    [] | [_] => {}
-                    // Zeros at the end may be those of a string or stand for its end.
-                    [(eight, _), ..] if *eight & 0xff == 0 => {
-                        run.sort_unstable_by(|(_, a), (_, b)| self.get(*a).cmp(self.get(*b)));
-                    }
-                    _ => open.push((
-                        from.saturating_add(start)..from.saturating_add(end),
-                        shared.saturating_add(8),
-                    )),
-                }
-                start = end;
-            }
-        }
-        order.into_iter().map(|(_, code)| code).collect()
-    }
-
-    /// How many bytes all strings begin with alike.
-    fn shared_len(&self) -> usize {
-        let first = self.get(0).as_bytes();
-        (1_u32..).zip(self.ends.iter().skip(1)).fold(first.len(), |shared, (code, _)| {
-            let pairs = first.iter().zip(self.get(code).as_bytes());
-            pairs.take(shared).take_while(|(a, b)| a == b).count()
-        })
+        ascending(u32::try_from(self.ends.len()).unwrap_or(u32::MAX), |code| self.get(code))
     }
 
     /// The dictionary, and the codes with those of first sight replaced by ranks.
@@ -141,21 +105,6 @@ impl DictionaryBuilder {
         let dictionary =
             Dictionary::from_ascending(self.text.len(), order.iter().map(|code| self.get(*code)));
         (dictionary, Codes::new(codes.iter().map(rank), order.len()))
-    }
-}
-
-/// The first eight bytes as a number that has their order; zeros stand for those that are missing.
-#[inline]
-fn eight_bytes(bytes: &[u8]) -> u64 {
-    match bytes.first_chunk() {
-        Some(eight) => u64::from_be_bytes(*eight),
-        None => {
-            let mut eight = [0; 8];
-            for (to, from) in eight.iter_mut().zip(bytes) {
-                *to = *from;
-            }
-            u64::from_be_bytes(eight)
-        }
     }
 }
 

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::builder::{booleans, numbers, pack, strings, timestamps};
+use super::order::ascending;
 use super::{Codes, Column, Data, Dictionary, Layout, Selection, Sorted};
 use crate::catalog::{Field, FieldType};
 
@@ -152,20 +153,21 @@ impl<'s> Sources<'s> {
             let seen = seen.iter().enumerate().filter(|(_, seen)| seen.is_some());
             strings.extend(seen.map(|(code, _)| (dictionary.get(code), batch, code)));
         }
-        // Of one ascending run for each batch, which this sort merges.
-        strings.sort_by_key(|(text, ..)| *text);
-        let (mut code, mut last) = (0_u32, None);
-        for (text, batch, old) in &strings {
-            if last.replace(*text).is_some_and(|last| last != *text) {
-                code = code.saturating_add(1);
+        // One ascending run for each batch, which this merges.
+        let count = u32::try_from(strings.len()).unwrap_or(u32::MAX);
+        let order = ascending(count, |at| strings.get(at as usize).map_or("", |(text, ..)| *text));
+        let mut distinct: Vec<&str> = Vec::with_capacity(strings.len());
+        for (text, batch, old) in order.iter().filter_map(|at| strings.get(*at as usize)) {
+            if distinct.last() != Some(text) {
+                distinct.push(*text);
             }
+            let code = u32::try_from(distinct.len().saturating_sub(1)).ok();
             if let Some(new) = new_codes.get_mut(*batch).and_then(|codes| codes.get_mut(*old)) {
-                *new = Some(code);
+                *new = code;
             }
         }
-        strings.dedup_by_key(|(text, ..)| *text);
-        let size_bytes = strings.iter().map(|(text, ..)| text.len()).sum();
-        let dictionary = Dictionary::from_ascending(size_bytes, strings.iter().map(|(text, ..)| *text));
+        let size_bytes = distinct.iter().map(|text| text.len()).sum();
+        let dictionary = Dictionary::from_ascending(size_bytes, distinct.into_iter());
         let codes = self.gather(layout, 0, |batch, data, at| match data {
             Data::Strings { codes, .. } => {
                 new_codes.get(batch).and_then(|new| new.get(codes.get(at))).copied().flatten().unwrap_or(0)

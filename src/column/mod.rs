@@ -8,6 +8,7 @@ mod dictionary;
 mod interner;
 mod merge;
 mod millis;
+mod order;
 mod postings;
 mod radix;
 mod slice;
