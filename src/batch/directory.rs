@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::keys::{KeyIndex, RunMerge, join, split};
+use super::keys::{BatchKeys, KeyIndex, RunMerge, join, split};
 use super::zones::Zones;
 use super::{Batch, GlobalRow, MAX_BATCHES};
 use crate::catalog::{Catalog, FieldId, FieldType};
@@ -111,8 +111,20 @@ impl Directory {
         self.numbers.get(number) == Some(&Use::Covered)
     }
 
-    /// Takes in a batch, and gives it its number; `None` when all are taken.
-    pub(crate) fn add(&mut self, catalog: &Catalog, batch: &Batch) -> Option<usize> {
+    /// The keys of a field of a batch that is to be [added](Self::add), if its keys are kept.
+    pub(crate) fn keys_of(&self, batch: &Batch, field: FieldId) -> Option<BatchKeys> {
+        let FieldDirectory::Keys(_) = self.field(field) else { return None };
+        Some(BatchKeys::new(batch.column(field)?, &self.hasher))
+    }
+
+    /// Takes in a batch, and gives it its number; `None` when all are taken. `keys` are those of fields whose
+    /// keys are known already; they are taken out.
+    pub(crate) fn add(
+        &mut self,
+        catalog: &Catalog,
+        batch: &Batch,
+        keys: &mut Vec<(FieldId, BatchKeys)>,
+    ) -> Option<usize> {
         if !self.numbers.contains(&Use::Covered) {
             self.clear(catalog);
         }
@@ -150,12 +162,13 @@ impl Directory {
                     true
                 }
                 (FieldDirectory::Strings(strings), _) => add_strings(strings, number, column),
-                (FieldDirectory::Keys(keys), _) => {
-                    let rows = 0..column.rows();
-                    let hashed = rows.filter_map(|row| {
-                        Some((self.hasher.hash_one(column.string(row)?), join(number, row)?))
-                    });
-                    keys.add(hashed, self.retired);
+                (FieldDirectory::Keys(index), _) => {
+                    let own = keys.iter().position(|(other, _)| *other == field);
+                    let own = match own.map(|at| keys.swap_remove(at)) {
+                        Some((_, own)) => own,
+                        None => BatchKeys::new(column, &self.hasher),
+                    };
+                    index.add(own, number, self.retired);
                     true
                 }
                 _ => false,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use crate::column::sort_from_bit;
+use crate::column::{Column, Data, sort_from_bit};
 
 /// A row of some batch of a snapshot: the batch's number in the upper half, the row's in the lower.
 pub(crate) type GlobalRow = u32;
@@ -30,6 +30,35 @@ struct Run {
     bits: u32,
     /// No entry is of a batch that was retired before so many others were.
     clean: u64,
+}
+
+/// The hashes of a field's values in one batch, in order, each with its row: what takes long of
+/// [adding](KeyIndex::add) a batch, done before it has a number.
+#[derive(Debug)]
+pub(crate) struct BatchKeys {
+    /// As those of a run, of batch 0.
+    entries: Vec<u64>,
+}
+
+impl BatchKeys {
+    /// Of the values of a single-valued string column.
+    pub(super) fn new(column: &Column, hasher: &ahash::RandomState) -> Self {
+        // Each string is hashed once, in the order in which they lie.
+        let hashes: Vec<u64> = match &column.data {
+            Data::Strings { dictionary, .. } => {
+                (0..dictionary.len()).map(|code| hasher.hash_one(dictionary.get(code))).collect()
+            }
+            _ => Vec::new(),
+        };
+        let hash = |row: usize| column.code(row).and_then(|(_, code)| hashes.get(code));
+        Self::of((0..column.rows()).filter_map(|row| Some((*hash(row)?, u16::try_from(row).ok()?))))
+    }
+
+    fn of(values: impl Iterator<Item = (u64, u16)>) -> Self {
+        let mut entries: Vec<u64> = values.map(|(hash, row)| (hash >> 32 << 32) | u64::from(row)).collect();
+        sort_from_bit(&mut entries, 32);
+        Self { entries }
+    }
 }
 
 /// Two neighbours that become one, or one that is swept of the entries of retired batches, in steps.
@@ -182,12 +211,13 @@ fn bucket(entry: u64, bits: u32) -> usize {
 }
 
 impl KeyIndex {
-    /// Adds values by hash and row, rows ascending, of a batch that is not retired; `retired` others were until now.
+    /// Adds the values of a batch that has this number and is not retired; `retired` others were until now.
     ///
     /// Runs that together are no larger than those of a full batch are merged with it.
-    pub(crate) fn add(&mut self, values: impl Iterator<Item = (u64, GlobalRow)>, retired: u64) {
-        let mut entries: Vec<u64> = values.map(|(hash, row)| (hash >> 32 << 32) | u64::from(row)).collect();
-        sort_from_bit(&mut entries, 32);
+    pub(super) fn add(&mut self, values: BatchKeys, number: usize, retired: u64) {
+        let Some(first) = join(number, 0) else { return };
+        let mut entries = values.entries;
+        entries.iter_mut().for_each(|entry| *entry |= u64::from(first));
         let mut clean = retired;
         while let Some(last) =
             self.runs.pop_if(|run| run.entries.len().saturating_add(entries.len()) <= AT_ONCE)
@@ -308,6 +338,15 @@ mod tests {
         value.wrapping_mul(0x9e37_79b9_7f4a_7c15)
     }
 
+    /// Adds a value for each of these rows, every two of them the same.
+    fn add(index: &mut KeyIndex, rows: Range<u32>) {
+        let rows: Vec<u32> = rows.collect();
+        for rows in rows.chunk_by(|a, b| split(*a).0 == split(*b).0) {
+            let values = rows.iter().map(|row| (hash(u64::from(*row) / 2), split(*row).1));
+            index.add(BatchKeys::of(values), split(rows[0]).0, 0);
+        }
+    }
+
     #[test]
     fn every_value_added_is_found_whatever_the_runs() {
         let many = (1..40).map(|number| number * 997).collect();
@@ -316,7 +355,7 @@ mod tests {
             let mut index = KeyIndex::default();
             let mut next = 0;
             for size in &sizes {
-                index.add((next..next + size).map(|row| (hash(u64::from(row) / 2), row)), 0);
+                add(&mut index, next..next + size);
                 next += size;
             }
             while let Some(mut merge) = index.merge(0) {
@@ -349,7 +388,8 @@ mod tests {
         let mut index = KeyIndex::default();
         let rows = |batch: u32| (0..5000).map(move |row| batch << 16 | row);
         for batch in 0..40 {
-            index.add(rows(batch).map(|row| (hash(u64::from(row)), row)), 0);
+            let values = rows(batch).map(|row| (hash(u64::from(row)), split(row).1));
+            index.add(BatchKeys::of(values), batch as usize, 0);
         }
         let is_kept = |row: GlobalRow| split(row).0.is_multiple_of(2);
         let mut sweep = index.sweep(20).unwrap();

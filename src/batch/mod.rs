@@ -17,7 +17,7 @@ pub(crate) use builder::BatchBuilder;
 pub(crate) use directory::{Directory, FieldDirectory, KeyWork, Occurrences};
 pub(crate) use documents::{Document, Documents, DocumentsBuilder, DocumentsMerge, Keep};
 pub(crate) use gather::Gather;
-pub(crate) use keys::{GlobalRow, join, split};
+pub(crate) use keys::{BatchKeys, GlobalRow, join, split};
 pub(crate) use owned::OwnedRow;
 pub(crate) use places::Places;
 pub(crate) use row::Row;

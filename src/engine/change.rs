@@ -355,7 +355,8 @@ impl<'e> Change<'e> {
         match &self.own {
             Own::Rows(rows) if self.fits_head(rows.len()) => {
                 if let Some(merge) = &mut self.writer.merge {
-                    merge.step(&self.engine.catalog, &mut budget);
+                    let directory = self.snapshot.base.directory();
+                    merge.step(&self.engine.catalog, directory, self.engine.sizes, &mut budget);
                 }
                 if let Some(work) = &mut self.writer.keys {
                     work.step(self.snapshot.base.directory(), &mut keys);
@@ -418,7 +419,7 @@ impl<'e> Change<'e> {
         }
         view.settle();
         while let Some(mut next) = merge.take().or_else(|| Merge::choose(&view, sizes, keep)) {
-            if budget == 0 || !next.step(catalog, &mut budget) {
+            if budget == 0 || !next.step(catalog, view.directory(), sizes, &mut budget) {
                 merge = Some(next);
                 break;
             }
@@ -465,7 +466,7 @@ impl<'e> Change<'e> {
             let is_covered = self.engine.sizes.is_covered(slot.live_rows);
             apart.push((!is_covered).then_some(slot.id));
             if is_covered {
-                view.push_covered(&self.engine.catalog, slot);
+                view.push_covered(&self.engine.catalog, slot, &mut Vec::new());
             } else if slot.live_rows > 0 {
                 view.push_apart(slot);
             }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::view::{BatchId, Slot, View};
-use crate::batch::{Batch, Gather, Keep, MAX_DOCUMENT_BYTES};
-use crate::catalog::Catalog;
+use crate::batch::{Batch, BatchKeys, Directory, FieldDirectory, Gather, Keep, MAX_DOCUMENT_BYTES};
+use crate::catalog::{Catalog, FieldId};
 use crate::column::{Bitmap, Selection};
 
 /// Batches of one class that are merged into one.
@@ -51,8 +51,19 @@ pub(super) struct Merge {
 
 enum Stage {
     Copying(Box<Gather>),
+    Copied(Copied),
+}
+
+/// A merged batch.
+struct Copied {
+    batch: Arc<Batch>,
     /// The source, as an index, and the row in it of each row of the batch.
-    Done(Arc<Batch>, Vec<(u16, u16)>),
+    rows: Vec<(u16, u16)>,
+    /// The keys of fields before this one are made, if they are to be.
+    fields_done: usize,
+    keys: Vec<(FieldId, BatchKeys)>,
+    /// Values whose keys may be made, but which are too few for a field.
+    saved: usize,
 }
 
 impl Merge {
@@ -101,8 +112,15 @@ impl Merge {
         self.sources.contains(&id)
     }
 
-    /// Copies about `budget` values, which is lowered by what was copied; true when all are.
-    pub(super) fn step(&mut self, catalog: &Catalog, budget: &mut usize) -> bool {
+    /// Copies about `budget` values, which is lowered by what was copied, and then makes keys of as many; true when
+    /// all is done.
+    pub(super) fn step(
+        &mut self,
+        catalog: &Catalog,
+        directory: &Directory,
+        sizes: Sizes,
+        budget: &mut usize,
+    ) -> bool {
         if let Stage::Copying(gather) = &mut self.stage {
             if !gather.step(catalog, budget) {
                 return false;
@@ -110,22 +128,28 @@ impl Merge {
             let empty = Box::new(Gather::new(Vec::new(), Vec::new(), Keep::Nothing));
             let gather = std::mem::replace(gather, empty);
             let rows = gather.rows().to_vec();
-            self.stage = Stage::Done(Arc::new(gather.finish()), rows);
+            let batch = Arc::new(gather.finish());
+            self.stage = Stage::Copied(Copied { batch, rows, fields_done: 0, keys: Vec::new(), saved: 0 });
         }
-        true
+        match &mut self.stage {
+            Stage::Copied(copied) if sizes.is_covered(copied.rows.len()) => {
+                copied.step(catalog, directory, budget)
+            }
+            _ => true,
+        }
     }
 
     /// Puts the merged batch, under a number of its own, in the place of its sources.
     ///
     /// A row that died since the merge began is dead in the merged batch.
     pub(super) fn apply(
-        &self,
+        self,
         view: &mut View,
         catalog: &Catalog,
         id: BatchId,
         sizes: Sizes,
     ) -> Option<Moved> {
-        let Stage::Done(batch, rows) = &self.stage else { return None };
+        let Stage::Copied(Copied { batch, rows, mut keys, .. }) = self.stage else { return None };
         let sources: Vec<Option<&Slot>> =
             self.sources.iter().map(|id| view.slots().find(|slot| slot.id == *id)).collect();
         let dead = rows.iter().enumerate().filter(|(_, (source, row))| {
@@ -133,21 +157,44 @@ impl Merge {
             !slot.is_some_and(|slot| slot.is_live(*row))
         });
         let live = Bitmap::ones(rows.len()).without(dead.map(|(to, _)| to));
-        let slot = Slot::shared(id, Arc::clone(batch), Selection::from_bitmap(live));
+        let slot = Slot::shared(id, batch, Selection::from_bitmap(live));
         let is_covered = sizes.is_covered(slot.live_rows);
         let moved = Moved {
             sources: self.sources.iter().map(|id| (*id, view.apart(*id).is_some())).collect(),
-            rows: rows.clone(),
+            rows,
             to: slot.clone(),
             is_apart: !is_covered,
         };
         view.drop_where(catalog, |slot| self.sources.contains(&slot.id));
         if slot.live_rows > 0 && is_covered {
-            view.push_covered(catalog, slot);
+            view.push_covered(catalog, slot, &mut keys);
         } else if slot.live_rows > 0 {
             view.push_apart(slot);
         }
         Some(moved)
+    }
+}
+
+impl Copied {
+    /// Makes the keys of about as many values as `budget` says, which is lowered by as many, a field at a time; true
+    /// when all are made.
+    fn step(&mut self, catalog: &Catalog, directory: &Directory, budget: &mut usize) -> bool {
+        let cost = self.rows.len();
+        let mut left = self.saved.saturating_add(std::mem::take(budget));
+        for field in catalog.field_ids().skip(self.fields_done) {
+            if let FieldDirectory::Keys(_) = directory.field(field) {
+                if left < cost {
+                    self.saved = left;
+                    return false;
+                }
+                left = left.saturating_sub(cost);
+                self.keys.extend(directory.keys_of(&self.batch, field).map(|keys| (field, keys)));
+            }
+            self.fields_done = self.fields_done.saturating_add(1);
+        }
+        self.saved = 0;
+        *budget = left;
+        true
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::dead::DeadRows;
-use crate::batch::{Batch, Directory, KeyWork, split};
+use crate::batch::{Batch, BatchKeys, Directory, KeyWork, split};
 use crate::catalog::{Catalog, FieldId};
 use crate::column::{Bitmap, Selection};
 use crate::page::At;
@@ -210,10 +210,16 @@ impl View {
         self.apart.pop_if(|last| last.id == id);
     }
 
-    /// Adds a batch that the directory covers from now on; an apart one when there is no number for it.
-    pub(super) fn push_covered(&mut self, catalog: &Catalog, slot: Slot) {
+    /// Adds a batch that the directory covers from now on; an apart one when there is no number for it. `keys` as for
+    /// [`Directory::add`].
+    pub(super) fn push_covered(
+        &mut self,
+        catalog: &Catalog,
+        slot: Slot,
+        keys: &mut Vec<(FieldId, BatchKeys)>,
+    ) {
         let directory = Arc::make_mut(&mut self.directory);
-        let Some(number) = directory.add(catalog, &slot.batch) else { return self.push_apart(slot) };
+        let Some(number) = directory.add(catalog, &slot.batch, keys) else { return self.push_apart(slot) };
         self.covered.resize(directory.numbers(), None);
         if let Some(place) = self.covered.get_mut(number) {
             *place = Some(slot);
