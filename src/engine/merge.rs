@@ -152,6 +152,7 @@ impl Merge {
         let Stage::Copied(Copied { batch, rows, mut keys, .. }) = self.stage else { return None };
         let sources: Vec<Option<&Slot>> =
             self.sources.iter().map(|id| view.slots().find(|slot| slot.id == *id)).collect();
+        let gone = sources.iter().flatten().map(|slot| Arc::clone(&slot.batch)).collect();
         let dead = rows.iter().enumerate().filter(|(_, (source, row))| {
             let slot = sources.get(usize::from(*source)).copied().flatten();
             !slot.is_some_and(|slot| slot.is_live(*row))
@@ -164,6 +165,7 @@ impl Merge {
             rows,
             to: slot.clone(),
             is_apart: !is_covered,
+            gone,
         };
         view.drop_where(catalog, |slot| self.sources.contains(&slot.id));
         if slot.live_rows > 0 && is_covered {
@@ -234,7 +236,8 @@ pub(super) fn join_head(
     let sources = [before.id, head.id];
     view.drop_where(catalog, |slot| sources.contains(&slot.id));
     view.push_apart(slot.clone());
-    Some(Moved { sources: sources.map(|id| (id, true)).to_vec(), rows, to: slot, is_apart: true })
+    let sources = sources.map(|id| (id, true)).to_vec();
+    Some(Moved { sources, rows, to: slot, is_apart: true, gone: Vec::new() })
 }
 
 /// Where the rows of merged batches went.
@@ -244,6 +247,8 @@ pub(super) struct Moved {
     rows: Vec<(u16, u16)>,
     to: Slot,
     is_apart: bool,
+    /// Those of the batches that take long to free.
+    pub(super) gone: Vec<Arc<Batch>>,
 }
 
 impl Moved {

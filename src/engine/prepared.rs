@@ -9,7 +9,7 @@ use super::current::Writing;
 use super::merge::{Merge, Moved};
 use super::snapshot::Snapshot;
 use super::view::{BatchId, Where};
-use crate::batch::{KeyWork, OwnedRow};
+use crate::batch::{KeyWork, MAX_ROWS, OwnedRow};
 use crate::page::At;
 
 /// What a change does to the writer's state when it is published.
@@ -116,7 +116,8 @@ impl Prepared<'_> {
         for (hash, batch, row) in effects.inserted {
             writer.apart.insert(hash, batch, row);
         }
-        for moved in effects.moved {
+        for mut moved in effects.moved {
+            writer.gone.append(&mut moved.gone);
             moved.each(|id, from, to| {
                 let hash = hasher.hash_one(id);
                 if let Some((batch, row)) = from {
@@ -135,6 +136,8 @@ impl Prepared<'_> {
         }
         writer.head.extend(effects.head);
         writer.died.extend(effects.died);
+        let freed = writer.free(MAX_ROWS);
         self.writer.publish(self.after);
+        drop(freed);
     }
 }

@@ -7,7 +7,7 @@ use hashbrown::HashTable;
 use super::merge::Merge;
 use super::snapshot::Snapshot;
 use super::view::{BatchId, View, Where};
-use crate::batch::{KeyWork, OwnedRow};
+use crate::batch::{Batch, KeyWork, MAX_ROWS, OwnedRow};
 
 /// The state of an engine that its writers hand on.
 #[derive(Default)]
@@ -24,9 +24,23 @@ pub(super) struct Writer {
     pub(super) merge: Option<Merge>,
     /// Keys of the directory that are being merged or swept.
     pub(super) keys: Option<KeyWork>,
+    /// Batches that were merged, which the writes to come [free](Self::free) one at a time.
+    pub(super) gone: Vec<Arc<Batch>>,
 }
 
 impl Writer {
+    /// Hands out batches to be freed: one of those that were merged, and more if they have more rows than this
+    /// together.
+    pub(super) fn free(&mut self, most_rows: usize) -> Vec<Arc<Batch>> {
+        let mut rows: usize = self.gone.iter().map(|batch| batch.rows()).sum();
+        let mut freed = Vec::new();
+        while let Some(batch) = self.gone.pop_if(|_| freed.is_empty() || rows > most_rows) {
+            rows = rows.saturating_sub(batch.rows());
+            freed.push(batch);
+        }
+        freed
+    }
+
     /// Where the live case of an id is, given its hash.
     pub(super) fn find(&self, snapshot: &Snapshot, hash: u64, id: &str) -> Option<Where> {
         let has_id = |batch: BatchId, row: u16| {
@@ -87,6 +101,9 @@ impl Writer {
         }
         if view.slots().any(|slot| slot.batch.place_range().is_some_and(|(_, to)| to >= self.next_place)) {
             return Err("a place that is still to come".into());
+        }
+        if self.gone.iter().map(|batch| batch.rows()).sum::<usize>() > MAX_ROWS {
+            return Err("merged batches that were not freed in time".into());
         }
         if self.head.len() != usize::from(snapshot.head.rows()) {
             return Err("a head of other rows".into());
