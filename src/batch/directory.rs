@@ -118,12 +118,12 @@ impl Directory {
     }
 
     /// Takes in a batch, and gives it its number; `None` when all are taken. `keys` are those of fields whose
-    /// keys are known already; they are taken out.
+    /// keys are made already.
     pub(crate) fn add(
         &mut self,
         catalog: &Catalog,
         batch: &Batch,
-        keys: &mut Vec<(FieldId, BatchKeys)>,
+        mut keys: Vec<(FieldId, BatchKeys)>,
     ) -> Option<usize> {
         if !self.numbers.contains(&Use::Covered) {
             self.clear(catalog);

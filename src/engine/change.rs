@@ -466,7 +466,7 @@ impl<'e> Change<'e> {
             let is_covered = self.engine.sizes.is_covered(slot.live_rows);
             apart.push((!is_covered).then_some(slot.id));
             if is_covered {
-                view.push_covered(&self.engine.catalog, slot, &mut Vec::new());
+                view.push_covered(&self.engine.catalog, slot, Vec::new());
             } else if slot.live_rows > 0 {
                 view.push_apart(slot);
             }

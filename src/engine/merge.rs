@@ -149,7 +149,7 @@ impl Merge {
         id: BatchId,
         sizes: Sizes,
     ) -> Option<Moved> {
-        let Stage::Copied(Copied { batch, rows, mut keys, .. }) = self.stage else { return None };
+        let Stage::Copied(Copied { batch, rows, keys, .. }) = self.stage else { return None };
         let sources: Vec<Option<&Slot>> =
             self.sources.iter().map(|id| view.slots().find(|slot| slot.id == *id)).collect();
         let gone = sources.iter().flatten().map(|slot| Arc::clone(&slot.batch)).collect();
@@ -169,7 +169,7 @@ impl Merge {
         };
         view.drop_where(catalog, |slot| self.sources.contains(&slot.id));
         if slot.live_rows > 0 && is_covered {
-            view.push_covered(catalog, slot, &mut keys);
+            view.push_covered(catalog, slot, keys);
         } else if slot.live_rows > 0 {
             view.push_apart(slot);
         }

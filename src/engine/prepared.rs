@@ -9,7 +9,7 @@ use super::current::Writing;
 use super::merge::{Merge, Moved};
 use super::snapshot::Snapshot;
 use super::view::{BatchId, Where};
-use crate::batch::{KeyWork, MAX_ROWS, OwnedRow};
+use crate::batch::{KeyWork, OwnedRow};
 use crate::page::At;
 
 /// What a change does to the writer's state when it is published.
@@ -136,7 +136,7 @@ impl Prepared<'_> {
         }
         writer.head.extend(effects.head);
         writer.died.extend(effects.died);
-        let freed = writer.free(MAX_ROWS);
+        let freed = writer.free();
         self.writer.publish(self.after);
         drop(freed);
     }

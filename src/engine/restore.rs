@@ -53,7 +53,7 @@ impl EngineBuilder {
                 slot = slot.without(own);
             }
             if sizes.is_covered(slot.live_rows) {
-                view.push_covered(catalog, slot, &mut Vec::new());
+                view.push_covered(catalog, slot, Vec::new());
             } else {
                 view.push_apart(slot);
             }

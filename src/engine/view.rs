@@ -212,12 +212,7 @@ impl View {
 
     /// Adds a batch that the directory covers from now on; an apart one when there is no number for it. `keys` as for
     /// [`Directory::add`].
-    pub(super) fn push_covered(
-        &mut self,
-        catalog: &Catalog,
-        slot: Slot,
-        keys: &mut Vec<(FieldId, BatchKeys)>,
-    ) {
+    pub(super) fn push_covered(&mut self, catalog: &Catalog, slot: Slot, keys: Vec<(FieldId, BatchKeys)>) {
         let directory = Arc::make_mut(&mut self.directory);
         let Some(number) = directory.add(catalog, &slot.batch, keys) else { return self.push_apart(slot) };
         self.covered.resize(directory.numbers(), None);

@@ -29,12 +29,12 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// Hands out batches to be freed: one of those that were merged, and more if they have more rows than this
-    /// together.
-    pub(super) fn free(&mut self, most_rows: usize) -> Vec<Arc<Batch>> {
+    /// Hands out batches to be freed: one of those that were merged, and more if they have more rows than a full
+    /// batch together.
+    pub(super) fn free(&mut self) -> Vec<Arc<Batch>> {
         let mut rows: usize = self.gone.iter().map(|batch| batch.rows()).sum();
         let mut freed = Vec::new();
-        while let Some(batch) = self.gone.pop_if(|_| freed.is_empty() || rows > most_rows) {
+        while let Some(batch) = self.gone.pop_if(|_| freed.is_empty() || rows > MAX_ROWS) {
             rows = rows.saturating_sub(batch.rows());
             freed.push(batch);
         }
