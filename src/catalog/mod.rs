@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 pub use field::{Field, FieldType};
 use names::Names;
-pub(crate) use paths::{Paths, Shape};
+pub(crate) use paths::{Expected, PathId, Paths, Shape};
 
 use crate::error::{Error, ErrorKind, nearest, nearest_two, quote};
 
@@ -195,7 +195,7 @@ impl Catalog {
                     return Err(CatalogError::DuplicateName(name.into()));
                 }
             }
-            paths.insert(field.path(), id)?;
+            paths.insert(field, id)?;
             defaults.extend(field.default().map(|value| (id, value.into())));
         }
         let inner = Inner { fields, names, paths, visible, defaults: defaults.into() };

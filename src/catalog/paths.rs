@@ -1,6 +1,6 @@
 //! Where the fields of a catalogue lie in a document: a tree of keys.
 
-use super::{CatalogError, FieldId};
+use super::{CatalogError, Field, FieldId, FieldType};
 
 /// What must stand at a place of a document (or `null`, or nothing).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +13,34 @@ pub(crate) enum Shape {
     Leaf(FieldId),
 }
 
+/// As [`Shape`], with the form of a leaf's values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Expected {
+    /// Anything: no field lies here or below.
+    Anything,
+    Object,
+    Array,
+    String(FieldId),
+    Number(FieldId),
+    /// A string in the text form of timestamps.
+    Timestamp(FieldId),
+    /// Milliseconds since the Unix epoch, a string or a number.
+    UnixMillis(FieldId),
+    Boolean(FieldId),
+}
+
+impl Expected {
+    fn of(field: &Field, id: FieldId) -> Self {
+        match field.kind() {
+            FieldType::String => Self::String(id),
+            FieldType::Number => Self::Number(id),
+            FieldType::Timestamp if field.is_unix_millis() => Self::UnixMillis(id),
+            FieldType::Timestamp => Self::Timestamp(id),
+            FieldType::Boolean => Self::Boolean(id),
+        }
+    }
+}
+
 /// The number of a node of [`Paths`].
 pub(crate) type PathId = usize;
 
@@ -21,10 +49,16 @@ struct Node {
     shape: Shape,
     /// Key and node of each child; an array's child has an empty key.
     children: Vec<(Box<str>, PathId)>,
-    /// Its place among the children of the node above.
-    place: usize,
+}
+
+/// What a reader of usual documents asks about a node.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Step {
     /// How its key stands in compact JSON.
-    tag: Option<Tag>,
+    pub(crate) tag: Tag,
+    /// The bit of its place among the children of the node above; none behind the 64th.
+    pub(crate) bit: u64,
+    pub(crate) expected: Expected,
 }
 
 /// A key in its quotes and the colon behind it, compared sixteen bytes at a time.
@@ -38,30 +72,30 @@ pub(crate) struct Tag {
 }
 
 impl Tag {
-    /// `None` for a key that is too long, or that JSON may not hold as it stands.
-    fn new(key: &str) -> Option<Self> {
+    /// That of a key that is too long, or that JSON may not hold as it stands, stands nowhere.
+    fn new(key: &str) -> Self {
         let text = format!("\"{key}\":").into_bytes();
         let is_plain = |byte: u8| byte >= b' ' && byte != b'"' && byte != b'\\';
         if !key.bytes().all(is_plain) || text.len() > size_of::<[u128; 2]>() {
-            return None;
+            return Self { words: [1, 0], masks: [0; 2], len: 0 };
         }
         let (mut words, mut masks) = ([0; 2], [0; 2]);
         for ((word, mask), bytes) in words.iter_mut().zip(&mut masks).zip(text.chunks(16)) {
             *word = bytes.iter().rev().fold(0, |word, byte| word << 8 | u128::from(*byte));
             *mask = bytes.iter().fold(0, |mask, _| mask << 8 | 0xff);
         }
-        Some(Self { words, masks, len: text.len() })
+        Self { words, masks, len: text.len() }
     }
 
     /// How many bytes of `text` the key takes if it stands at its front; `None` also where the text ends soon.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn stands_in(&self, text: &[u8]) -> Option<usize> {
         let (front, rest) = text.split_first_chunk()?;
         let ([first, second], [first_mask, second_mask]) = (self.words, self.masks);
-        if (u128::from_le_bytes(*front) ^ first) & first_mask != 0 {
+        if u128::from_le_bytes(*front) & first_mask != first {
             return None;
         }
-        if second_mask != 0 && (u128::from_le_bytes(*rest.first_chunk()?) ^ second) & second_mask != 0 {
+        if second_mask != 0 && u128::from_le_bytes(*rest.first_chunk()?) & second_mask != second {
             return None;
         }
         Some(self.len)
@@ -72,6 +106,8 @@ impl Tag {
 #[derive(Clone, Debug)]
 pub(crate) struct Paths {
     nodes: Vec<Node>,
+    /// By node.
+    steps: Vec<Step>,
 }
 
 impl Paths {
@@ -79,13 +115,14 @@ impl Paths {
 
     /// The tree that leads to `id` alone, which every document needs, be it visible or not.
     pub(super) fn identity() -> Self {
-        let root = Node { shape: Shape::Object, children: vec![("id".into(), 1)], place: 0, tag: None };
-        let id =
-            Node { shape: Shape::Leaf(FieldId::ID), children: Vec::new(), place: 0, tag: Tag::new("id") };
-        Self { nodes: vec![root, id] }
+        let mut paths = Self { nodes: Vec::new(), steps: Vec::new() };
+        paths.push(Self::ROOT, "", Shape::Object, Expected::Object);
+        paths.push(Self::ROOT, "id", Shape::Leaf(FieldId::ID), Expected::String(FieldId::ID));
+        paths
     }
 
-    pub(super) fn insert(&mut self, path: &str, field: FieldId) -> Result<(), CatalogError> {
+    pub(super) fn insert(&mut self, field: &Field, id: FieldId) -> Result<(), CatalogError> {
+        let path = field.path();
         let bad = || CatalogError::BadPath(path.into());
         let conflict = || CatalogError::PathConflict(path.into());
         let mut steps = Vec::new();
@@ -103,28 +140,32 @@ impl Paths {
             if self.nodes.get(node).map(|node| node.shape) != Some(*shape) {
                 return Err(conflict());
             }
-            let child_shape = match steps.get(i.saturating_add(1)) {
-                Some((shape, _)) => *shape,
-                None => Shape::Leaf(field),
+            let (child_shape, expected) = match steps.get(i.saturating_add(1)) {
+                Some((Shape::Array, _)) => (Shape::Array, Expected::Array),
+                Some(_) => (Shape::Object, Expected::Object),
+                None => (Shape::Leaf(id), Expected::of(field, id)),
             };
             node = match self.child(node, key) {
                 Some((_, child)) => child,
-                None => self.push(node, key, child_shape),
+                None => self.push(node, key, child_shape, expected),
             };
         }
         match self.nodes.get(node) {
-            Some(leaf) if leaf.shape == Shape::Leaf(field) => Ok(()),
+            Some(leaf) if leaf.shape == Shape::Leaf(id) => Ok(()),
             _ => Err(conflict()),
         }
     }
 
-    fn push(&mut self, parent: PathId, key: &str, shape: Shape) -> PathId {
+    /// Adds a node; the first one is above itself.
+    fn push(&mut self, parent: PathId, key: &str, shape: Shape, expected: Expected) -> PathId {
         let child = self.nodes.len();
         let place = self.nodes.get(parent).map_or(0, |parent| parent.children.len());
-        self.nodes.push(Node { shape, children: Vec::new(), place, tag: Tag::new(key) });
+        let bit = u32::try_from(place).ok().and_then(|place| 1_u64.checked_shl(place)).unwrap_or(0);
         if let Some(parent) = self.nodes.get_mut(parent) {
             parent.children.push((key.into(), child));
         }
+        self.nodes.push(Node { shape, children: Vec::new() });
+        self.steps.push(Step { tag: Tag::new(key), bit, expected });
         child
     }
 
@@ -146,28 +187,14 @@ impl Paths {
         self.nodes.get(node).map_or(Shape::Object, |node| node.shape)
     }
 
-    /// As [`shape`](Self::shape); `None` of a number that no node has.
-    #[inline]
-    pub(crate) fn shape_if_any(&self, node: PathId) -> Option<Shape> {
-        self.nodes.get(node).map(|node| node.shape)
-    }
-
     /// The node of an array's elements.
-    #[inline]
     pub(crate) fn element(&self, array: PathId) -> Option<PathId> {
         self.nodes.get(array)?.children.first().map(|(_, child)| *child)
     }
 
-    /// How many nodes there are; their numbers are below that.
-    pub(crate) fn len(&self) -> usize {
-        self.nodes.len()
-    }
-
-    /// How the key of `node` stands in compact JSON, and its place among the children of the node above.
-    #[inline]
-    pub(crate) fn tag(&self, node: PathId) -> Option<(&Tag, usize)> {
-        let node = self.nodes.get(node)?;
-        Some((node.tag.as_ref()?, node.place))
+    /// What a reader of usual documents asks about each node, by its number.
+    pub(crate) fn steps(&self) -> &[Step] {
+        &self.steps
     }
 
     /// Every field at or below `node`.

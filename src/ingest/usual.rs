@@ -11,14 +11,14 @@ use smallvec::SmallVec;
 
 use super::read::{case_limit, complete, read_case};
 use crate::batch::Row;
-use crate::catalog::{Catalog, FieldId, FieldType, Paths, Shape};
+use crate::catalog::{Catalog, Expected, FieldId, PathId, Paths};
 use crate::error::Error;
 use crate::json::{Reader, plain_len};
 use crate::limits::Limits;
 use crate::value::{Number, Timestamp, Value};
 
 /// The number of a node below which no field lies.
-const NOWHERE: usize = usize::MAX;
+const NOWHERE: PathId = PathId::MAX;
 /// Brackets open at once in a usual document.
 const USUAL_DEPTH: usize = 16;
 /// Members without a node in an object of a usual document.
@@ -29,30 +29,23 @@ const USUAL_KEYS: usize = 16;
 /// Habits of another catalogue make reading slower, never wrong.
 #[derive(Debug, Default)]
 pub(crate) struct Habits {
-    /// By node: the members that came next after it, the latest first.
-    after: Vec<[usize; 2]>,
-    /// By node: the members that came first in it.
-    first: Vec<[usize; 2]>,
+    /// By node, the members that came next after it, and behind those, by node, the members that came first
+    /// in it; the latest first.
+    next: Vec<[PathId; 2]>,
 }
 
 impl Habits {
-    fn prepare(&mut self, paths: &Paths) {
-        if self.after.len() != paths.len() {
-            self.after = vec![[NOWHERE; 2]; paths.len()];
-            self.first.clone_from(&self.after);
+    fn prepare(&mut self, nodes: usize) {
+        let len = nodes.saturating_mul(2);
+        if self.next.len() != len {
+            self.next = vec![[NOWHERE; 2]; len];
         }
     }
 
-    /// The members that may come next in an object.
     #[inline]
-    fn next(&mut self, object: usize, last: usize) -> Option<&mut [usize; 2]> {
-        if last == NOWHERE { self.first.get_mut(object) } else { self.after.get_mut(last) }
-    }
-
-    #[inline]
-    fn learn(&mut self, object: usize, last: usize, member: usize) {
-        if let Some([latest, before]) = self.next(object, last) {
-            *before = std::mem::replace(latest, member);
+    fn learn(&mut self, before: usize, member: PathId) {
+        if let Some([latest, earlier]) = self.next.get_mut(before) {
+            *earlier = std::mem::replace(latest, member);
         }
     }
 }
@@ -83,15 +76,13 @@ fn is_read_as_usual<'a>(
     row: &mut Row<'a>,
 ) -> bool {
     row.clear();
-    habits.prepare(catalog.paths());
-    let mut walk = Walk {
+    habits.prepare(catalog.paths().steps().len());
+    let walk = Walk {
         text,
-        at: 0,
-        catalog,
+        paths: catalog.paths(),
         depth_limit: limits.case_depth.min(USUAL_DEPTH),
         habits,
         row,
-        outer: SmallVec::new(),
         keys: SmallVec::new(),
     };
     text.len() <= case_limit(limits) && walk.document().is_some() && complete(row, &[], 0, catalog).is_ok()
@@ -99,13 +90,10 @@ fn is_read_as_usual<'a>(
 
 struct Walk<'a, 'w> {
     text: &'a str,
-    at: usize,
-    catalog: &'w Catalog,
+    paths: &'w Paths,
     depth_limit: usize,
     habits: &'w mut Habits,
     row: &'w mut Row<'a>,
-    /// The brackets around the innermost open one.
-    outer: SmallVec<[Open; USUAL_DEPTH]>,
     /// The keys of all open objects that lead nowhere, innermost last.
     keys: SmallVec<[Cow<'a, str>; USUAL_KEYS]>,
 }
@@ -113,249 +101,254 @@ struct Walk<'a, 'w> {
 /// An open array or object.
 #[derive(Clone, Copy)]
 struct Open {
-    is_object: bool,
+    /// The bracket that closes it.
+    end: u8,
     is_first: bool,
-    node: usize,
-    /// The member read last, of those that have a node.
-    last: usize,
+    /// Of an object, its own; of an array, that of its elements.
+    node: PathId,
+    /// Of an array, what its elements are.
+    expected: Expected,
+    /// Of an object, which of the habits tell what comes next.
+    habit: usize,
     /// A bit for each of the node's children that was seen, by place.
     seen: u64,
     /// Where its keys start among `keys`.
     keys_start: usize,
 }
 
-impl Open {
-    fn new(is_object: bool, node: usize, keys_start: usize) -> Self {
-        Self { is_object, is_first: true, node, last: NOWHERE, seen: 0, keys_start }
-    }
-}
-
-/// Stands for the end of the innermost bracket, where a node is looked for.
-const END: usize = NOWHERE - 1;
-
 /// Everything returns `None` where the document is not a usual one, whatever the reason.
 ///
-/// Offsets wrap nowhere: they lie in the text or just behind it.
+/// The offset of the next byte is handed on by value, so that it stays in a register. Offsets wrap nowhere: they lie
+/// in the text or just behind it.
 impl<'a> Walk<'a, '_> {
-    #[inline(always)]
-    fn byte(&self) -> Option<u8> {
-        self.text.as_bytes().get(self.at).copied()
-    }
-
-    #[inline(always)]
-    fn bump(&mut self) {
-        self.at = self.at.wrapping_add(1);
-    }
-
-    /// The next byte that is no space, which stays unread.
-    #[inline(always)]
-    fn next_byte(&mut self) -> Option<u8> {
-        match self.byte()? {
-            b' ' | b'\t' | b'\n' | b'\r' => self.byte_behind_space(),
-            byte => Some(byte),
-        }
-    }
-
-    #[cold]
-    fn byte_behind_space(&mut self) -> Option<u8> {
-        while let b' ' | b'\t' | b'\n' | b'\r' = self.byte()? {
-            self.bump();
-        }
-        self.byte()
-    }
-
-    fn document(&mut self) -> Option<()> {
-        if self.next_byte()? != b'{' {
+    fn document(mut self) -> Option<()> {
+        let text = self.text;
+        let mut at = 0;
+        if next_byte(text, &mut at)? != b'{' {
             return None;
         }
-        self.bump();
-        let mut open = Open::new(true, Paths::ROOT, 0);
+        at = at.wrapping_add(1);
+        let mut open = self.object(Paths::ROOT);
+        // The brackets around the innermost open one.
+        let mut outer: SmallVec<[Open; USUAL_DEPTH]> = SmallVec::new();
         loop {
-            let node = if open.is_object { self.member(&mut open)? } else { self.element(&mut open)? };
-            if node == END {
-                self.bump();
+            let byte = next_byte(text, &mut at)?;
+            if byte == open.end {
+                at = at.wrapping_add(1);
                 if self.keys.len() > open.keys_start {
                     self.keys.truncate(open.keys_start);
                 }
-                match self.outer.pop() {
-                    Some(outer) => open = outer,
+                match outer.pop() {
+                    Some(around) => open = around,
                     None => break,
                 }
                 continue;
             }
-            let byte = self.next_byte()?;
-            match (byte, self.catalog.paths().shape_if_any(node)) {
-                (b'"', shape @ (Some(Shape::Leaf(_)) | None)) => {
-                    let text = self.string()?;
-                    if let Some(Shape::Leaf(field)) = shape {
-                        self.push_string(field, text)?;
-                    }
-                }
-                (b'{', Some(Shape::Object) | None) | (b'[', Some(Shape::Array) | None) => {
-                    self.bump();
-                    if self.outer.len().wrapping_add(1) >= self.depth_limit {
-                        return None;
-                    }
-                    let inner = Open::new(byte == b'{', node, self.keys.len());
-                    self.outer.push(std::mem::replace(&mut open, inner));
-                }
-                (b'n', _) => self.word("null")?,
-                (b't' | b'f', shape @ (Some(Shape::Leaf(_)) | None)) => self.boolean(byte == b't', shape)?,
-                (b'-' | b'0'..=b'9', shape @ (Some(Shape::Leaf(_)) | None)) => self.number(shape)?,
-                _ => return None,
-            }
-        }
-        self.next_byte().is_none().then_some(())
-    }
-
-    /// Goes to the next element of an array, and gives its node; [`END`] before its bracket.
-    #[inline(always)]
-    fn element(&mut self, open: &mut Open) -> Option<usize> {
-        match self.next_byte()? {
-            b']' => return Some(END),
-            b',' if !open.is_first => self.bump(),
-            _ if open.is_first => open.is_first = false,
-            _ => return None,
-        }
-        Some(self.catalog.paths().element(open.node).unwrap_or(NOWHERE))
-    }
-
-    /// Reads the next key of an object and its colon, and gives its node; [`END`] before its bracket.
-    #[inline(always)]
-    fn member(&mut self, open: &mut Open) -> Option<usize> {
-        match self.next_byte()? {
-            b'}' => return Some(END),
-            b',' if !open.is_first => self.bump(),
-            b'"' if open.is_first => open.is_first = false,
-            _ => return None,
-        }
-        let (node, place) = match self.guess(open) {
-            Some(guessed) => guessed,
-            None => self.key(open)?,
-        };
-        if node != NOWHERE {
-            open.last = node;
-            let bit = 1_u64.checked_shl(u32::try_from(place).ok()?)?;
-            if open.seen & bit != 0 {
+            if open.is_first {
+                open.is_first = false;
+            } else if byte == b',' {
+                at = at.wrapping_add(1);
+            } else {
                 return None;
             }
-            open.seen |= bit;
-        }
-        Some(node)
-    }
-
-    /// Reads one of the members that were next before, if one is; its node and place.
-    #[inline(always)]
-    fn guess(&mut self, open: &Open) -> Option<(usize, usize)> {
-        if open.node == NOWHERE {
-            return None;
-        }
-        let candidates = *self.habits.next(open.node, open.last)?;
-        let rest = self.text.as_bytes().get(self.at..)?;
-        for node in candidates {
-            if let Some((tag, place)) = self.catalog.paths().tag(node)
-                && let Some(len) = tag.stands_in(rest)
-            {
-                self.at = self.at.wrapping_add(len);
-                return Some((node, place));
+            let (node, expected) =
+                if open.end == b'}' { self.member(&mut at, &mut open)? } else { (open.node, open.expected) };
+            let byte = next_byte(text, &mut at)?;
+            let value = match byte {
+                b'"' => match plain_string(text, &mut at) {
+                    Some(text) => string_value(Cow::Borrowed(text), expected)?,
+                    None => self.escaped_string(&mut at, expected)?,
+                },
+                b'{' | b'[' => {
+                    at = at.wrapping_add(1);
+                    if outer.len().wrapping_add(1) >= self.depth_limit {
+                        return None;
+                    }
+                    let inner = match (byte, expected) {
+                        (b'{', Expected::Object | Expected::Anything) => self.object(node),
+                        (b'[', Expected::Array | Expected::Anything) => self.array(node),
+                        _ => return None,
+                    };
+                    outer.push(std::mem::replace(&mut open, inner));
+                    continue;
+                }
+                b'n' => {
+                    at = behind_word(text, at, "null")?;
+                    continue;
+                }
+                b't' => boolean_value(text, &mut at, "true", expected)?,
+                b'f' => boolean_value(text, &mut at, "false", expected)?,
+                b'-' | b'0'..=b'9' => number_value(text, &mut at, expected)?,
+                _ => return None,
+            };
+            if let Some((field, value)) = value {
+                self.row.push(field, value);
             }
         }
-        None
+        next_byte(text, &mut at).is_none().then_some(())
     }
 
-    /// Reads any key and its colon; its node and place.
+    fn object(&self, node: PathId) -> Open {
+        // Of no node, there are no habits.
+        let habit = self.paths.steps().len().saturating_add(node);
+        let expected = Expected::Anything;
+        Open { end: b'}', is_first: true, node, expected, habit, seen: 0, keys_start: self.keys.len() }
+    }
+
+    fn array(&self, node: PathId) -> Open {
+        let element = self.paths.element(node).unwrap_or(NOWHERE);
+        let expected = self.paths.steps().get(element).map_or(Expected::Anything, |step| step.expected);
+        let keys_start = self.keys.len();
+        Open { end: b']', is_first: true, node: element, expected, habit: NOWHERE, seen: 0, keys_start }
+    }
+
+    /// Reads the next key of an object and its colon; gives its node, and what is expected there.
+    #[inline(always)]
+    fn member(&mut self, at: &mut usize, open: &mut Open) -> Option<(PathId, Expected)> {
+        // Most likely is what came next before.
+        let rest = self.text.as_bytes().get(*at..)?;
+        for node in *self.habits.next.get(open.habit).unwrap_or(&[NOWHERE; 2]) {
+            if let Some(step) = self.paths.steps().get(node)
+                && let Some(len) = step.tag.stands_in(rest)
+            {
+                *at = at.wrapping_add(len);
+                open.note(node, step.bit)?;
+                return Some((node, step.expected));
+            }
+        }
+        let (behind, node) = self.key(*at, open)?;
+        *at = behind;
+        let Some(step) = self.paths.steps().get(node) else { return Some((NOWHERE, Expected::Anything)) };
+        open.note(node, step.bit)?;
+        Some((node, step.expected))
+    }
+
+    /// Reads any key and its colon; gives the offset behind it and its node.
     #[inline(never)]
-    fn key(&mut self, open: &Open) -> Option<(usize, usize)> {
-        if self.next_byte()? != b'"' {
+    fn key(&mut self, mut at: usize, open: &Open) -> Option<(usize, PathId)> {
+        if next_byte(self.text, &mut at)? != b'"' {
             return None;
         }
-        let key = self.string()?;
-        if self.next_byte()? != b':' {
-            return None;
-        }
-        self.bump();
-        let child = match open.node {
-            NOWHERE => None,
-            node => self.catalog.paths().child(node, &key),
+        let key = match plain_string(self.text, &mut at) {
+            Some(key) => Cow::Borrowed(key),
+            None => escaped_string(self.text, &mut at)?,
         };
-        if let Some((place, node)) = child {
-            self.habits.learn(open.node, open.last, node);
-            return Some((node, place));
+        if next_byte(self.text, &mut at)? != b':' {
+            return None;
+        }
+        at = at.wrapping_add(1);
+        if let Some((_, node)) = self.paths.child(open.node, &key) {
+            self.habits.learn(open.habit, node);
+            return Some((at, node));
         }
         let own = self.keys.get(open.keys_start..)?;
         if own.len() >= USUAL_KEYS || own.contains(&key) {
             return None;
         }
         self.keys.push(key);
-        Some((NOWHERE, 0))
-    }
-
-    /// Reads the string whose quote stands next.
-    #[inline(always)]
-    fn string(&mut self) -> Option<Cow<'a, str>> {
-        let start = self.at.wrapping_add(1);
-        let rest = self.text.get(start..)?;
-        let len = plain_len(rest.as_bytes());
-        if rest.as_bytes().get(len) != Some(&b'"') {
-            return self.escaped_string();
-        }
-        self.at = start.wrapping_add(len).wrapping_add(1);
-        rest.get(..len).map(Cow::Borrowed)
+        Some((at, NOWHERE))
     }
 
     #[cold]
-    fn escaped_string(&mut self) -> Option<Cow<'a, str>> {
-        let mut reader = Reader::starting_at(self.text, self.at);
-        let text = reader.string().ok()?;
-        self.at = reader.offset();
-        Some(text)
+    fn escaped_string(&self, at: &mut usize, expected: Expected) -> Option<FieldValue<'a>> {
+        string_value(escaped_string(self.text, at)?, expected)
     }
+}
 
+impl Open {
+    /// Notes a member that has a node; none is usual twice.
     #[inline(always)]
-    fn push_string(&mut self, field: FieldId, text: Cow<'a, str>) -> Option<()> {
-        let own = self.catalog.field(field);
-        let value = match own.kind() {
-            FieldType::String => Value::String(text),
-            FieldType::Timestamp if own.is_unix_millis() => Value::Timestamp(Timestamp::parse_millis(&text)?),
-            FieldType::Timestamp => Value::Timestamp(Timestamp::parse(&text).ok()?),
-            FieldType::Number | FieldType::Boolean => return None,
-        };
-        self.row.push(field, value);
-        Some(())
-    }
-
-    fn word(&mut self, word: &str) -> Option<()> {
-        let end = self.at.saturating_add(word.len());
-        (self.text.get(self.at..end) == Some(word)).then_some(())?;
-        self.at = end;
-        Some(())
-    }
-
-    fn boolean(&mut self, boolean: bool, leaf: Option<Shape>) -> Option<()> {
-        self.word(if boolean { "true" } else { "false" })?;
-        if let Some(Shape::Leaf(field)) = leaf {
-            (self.catalog.field(field).kind() == FieldType::Boolean).then_some(())?;
-            self.row.push(field, Value::Boolean(boolean));
+    fn note(&mut self, node: PathId, bit: u64) -> Option<()> {
+        if bit == 0 || self.seen & bit != 0 {
+            return None;
         }
+        self.seen |= bit;
+        self.habit = node;
         Some(())
     }
+}
 
-    fn number(&mut self, leaf: Option<Shape>) -> Option<()> {
-        let mut reader = Reader::starting_at(self.text, self.at);
-        let text = reader.number().ok()?;
-        self.at = reader.offset();
-        if let Some(Shape::Leaf(field)) = leaf {
-            let own = self.catalog.field(field);
-            let value = match own.kind() {
-                FieldType::Number => Value::Number(Number::new(text.parse().ok()?)?),
-                FieldType::Timestamp if own.is_unix_millis() => {
-                    Value::Timestamp(Timestamp::parse_millis(text)?)
-                }
-                _ => return None,
-            };
-            self.row.push(field, value);
+/// The next byte that is no space, whose offset `at` becomes.
+#[inline(always)]
+fn next_byte(text: &str, at: &mut usize) -> Option<u8> {
+    let byte = *text.as_bytes().get(*at)?;
+    if byte > b' ' {
+        return Some(byte);
+    }
+    *at = behind_space(text, *at);
+    text.as_bytes().get(*at).copied()
+}
+
+#[cold]
+fn behind_space(text: &str, mut at: usize) -> usize {
+    while let Some(b' ' | b'\t' | b'\n' | b'\r') = text.as_bytes().get(at) {
+        at = at.wrapping_add(1);
+    }
+    at
+}
+
+/// The string without escapes whose quote stands at `at`, which then is behind it.
+#[inline(always)]
+fn plain_string<'a>(text: &'a str, at: &mut usize) -> Option<&'a str> {
+    let start = at.wrapping_add(1);
+    let rest = text.as_bytes().get(start..)?;
+    let len = plain_len(rest);
+    if rest.get(len) != Some(&b'"') {
+        return None;
+    }
+    let end = start.wrapping_add(len);
+    *at = end.wrapping_add(1);
+    text.get(start..end)
+}
+
+#[cold]
+fn escaped_string<'a>(text: &'a str, at: &mut usize) -> Option<Cow<'a, str>> {
+    let mut reader = Reader::starting_at(text, *at);
+    let string = reader.string().ok()?;
+    *at = reader.offset();
+    Some(string)
+}
+
+/// The field and the value, if a field lies here, which is the inner `Option`.
+type FieldValue<'a> = Option<(FieldId, Value<'a>)>;
+
+#[inline(always)]
+fn string_value(text: Cow<'_, str>, expected: Expected) -> Option<FieldValue<'_>> {
+    Some(match expected {
+        Expected::String(field) => Some((field, Value::String(text))),
+        Expected::Timestamp(field) => Some((field, Value::Timestamp(Timestamp::parse(&text).ok()?))),
+        Expected::UnixMillis(field) => Some((field, Value::Timestamp(Timestamp::parse_millis(&text)?))),
+        Expected::Anything => None,
+        _ => return None,
+    })
+}
+
+/// The offset behind a word that stands at `at`.
+fn behind_word(text: &str, at: usize, word: &str) -> Option<usize> {
+    let end = at.wrapping_add(word.len());
+    (text.as_bytes().get(at..end)? == word.as_bytes()).then_some(end)
+}
+
+fn boolean_value<'a>(text: &str, at: &mut usize, word: &str, expected: Expected) -> Option<FieldValue<'a>> {
+    *at = behind_word(text, *at, word)?;
+    match expected {
+        Expected::Boolean(field) => Some(Some((field, Value::Boolean(word == "true")))),
+        Expected::Anything => Some(None),
+        _ => None,
+    }
+}
+
+fn number_value<'a>(text: &str, at: &mut usize, expected: Expected) -> Option<FieldValue<'a>> {
+    let mut reader = Reader::starting_at(text, *at);
+    let number = reader.number().ok()?;
+    *at = reader.offset();
+    match expected {
+        Expected::Number(field) => Some(Some((field, Value::Number(Number::new(number.parse().ok()?)?)))),
+        Expected::UnixMillis(field) => {
+            Some(Some((field, Value::Timestamp(Timestamp::parse_millis(number)?))))
         }
-        Some(())
+        Expected::Anything => Some(None),
+        _ => None,
     }
 }
 

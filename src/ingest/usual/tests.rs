@@ -106,7 +106,7 @@ fn any_other_document_is_left_to_the_other_reader() {
 
 #[test]
 fn keys_that_json_escapes_are_never_guessed() {
-    use crate::catalog::Field;
+    use crate::catalog::{Field, FieldType};
     let fields = ["a\":\"b", "a"].map(|name| Field::new(name, FieldType::String));
     let catalog = Catalog::cases().with(fields).unwrap();
     let sound = r#"{"id":"x","a\":\"b":"v","a":"w"}"#;
