@@ -1,6 +1,7 @@
 //! The strings of a column being filled, and how they become a dictionary.
 
 use std::hash::{BuildHasher, Hasher};
+use std::ops::Range;
 
 use super::order::ascending;
 use super::{Codes, Dictionary};
@@ -14,7 +15,6 @@ pub(super) struct DictionaryBuilder {
     text: String,
     ends: Vec<u32>,
     codes: CodeTable,
-    hasher: ahash::RandomState,
     /// For so many strings there is to be room from the first one on.
     expected: usize,
     /// How many values there were when the strings were last looked at for how often they occur.
@@ -44,21 +44,20 @@ impl DictionaryBuilder {
         if self.is_loose {
             return self.append(text);
         }
-        let mut hasher = self.hasher.build_hasher();
-        hasher.write(text.as_bytes());
-        let tag = CodeTable::tag(hasher.finish());
+        let key = self.codes.key(text.as_bytes());
         let (own, ends) = (self.text.as_bytes(), &self.ends);
-        let found = self.codes.find(tag, |code| own.get(range(ends, code)) == Some(text.as_bytes()));
-        found.unwrap_or_else(|| self.add(at, text, tag))
+        let found = self.codes.find(&key, |code| own.get(range(ends, code)) == Some(text.as_bytes()));
+        found.unwrap_or_else(|| self.add(at, text, key))
     }
 
-    fn add(&mut self, at: usize, text: &str, tag: u32) -> u32 {
+    #[inline(never)]
+    fn add(&mut self, at: usize, text: &str, key: Key) -> u32 {
         if self.ends.is_empty() {
             self.ends.reserve(self.expected);
             self.text.reserve(self.expected.saturating_mul(STRING_BYTES).max(text.len()));
         }
         let code = self.append(text);
-        self.codes.insert(tag, code);
+        self.codes.insert(key, code);
         if self.ends.len().is_multiple_of(LOOK_STRINGS) {
             let values = at.saturating_sub(std::mem::replace(&mut self.looked_at, at));
             if values <= LOOSE_VALUES {
@@ -110,69 +109,125 @@ impl DictionaryBuilder {
 
 /// Where the string of a code stands among those whose ends these are.
 #[inline]
-fn range(ends: &[u32], code: u32) -> std::ops::Range<usize> {
+fn range(ends: &[u32], code: u32) -> Range<usize> {
     let code = code as usize;
     let start = code.checked_sub(1).and_then(|before| ends.get(before)).copied().unwrap_or(0);
     start as usize..ends.get(code).copied().unwrap_or(start) as usize
 }
 
-/// Codes by the hash of their strings.
+/// Codes by their strings.
 ///
-/// Each has a slot as near as may be behind the one that its hash names; at most half of the slots are taken.
-/// The hash is kept beside it, so that growing reads no string, and a probe compares few.
+/// Each has a slot as near as may be behind the one that its hash names; at most half of the slots are taken. A short
+/// string is in the slot whole, so that finding it reads nothing else, nor does growing.
 #[derive(Default)]
 struct CodeTable {
-    /// Tag and code, the code counted from 1; 0 is free. As many as a power of two, or none.
-    slots: Vec<u64>,
+    /// As many as a power of two, or none.
+    slots: Vec<Slot>,
     used: usize,
+    hasher: ahash::RandomState,
+    /// What the words of short strings are mixed with, once there are slots: nobody outside knows which collide.
+    secret: [u64; 2],
+}
+
+/// What a table knows a string by.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+struct Key {
+    /// All bytes of a short string, some of them twice; of any other, its hash.
+    words: [u64; 2],
+    len: u32,
+}
+
+impl Key {
+    /// The longest string that is short.
+    const SHORT: usize = size_of::<[u64; 2]>();
+
+    /// Short strings of one length are the same if their words are.
+    #[inline(always)]
+    fn of_short(text: &[u8]) -> Option<Self> {
+        let words = match (text.first_chunk(), text.last_chunk()) {
+            (Some(front), Some(back)) => [u64::from_le_bytes(*front), u64::from_le_bytes(*back)],
+            _ => match (text.first_chunk(), text.last_chunk()) {
+                (Some(front), Some(back)) => {
+                    [u32::from_le_bytes(*front), u32::from_le_bytes(*back)].map(u64::from)
+                }
+                _ => [text.iter().fold(0, |word, byte| word << 8 | u64::from(*byte)), 0],
+            },
+        };
+        let len = u32::try_from(text.len()).ok()?;
+        (text.len() <= Self::SHORT).then_some(Self { words, len })
+    }
+}
+
+#[derive(Clone, Copy, Default)]
+struct Slot {
+    key: Key,
+    /// Counted from 1; 0 is free.
+    code: u32,
 }
 
 impl CodeTable {
     const LEAST_SLOTS: usize = 32;
 
-    /// The part of a hash that the table goes by.
-    fn tag(hash: u64) -> u32 {
-        (hash >> 32) as u32
+    #[inline(always)]
+    fn key(&self, text: &[u8]) -> Key {
+        Key::of_short(text).unwrap_or_else(|| self.key_of_long(text))
     }
 
-    #[inline]
-    fn find(&self, tag: u32, is_it: impl Fn(u32) -> bool) -> Option<u32> {
-        let mask = self.slots.len().wrapping_sub(1);
-        let mut at = tag as usize & mask;
+    #[inline(never)]
+    fn key_of_long(&self, text: &[u8]) -> Key {
+        let mut hasher = self.hasher.build_hasher();
+        hasher.write(text);
+        Key { words: [hasher.finish(), 0], len: u32::try_from(text.len()).unwrap_or(u32::MAX) }
+    }
+
+    /// The slot from which a key is looked for; behind the last one without slots.
+    #[inline(always)]
+    fn place(&self, key: &Key) -> usize {
+        let ([first, second], [secret, other]) = (key.words, self.secret);
+        let product = u128::from(first ^ secret).wrapping_mul(u128::from(second ^ other));
+        #[expect(clippy::cast_possible_truncation, reason = "both halves are wanted")]
+        let hash = (product >> 64) as usize ^ product as usize;
+        hash.wrapping_add(key.len as usize) & self.slots.len().wrapping_sub(1)
+    }
+
+    #[inline(always)]
+    fn find(&self, key: &Key, is_it: impl Fn(u32) -> bool) -> Option<u32> {
+        let mut at = self.place(key);
         loop {
-            let slot = *self.slots.get(at)?;
-            #[expect(clippy::cast_possible_truncation, reason = "the code is the lower half")]
-            let code = (slot as u32).checked_sub(1)?;
-            if slot >> 32 == u64::from(tag) && is_it(code) {
+            let slot = self.slots.get(at)?;
+            let code = slot.code.checked_sub(1)?;
+            if slot.key == *key && (key.len as usize <= Key::SHORT || is_it(code)) {
                 return Some(code);
             }
-            at = at.wrapping_add(1) & mask;
+            at = at.wrapping_add(1) & self.slots.len().wrapping_sub(1);
         }
     }
 
     /// Adds a code that is not there.
-    fn insert(&mut self, tag: u32, code: u32) {
+    fn insert(&mut self, key: Key, code: u32) {
         self.used = self.used.saturating_add(1);
         if self.used > self.slots.len() / 2 {
+            if self.slots.is_empty() {
+                self.secret = [0, 1].map(|number: u64| self.hasher.hash_one(number));
+            }
             let len = self.slots.len().saturating_mul(4).max(Self::LEAST_SLOTS);
-            for slot in std::mem::replace(&mut self.slots, vec![0; len]) {
-                if slot != 0 {
+            for slot in std::mem::replace(&mut self.slots, vec![Slot::default(); len]) {
+                if slot.code != 0 {
                     self.put(slot);
                 }
             }
         }
-        self.put(u64::from(tag) << 32 | u64::from(code.saturating_add(1)));
+        self.put(Slot { key, code: code.saturating_add(1) });
     }
 
-    fn put(&mut self, entry: u64) {
-        let mask = self.slots.len().wrapping_sub(1);
-        let mut at = usize::try_from(entry >> 32).unwrap_or(0) & mask;
+    fn put(&mut self, entry: Slot) {
+        let mut at = self.place(&entry.key);
         while let Some(slot) = self.slots.get_mut(at) {
-            if *slot == 0 {
+            if slot.code == 0 {
                 *slot = entry;
                 return;
             }
-            at = at.wrapping_add(1) & mask;
+            at = at.wrapping_add(1) & self.slots.len().wrapping_sub(1);
         }
     }
 }
@@ -260,10 +315,13 @@ mod tests {
             }
         }
         assert!((0..5000).all(|n| builder.get(n) == text(n)));
-        // Tags that are alike are told apart by their strings.
+        // Hashes that are alike are told apart by their strings.
         let mut table = CodeTable::default();
-        (0..100).for_each(|code| table.insert(code % 3, code));
-        assert!((0..100).all(|code| table.find(code % 3, |other| other == code) == Some(code)));
-        assert_eq!(table.find(7, |_| true), None);
+        let key = |number: u64| Key { words: [number, 0], len: 99 };
+        (0..100).for_each(|code| table.insert(key(u64::from(code % 3)), code));
+        assert!(
+            (0..100).all(|code| table.find(&key(u64::from(code % 3)), |other| other == code) == Some(code))
+        );
+        assert_eq!(table.find(&key(7), |_| true), None);
     }
 }
