@@ -1,5 +1,6 @@
 //! Compiled filters by the bytes of their bodies.
 
+use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -34,7 +35,7 @@ pub struct FilterCache {
     /// What every filter is held to.
     bound: Option<Filter>,
     /// Its keys are random, so that nobody can send bodies that collide.
-    hasher: ahash::RandomState,
+    hasher: foldhash::quality::RandomState,
     shards: Box<[Shard]>,
 }
 
@@ -73,7 +74,13 @@ impl FilterCache {
             misses: AtomicU64::new(0),
             entries: RwLock::new(Entries { capacity_bytes, ..Entries::default() }),
         });
-        Self { catalog, limits, bound: None, hasher: ahash::RandomState::new(), shards: shards.collect() }
+        Self {
+            catalog,
+            limits,
+            bound: None,
+            hasher: foldhash::quality::RandomState::default(),
+            shards: shards.collect(),
+        }
     }
 
     /// This cache, empty, every filter of which selects [what `bound` selects too](Filter::and).

@@ -1,6 +1,7 @@
 //! What is known of all batches of a snapshot together, so that a search meets few of them.
 
 use std::collections::HashMap;
+use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use super::keys::{BatchKeys, KeyIndex, RunMerge, join, split};
@@ -18,7 +19,7 @@ use crate::value::{Number, Timestamp};
 pub(crate) struct Directory {
     /// Each is copied when it changes, not with the others.
     fields: Vec<Arc<FieldDirectory>>,
-    hasher: ahash::RandomState,
+    hasher: foldhash::quality::RandomState,
     /// By number of a batch.
     numbers: Vec<Use>,
     /// How many batches were retired so far.
@@ -52,7 +53,7 @@ pub(crate) enum FieldDirectory {
     /// The zone map of each batch.
     Timestamps(Zones<Timestamp>),
     /// Each string and where it occurs; every batch has postings then.
-    Strings(HashMap<Arc<str>, Occurrences, ahash::RandomState>),
+    Strings(HashMap<Arc<str>, Occurrences, foldhash::quality::RandomState>),
     /// Where each string is; the strings themselves are in the batches.
     Keys(KeyIndex),
 }
@@ -375,7 +376,7 @@ impl Directory {
     }
 
     /// The hasher of keys, for those who keep others of the same sort.
-    pub(crate) fn hasher(&self) -> &ahash::RandomState {
+    pub(crate) fn hasher(&self) -> &foldhash::quality::RandomState {
         &self.hasher
     }
 
@@ -399,7 +400,7 @@ impl Directory {
 
 /// Forgets the strings of one batch.
 fn remove_strings(
-    strings: &mut HashMap<Arc<str>, Occurrences, ahash::RandomState>,
+    strings: &mut HashMap<Arc<str>, Occurrences, foldhash::quality::RandomState>,
     number: usize,
     column: &Column,
 ) {
@@ -419,7 +420,7 @@ fn remove_strings(
 
 /// Notes the strings of one batch; false when there are too many, or the column has no postings.
 fn add_strings(
-    strings: &mut HashMap<Arc<str>, Occurrences, ahash::RandomState>,
+    strings: &mut HashMap<Arc<str>, Occurrences, foldhash::quality::RandomState>,
     number: usize,
     column: &Column,
 ) -> bool {

@@ -1,5 +1,6 @@
 //! From the values of a key-like field to the rows that have them, in all batches at once.
 
+use std::hash::BuildHasher;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -42,7 +43,7 @@ pub(crate) struct BatchKeys {
 
 impl BatchKeys {
     /// Of the values of a single-valued string column.
-    pub(super) fn new(column: &Column, hasher: &ahash::RandomState) -> Self {
+    pub(super) fn new(column: &Column, hasher: &foldhash::quality::RandomState) -> Self {
         // Each string is hashed once, in the order in which they lie.
         let hashes: Vec<u64> = match &column.data {
             Data::Strings { dictionary, .. } => {

@@ -124,7 +124,7 @@ struct CodeTable {
     /// As many as a power of two, or none.
     slots: Vec<Slot>,
     used: usize,
-    hasher: ahash::RandomState,
+    hasher: foldhash::quality::RandomState,
     /// What the words of short strings are mixed with, once there are slots: nobody outside knows which collide.
     secret: [u64; 2],
 }

@@ -1,6 +1,7 @@
 //! A write under way, whichever door it came in by.
 
 use std::collections::HashMap;
+use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use hashbrown::HashTable;
@@ -57,7 +58,7 @@ pub(crate) struct Change<'e> {
     /// Those of the cases it stores that it replaces or deletes again.
     own_dead: Vec<At>,
     /// Rows of before that it replaces or deletes, with the hash of the id.
-    dead: HashMap<Where, u64, ahash::RandomState>,
+    dead: HashMap<Where, u64, foldhash::quality::RandomState>,
     next_place: u64,
     /// The place of the case stored last.
     last_place: u64,

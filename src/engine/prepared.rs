@@ -1,6 +1,7 @@
 //! A write that is ready, and what it does to the writer's state when everybody may see it.
 
 use std::collections::HashMap;
+use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use hashbrown::HashTable;
@@ -58,7 +59,7 @@ impl Effects {
         id
     }
 
-    pub(super) fn note_dead(&mut self, dead: &HashMap<Where, u64, ahash::RandomState>) {
+    pub(super) fn note_dead(&mut self, dead: &HashMap<Where, u64, foldhash::quality::RandomState>) {
         self.removed.extend(dead.iter().filter_map(|(at, hash)| match at {
             Where::Apart(batch, row) => Some((*hash, *batch, *row)),
             Where::Covered(..) => None,

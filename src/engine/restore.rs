@@ -1,5 +1,6 @@
 //! An engine made of what another one held.
 
+use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use super::current::Current;

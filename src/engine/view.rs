@@ -1,5 +1,6 @@
 //! What a search sees: sealed batches, which of their rows are live, and what is known of them together.
 
+use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use super::dead::DeadRows;

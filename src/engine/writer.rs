@@ -1,5 +1,6 @@
 //! What writes need to know beyond the snapshot; only the one write under way sees it.
 
+use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use hashbrown::HashTable;

@@ -15,6 +15,8 @@ mod merge;
 #[cfg(test)]
 mod tests;
 
+use std::hash::BuildHasher;
+
 use hashbrown::HashTable;
 use smallvec::{SmallVec, smallvec};
 
@@ -139,7 +141,7 @@ struct Builder<'c> {
     catalog: &'c Catalog,
     nodes: Vec<Node<Leaf>>,
     /// The numbers of the nodes by their hash, once there are many.
-    numbers: Option<(HashTable<NodeId>, ahash::RandomState)>,
+    numbers: Option<(HashTable<NodeId>, foldhash::quality::RandomState)>,
 }
 
 /// Up to this many nodes are compared one by one, which most often ends at the field.
@@ -164,12 +166,12 @@ impl<'c> Builder<'c> {
             return id;
         }
         // The hash must be that of the node, not of an option of it.
-        let hash_of = |nodes: &[Node<Leaf>], hasher: &ahash::RandomState, id: &NodeId| {
+        let hash_of = |nodes: &[Node<Leaf>], hasher: &foldhash::quality::RandomState, id: &NodeId| {
             nodes.get(*id).map_or(0, |node| hasher.hash_one(node))
         };
         let nodes = &self.nodes;
         let (numbers, hasher) = self.numbers.get_or_insert_with(|| {
-            let hasher = ahash::RandomState::new();
+            let hasher = foldhash::quality::RandomState::default();
             let mut numbers = HashTable::with_capacity(nodes.len().saturating_mul(2));
             for id in 0..nodes.len() {
                 numbers.insert_unique(hash_of(nodes, &hasher, &id), id, |id| hash_of(nodes, &hasher, id));

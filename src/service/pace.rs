@@ -1,5 +1,6 @@
 //! How long searches took the last time, so that quick ones need not change threads.
 
+use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ const QUICK_BODY_BYTES: usize = 4 << 10;
 ///
 /// Searches that share a slot are taken for one another, which costs time and nothing else.
 pub(super) struct Pace {
-    hasher: ahash::RandomState,
+    hasher: foldhash::quality::RandomState,
     /// In microseconds.
     last: Box<[AtomicU32]>,
 }
@@ -27,7 +28,7 @@ const SLOTS: usize = 1 << 14;
 impl Pace {
     pub(super) fn new() -> Self {
         let last = (0..SLOTS).map(|_| AtomicU32::new(u32::MAX)).collect();
-        Self { hasher: ahash::RandomState::new(), last }
+        Self { hasher: foldhash::quality::RandomState::default(), last }
     }
 
     /// The place of a search by the token of this number.
