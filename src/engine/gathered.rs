@@ -3,10 +3,11 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
+use std::thread::Scope;
 
 use super::Engine;
 use super::import::{Mode, Reading, Refusal, Report};
-use super::threads::{Task, on_threads};
+use super::threads::Task;
 use crate::batch::{Batch, BatchBuilder, Document, Keep};
 use crate::catalog::Catalog;
 use crate::error::Error;
@@ -20,14 +21,14 @@ const MOST_GROUPS: usize = 8;
 
 /// Documents that wait, in groups that become a batch each.
 ///
-/// Those that lie in bytes which stay until the end of the import are read where they lie, on
-/// [threads](Self::build) that end before it does. Others are copied, and their groups read [ahead](Self::read_ahead) while
-/// further ones come.
-pub(super) struct Gathered<'t> {
+/// Full groups are read ahead while further documents come. Those that lie in bytes which stay until the end of the import
+/// are read where they lie, on [threads that end before it does](Self::read_ahead_in). Others are copied, and read on
+/// [threads](Self::read_ahead) that may see several calls.
+pub(super) struct Gathered<'t, 's> {
     reader: Arc<Reader>,
     groups: Vec<Group<'t>>,
     /// Groups that are being read, before those that wait.
-    ahead: VecDeque<Task<Built<'static>>>,
+    ahead: VecDeque<Task<'s, Built<'t>>>,
     /// How many groups are read at once.
     wanted: usize,
     source: Arc<str>,
@@ -107,7 +108,7 @@ pub(super) struct Built<'t> {
     pub(super) text: Vec<u8>,
 }
 
-impl<'t> Gathered<'t> {
+impl<'t, 's> Gathered<'t, 's> {
     /// None when there is but one thread to read on.
     pub(super) fn new(engine: &Engine, mode: Mode) -> Option<Self> {
         let threads = rayon::current_num_threads();
@@ -124,12 +125,13 @@ impl<'t> Gathered<'t> {
         })
     }
 
-    /// Documents to come may lie in these bytes, which stay until all are stored.
-    pub(super) fn giving<'b>(self, bytes: &'b [u8]) -> Gathered<'b>
+    /// Documents to come may lie in these bytes, which stay until all are stored; none came before.
+    pub(super) fn giving<'b, 'c>(self, bytes: &'b [u8]) -> Gathered<'b, 'c>
     where
         't: 'b,
     {
-        Gathered { given: bytes, ..self }
+        let Self { reader, groups, ahead: _, wanted, source, given: _, group_rows, spare } = self;
+        Gathered { reader, groups, ahead: VecDeque::new(), wanted, source, given: bytes, group_rows, spare }
     }
 
     /// The documents to come are of another source.
@@ -170,18 +172,13 @@ impl<'t> Gathered<'t> {
         group.is_full(self.group_rows)
     }
 
-    /// Whether there is a group for each thread.
-    pub(super) fn is_full(&self) -> bool {
-        self.groups.len() >= self.wanted
-    }
-
-    /// Reads all groups that wait, each on a thread. The batches are in the order of the documents.
+    /// Reads the groups that are not full, if they are wanted all the same: they come behind those read ahead.
     pub(super) fn build(&mut self) -> Vec<Built<'t>> {
-        on_threads(std::mem::take(&mut self.groups), |group| group.build(&self.reader))
+        self.groups.drain(..).map(|group| group.build(&self.reader)).collect()
     }
 
     /// The group read ahead that is next in order, once it is read.
-    pub(super) fn next_ahead(&mut self) -> Option<Built<'static>> {
+    pub(super) fn next_ahead(&mut self) -> Option<Built<'t>> {
         self.ahead.pop_front()?.finish()
     }
 
@@ -194,13 +191,24 @@ impl<'t> Gathered<'t> {
     }
 }
 
-impl Gathered<'static> {
+impl Gathered<'static, 'static> {
     /// Begins to read the groups that wait, each on a thread of its own; true when all threads have one, and
     /// [the first](Self::next_ahead) is to be waited for.
     pub(super) fn read_ahead(&mut self) -> bool {
         for group in self.groups.drain(..) {
             let reader = Arc::clone(&self.reader);
             self.ahead.push_back(Task::start(move || group.build(&reader)));
+        }
+        self.ahead.len() >= self.wanted
+    }
+}
+
+impl<'t: 's, 's> Gathered<'t, 's> {
+    /// As [`read_ahead`](Self::read_ahead), on threads of the scope.
+    pub(super) fn read_ahead_in(&mut self, scope: &'s Scope<'s, '_>) -> bool {
+        for group in self.groups.drain(..) {
+            let reader = Arc::clone(&self.reader);
+            self.ahead.push_back(Task::start_in(scope, move || group.build(&reader)));
         }
         self.ahead.len() >= self.wanted
     }

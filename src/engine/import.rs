@@ -14,6 +14,8 @@ use super::change::{Change, Upserted};
 #[cfg(feature = "parallel")]
 use super::gathered::{Built, Gathered};
 use super::prepared::Prepared;
+#[cfg(feature = "parallel")]
+use super::threads::scope;
 use crate::batch::{Document, Row};
 use crate::catalog::Catalog;
 use crate::error::Error;
@@ -172,7 +174,7 @@ struct Pending<'e> {
     report: Report,
     /// Documents that wait to be read on several threads.
     #[cfg(feature = "parallel")]
-    gathered: Option<Gathered<'static>>,
+    gathered: Option<Gathered<'static, 'static>>,
 }
 
 impl<'e> Import<'e> {
@@ -397,17 +399,26 @@ impl<'e> Pending<'e> {
             return split(&mut |piece| self.piece(piece).map_err(Stop::Refused));
         };
         if are_all {
-            let mut gathered = gathered.giving(bytes);
-            let mut rest = bytes.len();
-            split(&mut |piece| {
-                let size = piece.bytes.as_ref().map_or(0, |bytes| bytes.len());
-                let is_group_full = self.gather(&mut gathered, piece, rest)?;
-                rest = rest.saturating_sub(size);
-                if is_group_full && gathered.is_full() { self.settle(&mut gathered) } else { Ok(()) }
-            })?;
-            return self.settle(&mut gathered);
+            return scope(|scope| {
+                let mut gathered = gathered.giving(bytes);
+                let mut rest = bytes.len();
+                let outcome = split(&mut |piece| {
+                    let size = piece.bytes.as_ref().map_or(0, |bytes| bytes.len());
+                    let is_group_full = self.gather(&mut gathered, piece, rest)?;
+                    rest = rest.saturating_sub(size);
+                    if is_group_full
+                        && gathered.read_ahead_in(scope)
+                        && let Some(built) = gathered.next_ahead()
+                    {
+                        self.push_built(built).map_err(Stop::Refused)?;
+                    }
+                    Ok(())
+                });
+                self.settle_before(outcome, &mut gathered)?;
+                self.settle(&mut gathered)
+            });
         }
-        split(&mut |piece| {
+        let outcome = split(&mut |piece| {
             if self.gather(&mut gathered, piece, 0)?
                 && gathered.read_ahead()
                 && let Some(built) = gathered.next_ahead()
@@ -415,16 +426,35 @@ impl<'e> Pending<'e> {
                 gathered.recycle(self.push_built(built).map_err(Stop::Refused)?);
             }
             Ok(())
-        })?;
+        });
+        self.settle_before(outcome, &mut gathered)?;
         self.gathered = Some(gathered);
         Ok(())
+    }
+
+    /// What is wrong with a file is told when nothing is wrong with what stands before it.
+    #[cfg(feature = "parallel")]
+    fn settle_before(
+        &mut self,
+        outcome: Result<(), Stop>,
+        gathered: &mut Gathered<'_, '_>,
+    ) -> Result<(), Stop> {
+        if let Err(Stop::File(_)) = outcome {
+            self.settle(gathered)?;
+        }
+        outcome
     }
 
     /// Takes in a document now, or has it wait for others; true when there are enough of them for a batch.
     ///
     /// `rest` bytes are to come with it, as far as that is known, or 0.
     #[cfg(feature = "parallel")]
-    fn gather(&mut self, gathered: &mut Gathered<'_>, piece: Piece<'_>, rest: usize) -> Result<bool, Stop> {
+    fn gather(
+        &mut self,
+        gathered: &mut Gathered<'_, '_>,
+        piece: Piece<'_>,
+        rest: usize,
+    ) -> Result<bool, Stop> {
         if gathered.is_empty() {
             let Some(builder) = self.change.take_builder() else {
                 return self.piece(piece).map_err(Stop::Refused).map(|()| false);
@@ -476,12 +506,12 @@ impl<'e> Pending<'e> {
 
     /// Stores what was gathered.
     #[cfg(feature = "parallel")]
-    fn settle(&mut self, gathered: &mut Gathered<'_>) -> Result<(), Stop> {
+    fn settle(&mut self, gathered: &mut Gathered<'_, '_>) -> Result<(), Stop> {
+        let last = gathered.build();
         while let Some(built) = gathered.next_ahead() {
             self.push_built(built).map_err(Stop::Refused)?;
         }
-        let mut built = gathered.build().into_iter();
-        built.try_for_each(|built| self.push_built(built).map(drop)).map_err(Stop::Refused)
+        last.into_iter().try_for_each(|built| self.push_built(built).map(drop)).map_err(Stop::Refused)
     }
 
     /// Stores the cases of a batch that was read on another thread; gives back the memory of its text.

@@ -5,33 +5,11 @@
 
 use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex, PoisonError};
-#[cfg(feature = "arrow")]
 pub(super) use std::thread::scope;
-use std::thread::{self, Builder, JoinHandle, Scope};
-
-/// Does the work of each item on a thread of its own, that of the first on this one; the outcomes are in the order
-/// of the items.
-pub(super) fn on_threads<T: Send, R: Send>(items: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
-    let done: Vec<Mutex<Option<R>>> = items.iter().map(|_| Mutex::new(None)).collect();
-    let work = |item, done: &Mutex<Option<R>>| {
-        let outcome = work(item);
-        *done.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
-    };
-    thread::scope(|scope| {
-        let mut tasks = items.into_iter().zip(&done);
-        let first = tasks.next();
-        for (item, done) in tasks {
-            let work = &work;
-            spawn_or_do(scope, move || work(item, done));
-        }
-        if let Some((item, done)) = first {
-            work(item, done);
-        }
-    });
-    done.into_iter().filter_map(|done| done.into_inner().unwrap_or_else(PoisonError::into_inner)).collect()
-}
+use std::thread::{Builder, JoinHandle, Scope, ScopedJoinHandle};
 
 /// Does the work on a thread of its own, or here when the system has no more threads to give.
+#[cfg(feature = "arrow")]
 pub(super) fn spawn_or_do<'s>(scope: &'s Scope<'s, '_>, work: impl FnOnce() + Send + 's) {
     let work = Arc::new(Mutex::new(Some(work)));
     let same = Arc::clone(&work);
@@ -46,14 +24,15 @@ fn take_and_do<R>(work: &Mutex<Option<impl FnOnce() -> R>>) -> Option<R> {
 }
 
 /// Work that is done meanwhile; dropped, it is done for nobody.
-pub(super) struct Task<R>(State<R>);
+pub(super) struct Task<'s, R>(State<'s, R>);
 
-enum State<R> {
+enum State<'s, R> {
     Running(JoinHandle<Option<R>>),
+    Scoped(ScopedJoinHandle<'s, Option<R>>),
     Done(Option<R>),
 }
 
-impl<R: Send + 'static> Task<R> {
+impl<R: Send + 'static> Task<'static, R> {
     /// Begins with the work on a thread of its own, or does it here when the system has no more threads to give.
     pub(super) fn start(work: impl FnOnce() -> R + Send + 'static) -> Self {
         let work = Arc::new(Mutex::new(Some(work)));
@@ -61,11 +40,22 @@ impl<R: Send + 'static> Task<R> {
         let thread = Builder::new().spawn(move || take_and_do(&same));
         Self(thread.map_or_else(|_| State::Done(take_and_do(&work)), State::Running))
     }
+}
+
+impl<'s, R: Send + 's> Task<'s, R> {
+    /// As [`start`](Task::start); the thread ends before the scope does.
+    pub(super) fn start_in(scope: &'s Scope<'s, '_>, work: impl FnOnce() -> R + Send + 's) -> Self {
+        let work = Arc::new(Mutex::new(Some(work)));
+        let same = Arc::clone(&work);
+        let thread = Builder::new().spawn_scoped(scope, move || take_and_do(&same));
+        Self(thread.map_or_else(|_| State::Done(take_and_do(&work)), State::Scoped))
+    }
 
     /// The outcome, once it is there, which it always comes to be.
     pub(super) fn finish(self) -> Option<R> {
         match self.0 {
             State::Running(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
+            State::Scoped(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
             State::Done(outcome) => outcome,
         }
     }
@@ -76,10 +66,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn outcomes_are_in_the_order_of_the_items() {
-        assert!(on_threads(Vec::new(), |item: u8| item).is_empty());
-        let squares: Vec<u32> = (0..20).map(|n| n * n).collect();
+    fn what_is_done_meanwhile_comes_to_be() {
         assert_eq!(Task::start(|| 7).finish(), Some(7));
-        assert_eq!(on_threads((0..20).collect(), |item: u32| item * item), squares);
+        let numbers: Vec<u32> = (0..20).collect();
+        let squares = scope(|scope| {
+            let square = |number: &'_ u32| number * number;
+            let tasks: Vec<_> =
+                numbers.iter().map(|number| Task::start_in(scope, move || square(number))).collect();
+            tasks.into_iter().filter_map(Task::finish).collect::<Vec<u32>>()
+        });
+        assert_eq!(squares, numbers.iter().map(|number| number * number).collect::<Vec<u32>>());
     }
 }

@@ -50,6 +50,16 @@ fn many_cases_at_once_are_stored_as_one_by_one_whatever_the_threads() {
                 let bad = format!("{text}{{\"id\":7}}\n{text}");
                 let refusal = engine(rows).upsert_many(bad.as_bytes()).unwrap_err();
                 assert_eq!((refusal.line, refusal.error.path.as_str()), (5001, "id"));
+                // What is wrong first is told, though the file breaks off behind it.
+                let listed = text.trim_end().replace('\n', ",\n");
+                let broken = format!("[{listed},\n{{\"id\":7}},\n{listed}");
+                let refusal = engine(rows).upsert_many(broken.as_bytes()).unwrap_err();
+                assert_eq!((refusal.line, refusal.error.path.as_str()), (5001, "id"));
+                let parts = engine(rows);
+                let mut import = parts.import(Mode::Strict);
+                let pushed = broken.as_bytes().chunks(1000).try_for_each(|part| import.push(part));
+                let refusal = pushed.and_then(|()| import.commit().map(drop)).unwrap_err();
+                assert_eq!((refusal.line, refusal.error.path.as_str()), (5001, "id"));
             }
         });
     }
