@@ -24,9 +24,7 @@ const USUAL_DEPTH: usize = 16;
 /// Members without a node in an object of a usual document.
 const USUAL_KEYS: usize = 16;
 
-/// What followed what in the documents so far.
-///
-/// Habits of another catalogue make reading slower, never wrong.
+/// What followed what in the documents so far, all of which were read by the same catalogue.
 #[derive(Debug, Default)]
 pub(crate) struct Habits {
     /// By node, the members that came next after it, and behind those, by node, the members that came first
