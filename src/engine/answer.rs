@@ -3,6 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use super::view::View;
 use crate::page::At;
 
@@ -122,9 +124,11 @@ impl Answer {
     /// Writes what [`to_json`](Self::to_json) gives behind what `out` holds.
     pub fn write_json(&self, out: &mut String) {
         let mut page = Page::begin(out);
-        for (document, id) in self.documents().zip(self.ids()) {
+        // Finding them all before the first is copied has the misses of the cache overlap.
+        let documents: SmallVec<[&str; USUAL_PAGE]> = self.documents().collect();
+        for (document, at) in documents.into_iter().zip(&self.rows) {
             if document.is_empty() {
-                page.id(out, id);
+                page.id(out, self.view.id(*at));
             } else {
                 page.document(out, document);
             }
@@ -132,6 +136,9 @@ impl Answer {
         page.end(out, self.total, (self.offset, self.limit));
     }
 }
+
+/// Few pages are longer.
+const USUAL_PAGE: usize = 128;
 
 /// An answer as the interface has it, being written behind what a text holds.
 pub(super) struct Page {
