@@ -3,11 +3,10 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
-use std::thread::Scope;
 
 use super::Engine;
 use super::import::{Mode, Reading, Refusal, Report};
-use super::threads::Task;
+use super::threads::{Scope, Task};
 use crate::batch::{Batch, BatchBuilder, Document, Keep};
 use crate::catalog::Catalog;
 use crate::error::Error;

@@ -5,8 +5,8 @@
 
 use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex, PoisonError};
-pub(super) use std::thread::scope;
-use std::thread::{Builder, JoinHandle, Scope, ScopedJoinHandle};
+use std::thread::{Builder, JoinHandle, ScopedJoinHandle};
+pub(super) use std::thread::{Scope, scope};
 
 /// Does the work on a thread of its own, or here when the system has no more threads to give.
 #[cfg(feature = "arrow")]
