@@ -306,6 +306,27 @@ mod tests {
     }
 
     #[test]
+    fn short_strings_that_differ_in_a_byte_or_in_length_are_told_apart() {
+        let letters = ["\0", "a", "é"];
+        let mut texts: Vec<String> = vec![String::new()];
+        for len in 1..=24 {
+            for (letter, other) in letters.iter().flat_map(|a| letters.iter().map(move |b| (a, b))) {
+                texts.extend((0..len).map(|at| {
+                    (0..len).map(|place| if place == at { *other } else { *letter }).collect::<String>()
+                }));
+            }
+        }
+        texts.sort();
+        texts.dedup();
+        let mut builder = DictionaryBuilder::default();
+        for _ in 0..2 {
+            for (code, text) in texts.iter().enumerate() {
+                assert_eq!(builder.code(0, text), code as u32, "{text:?}");
+            }
+        }
+    }
+
+    #[test]
     fn every_string_has_a_code_of_its_own_however_many_there_are() {
         let mut builder = DictionaryBuilder::default();
         let text = |n: u32| format!("{:x}", n.wrapping_mul(0x9e37_79b9));

@@ -75,9 +75,9 @@ macro_rules! versions {
 versions!(
     /// How many bits are set.
     ///
-    /// The instruction set that every x86-64 machine has counts no bits: a word takes about ten
-    /// instructions without, and less than one with these (`benches/evaluate.rs`). AVX2 looks up half bytes, thirty-two at a time,
-    /// which takes 0.6 times what counting words one by one takes.
+    /// The instruction set that every x86-64 machine has counts no bits: a word takes about ten instructions without these. AVX2
+    /// looks up half bytes, thirty-two of them at a time, in 0.6 times the time of counting word by word; AVX-512 counts eight words at
+    /// once.
     count_ones, count_ones_portable, count_ones_avx2, count_ones_avx512, (words: &[u64]) -> usize, ("avx2")
 );
 
