@@ -10,6 +10,7 @@ mod keys;
 mod owned;
 mod places;
 mod row;
+mod texts;
 mod waiting;
 mod zones;
 

@@ -57,7 +57,7 @@ impl Values {
         match value {
             Value::String(text) => {
                 if let Self::Strings { dictionary, codes } = self {
-                    return codes.push(dictionary.code(codes.len(), text));
+                    return codes.push(dictionary.code(text));
                 }
             }
             Value::Number(number) => {

@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn few_and_many_texts_are_found_alike() {
         let mut builder = DictionaryBuilder::default();
-        let codes: Vec<u32> = (0..1000).map(|n| builder.code(0, &format!("{:04}", n * 2))).collect();
+        let codes: Vec<u32> = (0..1000).map(|n| builder.code(&format!("{:04}", n * 2))).collect();
         let (dictionary, codes) = builder.seal(&codes);
         assert!(matches!(codes, Codes::U16(_)));
         let all: Vec<Box<str>> = (0..2000).map(|n| format!("{n:04}").into()).collect();
