@@ -75,6 +75,24 @@ impl Key<'_> {
         };
         if descending { ascending.reverse() } else { ascending }
     }
+
+    /// A number that is less only for keys that come first; different keys may have the same.
+    fn rank(&self, descending: bool) -> u64 {
+        let unsigned = |ordinal: i64| ordinal.cast_unsigned() ^ (1 << 63);
+        let ascending = match self {
+            Key::Absent => return u64::MAX,
+            Key::Place(place) => *place,
+            Key::Number(number) => unsigned(number.ordinal()),
+            Key::Timestamp(timestamp) => unsigned(timestamp.as_millis()),
+            Key::Boolean(boolean) => u64::from(*boolean),
+            Key::String(known, text) => {
+                let text = text.as_bytes().iter().copied().chain(std::iter::repeat(0)).take(6);
+                let known = u64::from(u16::try_from(*known).unwrap_or(u16::MAX));
+                text.fold(known, |rank, byte| rank << 8 | u64::from(byte))
+            }
+        };
+        if descending { !ascending } else { ascending }
+    }
 }
 
 /// The keys of one batch.
@@ -131,18 +149,28 @@ impl<'b> Keys<'b> {
         } else {
             Some(step)
         };
-        Some(place.and_then(|place| sorted.get(place)).map_or(Key::Absent, |row| self.key(row, by)))
+        Some(
+            place.and_then(|place| sorted.get(place)).map_or(Key::Absent, |row| self.key_of_present(row, by)),
+        )
     }
 
     fn key(&self, row: usize, by: SortBy<'_>) -> Key<'b> {
+        let is_present = |column: &Column| match &column.layout {
+            Layout::Single(present) => present.contains(row),
+            Layout::Many(_) => false,
+        };
+        match by {
+            SortBy::Field { .. } if !self.column.is_some_and(is_present) => Key::Absent,
+            _ => self.key_of_present(row, by),
+        }
+    }
+
+    /// The key of a row that has a value.
+    fn key_of_present(&self, row: usize, by: SortBy<'_>) -> Key<'b> {
         if let SortBy::Place = by {
             return Key::Place(self.batch.place(row));
         }
         let Some(column) = self.column else { return Key::Absent };
-        match &column.layout {
-            Layout::Single(present) if present.contains(row) => {}
-            _ => return Key::Absent,
-        }
         match &column.data {
             Data::Strings { codes, .. } => self.of_code(codes.get(row)),
             Data::Numbers { values, .. } => {
@@ -305,7 +333,7 @@ pub(crate) fn sorted_page<'b>(
         && floor.is_none()
         && let Some(guess) = guess(&mut ordered, by, wanted, &select)
     {
-        let mut best = Best::new(by, Some(guess));
+        let mut best = Best::new(by).guessing(guess);
         best.wanted = wanted;
         for Ranged { visit, first, .. } in ordered.all() {
             if best.is_behind(first) {
@@ -318,7 +346,7 @@ pub(crate) fn sorted_page<'b>(
         }
     }
 
-    let mut best = Best::new(by, None);
+    let mut best = Best::new(by);
     best.floor = floor.map(|floor| floor.key);
     let mut at = 0;
     while let Some(Ranged { visit, first, last }) = ordered.get(at) {
@@ -358,6 +386,13 @@ pub(crate) fn sorted_page<'b>(
     best.page(offset, limit)
 }
 
+/// A key that as many rows as are wanted are probably not behind.
+struct Guess<'b> {
+    key: Key<'b>,
+    /// About so many rows of a batch are not behind it.
+    near: usize,
+}
+
 /// Of batches whose values overlap, a key that as many rows as are wanted are probably not behind.
 ///
 /// Without it the first batches are walked as far as if they had the whole page; with it, each only as
@@ -367,7 +402,7 @@ fn guess<'b>(
     by: SortBy<'_>,
     wanted: usize,
     select: impl Fn(&Visit<'b>) -> Selected<'b>,
-) -> Option<Key<'b>> {
+) -> Option<Guess<'b>> {
     let SortBy::Field { descending, .. } = by else { return None };
     if wanted == 0 {
         return None;
@@ -396,5 +431,6 @@ fn guess<'b>(
     let keys = large.iter().map(|ranged| Keys::new(ranged.visit.batch, by).at_step(share, by));
     let mut keys = keys.collect::<Option<Vec<Key<'b>>>>()?;
     keys.sort_by(|a, b| a.compare(b, descending));
-    keys.get(sharing.checked_sub(1)?).copied().filter(|key| *key != Key::Absent)
+    let key = keys.get(sharing.checked_sub(1)?).copied().filter(|key| *key != Key::Absent)?;
+    Some(Guess { key, near: share.saturating_add(share / 8) })
 }

@@ -158,6 +158,13 @@ impl<'c> Sorted<'c> {
         }
     }
 
+    /// The places of the rows so many steps from the first on, or from the last one back.
+    pub(crate) fn places(self, steps: Range<usize>, descending: bool) -> Range<usize> {
+        let len = self.len();
+        let steps = steps.start.min(len)..steps.end.min(len);
+        if descending { len.saturating_sub(steps.end)..len.saturating_sub(steps.start) } else { steps }
+    }
+
     /// The parts whose ordinals lie in these closed ranges, which are ascending and disjoint; none is empty.
     pub(crate) fn parts(
         self,

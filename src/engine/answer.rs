@@ -126,6 +126,8 @@ impl Answer {
         let mut page = Page::begin(out);
         // Finding them all before the first is copied has the misses of the cache overlap.
         let documents: SmallVec<[&str; USUAL_PAGE]> = self.documents().collect();
+        let bytes = documents.iter().map(|document| document.len().saturating_add(1));
+        out.reserve(bytes.fold(FRAME_BYTES, usize::saturating_add));
         for (document, at) in documents.into_iter().zip(&self.rows) {
             if document.is_empty() {
                 page.id(out, self.view.id(*at));
@@ -137,6 +139,8 @@ impl Answer {
     }
 }
 
+/// Room for what stands around the documents.
+pub(super) const FRAME_BYTES: usize = 128;
 /// Few pages are longer.
 const USUAL_PAGE: usize = 128;
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::answer::Page;
+use super::answer::{FRAME_BYTES, Page};
 use crate::request::Request;
 
 /// The page of cases that a search found in a file or on a server, written as the interface has it.
@@ -33,9 +33,6 @@ pub(crate) struct AnswerWriter {
     page: Page,
     expected: usize,
 }
-
-/// Room for what stands around the documents.
-const FRAME_BYTES: usize = 128;
 
 impl AnswerWriter {
     /// The answer to a request, with no document yet of those expected.

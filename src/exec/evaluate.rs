@@ -20,7 +20,7 @@ use super::kernels::{self, Combine, Outcome};
 use super::plan::{COST_OF_A_ROW, Estimate, Plan, Step};
 use super::program::{Op, Program};
 use super::query::Query;
-use super::rows::{Rows, clear_tail, has_bit, list_bits};
+use super::rows::{Rows, clear_tail, list_bits};
 use super::source;
 use super::trace::Work;
 use crate::batch::{Batch, MAX_ROWS, split};
@@ -134,9 +134,22 @@ impl<'q> Selected<'q> {
         self.likely
     }
 
-    /// How many rows may be asked one by one before gathering all is cheaper.
+    /// How many rows may be [asked](Self::retain) before gathering all is cheaper.
     pub(crate) fn questions(&self) -> usize {
-        self.effort / COST_OF_A_ROW
+        let each = self.members().map(|at| self.program.cost_of_asking(at)).sum::<usize>();
+        self.effort.checked_div(each).unwrap_or(usize::MAX)
+    }
+
+    /// The instructions at which the members of the conjunction start.
+    fn members(&self) -> impl Iterator<Item = usize> {
+        let ops = self.program.ops.len();
+        std::iter::successors(Some(0), |at| Some(self.program.behind(*at))).take_while(move |at| *at < ops)
+    }
+
+    /// Keeps those of some rows of the batch, in any order, that are among them.
+    pub(crate) fn retain(&self, rows: &mut Vec<u16>) {
+        self.note(|work| work.rows_asked = work.rows_asked.saturating_add(rows.len() as u64));
+        self.members().for_each(|at| self.program.retain(at, rows));
     }
 
     /// Whether a row is one of them.
@@ -506,30 +519,17 @@ impl<'q> Machine<'_, 'q> {
     /// Of listed rows, keeps those that pass the member at an instruction, asked one by one; false
     /// when they are too many for that.
     fn filter_listed(&mut self, op: &Op<'q>, at: usize) -> bool {
-        /// Asking a row for a bit.
-        const COST_OF_ONE_BIT: usize = 6;
         let tiles = self.selected.rows.div_ceil(LANES).saturating_mul(2);
-        let (effort, each) = match op {
-            Op::Open { close, effort, .. } => {
-                (*effort, close.saturating_sub(at).saturating_mul(COST_OF_A_ROW))
-            }
-            Op::Made { effort, .. } => (*effort, COST_OF_A_ROW),
-            Op::Words { .. } | Op::Span { .. } => (0, COST_OF_ONE_BIT),
-            _ => (0, COST_OF_A_ROW),
+        let each = self.selected.program.cost_of_asking(at);
+        let effort = match op {
+            Op::Open { effort, .. } | Op::Made { effort, .. } => *effort,
+            _ => 0,
         };
         let Some(list) = self.own_list() else { return false };
         if list.len().saturating_mul(each) > effort.saturating_add(tiles) {
             return false;
         }
-        match op {
-            Op::Words { words, negated } => {
-                list.iter().for_each(|row| kernels::prefetch(words, usize::from(*row) / LANES));
-                kernels::retain(list, |row| has_bit(words, row) != *negated);
-                let is_any = !list.is_empty();
-                self.settle(if is_any { State::Listed } else { State::Zero });
-            }
-            _ => self.retain_passing(at),
-        }
+        self.retain_passing(at);
         true
     }
 
@@ -537,14 +537,7 @@ impl<'q> Machine<'_, 'q> {
     fn retain_passing(&mut self, at: usize) {
         let program = &self.selected.program;
         let Some(list) = self.own_list() else { return };
-        match program.source_of(at) {
-            Some((source, negated)) => source::retain(source, negated, list),
-            None => {
-                // The misses of the cache of all rows then overlap.
-                list.iter().for_each(|row| program.prefetch(at, usize::from(*row)));
-                kernels::retain(list, |row| program.member_passes(at, row));
-            }
-        }
+        program.retain(at, list);
         let is_any = !list.is_empty();
         self.settle(if is_any { State::Listed } else { State::Zero });
     }

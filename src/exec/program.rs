@@ -5,7 +5,7 @@ use std::ops::Range;
 use smallvec::SmallVec;
 
 use super::kernels;
-use super::plan::{Estimate, Plan, Source, Step, estimate};
+use super::plan::{COST_OF_A_ROW, Estimate, Plan, Source, Step, estimate};
 use super::rows::has_bit;
 use super::source;
 use crate::batch::{GlobalRow, split};
@@ -112,6 +112,32 @@ impl<'p> Program<'p> {
             from = self.behind(from);
         }
         true
+    }
+
+    /// Keeps those of some rows, in any order, that are of the member that starts at an instruction.
+    pub(super) fn retain(&self, at: usize, rows: &mut Vec<u16>) {
+        if let Some(Op::Words { words, negated }) = self.ops.get(at) {
+            return kernels::retain(rows, |row| has_bit(words, row) != *negated);
+        }
+        match self.source_of(at) {
+            Some((source, negated)) => source::retain(source, negated, rows),
+            None => {
+                // The misses of the cache of all rows then overlap.
+                rows.iter().for_each(|row| self.prefetch(at, usize::from(*row)));
+                kernels::retain(rows, |row| self.member_passes(at, row));
+            }
+        }
+    }
+
+    /// What asking one of many rows for the member that starts at an instruction costs.
+    pub(super) fn cost_of_asking(&self, at: usize) -> usize {
+        /// Asking a row for a bit.
+        const COST_OF_A_BIT: usize = 6;
+        match self.ops.get(at) {
+            Some(Op::Open { close, .. }) => close.saturating_sub(at).saturating_mul(COST_OF_A_ROW),
+            Some(Op::Words { .. } | Op::Span { .. }) => COST_OF_A_BIT,
+            _ => COST_OF_A_ROW,
+        }
     }
 
     /// Whether a row is of the member that starts at an instruction.

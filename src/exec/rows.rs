@@ -1,6 +1,7 @@
 //! Sets of rows of one batch while a predicate is being evaluated.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use super::kernels;
 use crate::column::{Bitmap, LANES, Posting, Selection};
@@ -78,6 +79,41 @@ impl<'b> Rows<'b> {
             Self::All => true,
             Self::List(list) => u16::try_from(row).is_ok_and(|row| list.binary_search(&row).is_ok()),
             Self::Words(words) => has_bit(words, row),
+        }
+    }
+
+    /// Keeps those of some rows, in any order, that are among them.
+    pub(crate) fn retain(&self, rows: &mut Vec<u16>) {
+        match self {
+            Self::Words(words) => kernels::retain(rows, |row| has_bit(words, row)),
+            _ => rows.retain(|row| self.contains(usize::from(*row))),
+        }
+    }
+
+    /// Lists those in a range, ascending, behind what the list holds.
+    pub(crate) fn list_within(&self, range: Range<usize>, list: &mut Vec<u16>) {
+        match self {
+            Self::None => {}
+            // A batch has no more rows than that.
+            Self::All => list.extend(range.map(|row| u16::try_from(row).unwrap_or(u16::MAX))),
+            Self::List(own) => {
+                let place = |row: usize| own.partition_point(|other| usize::from(*other) < row);
+                list.extend_from_slice(own.get(place(range.start)..place(range.end)).unwrap_or_default());
+            }
+            Self::Words(words) => {
+                let places = range.start / LANES..range.end.div_ceil(LANES);
+                let within = |first: usize, word: u64| {
+                    let below = |row: usize| {
+                        let bits = u32::try_from(row.saturating_sub(first)).unwrap_or(u32::MAX);
+                        1_u64.checked_shl(bits).map_or(u64::MAX, |bit| bit.wrapping_sub(1))
+                    };
+                    word & below(range.end) & !below(range.start)
+                };
+                let firsts = (0..).step_by(LANES).skip(places.start);
+                for (first, word) in firsts.zip(words.get(places).unwrap_or_default()) {
+                    push_bits(first, within(first, *word), list);
+                }
+            }
         }
     }
 
@@ -177,12 +213,18 @@ pub(super) fn has_bit(words: &[u64], row: usize) -> bool {
 pub(super) fn list_bits(words: &[u64], list: &mut Vec<u16>) {
     list.clear();
     for (first, word) in (0_usize..).step_by(LANES).zip(words) {
-        let mut rest = *word;
-        while rest != 0 {
-            #[expect(clippy::cast_possible_truncation, reason = "a row of a batch")]
-            list.push((first | rest.trailing_zeros() as usize) as u16);
-            rest &= rest.wrapping_sub(1);
-        }
+        push_bits(first, *word, list);
+    }
+}
+
+/// Adds the rows of a word, which starts at a row.
+#[inline]
+fn push_bits(first: usize, word: u64, list: &mut Vec<u16>) {
+    let mut rest = word;
+    while rest != 0 {
+        #[expect(clippy::cast_possible_truncation, reason = "a row of a batch")]
+        list.push((first | rest.trailing_zeros() as usize) as u16);
+        rest &= rest.wrapping_sub(1);
     }
 }
 
@@ -220,6 +262,19 @@ mod tests {
                     assert!(form.iter(rows).eq(set.iter().map(|row| usize::from(*row))));
                     for row in 0..rows {
                         assert_eq!(form.contains(row), set.contains(&(row as u16)));
+                    }
+                    let mut some: Vec<u16> = (0..rows as u16).rev().step_by(3).collect();
+                    let mut expected = some.clone();
+                    expected.retain(|row| set.contains(row));
+                    form.retain(&mut some);
+                    assert_eq!(some, expected);
+                    for start in 0..=rows {
+                        let end = (start * 7 + 1).min(rows).max(start);
+                        let mut within = vec![7];
+                        form.list_within(start..end, &mut within);
+                        let expected =
+                            set.iter().copied().filter(|row| (start..end).contains(&usize::from(*row)));
+                        assert!(within.into_iter().skip(1).eq(expected), "{start}..{end} of {rows}");
                     }
                 }
             }

@@ -1,9 +1,10 @@
 //! The best rows of many batches.
 
 use std::cmp::Ordering;
+use std::ops::Range;
 
 use super::floor::row_at;
-use super::{At, Key, Keys, SortBy, Visit, Walk};
+use super::{At, Guess, Key, Keys, SortBy, Visit, Walk};
 use crate::batch::Batch;
 use crate::catalog::FieldId;
 use crate::column::{Codes, Data, Layout, Postings, Sorted};
@@ -12,6 +13,8 @@ use crate::exec::{Rows, Selected};
 /// A selected row and its key.
 #[derive(Clone, Copy)]
 struct Candidate<'b> {
+    /// That of the key.
+    rank: u64,
     key: Key<'b>,
     batch: &'b Batch,
     at: At,
@@ -19,6 +22,9 @@ struct Candidate<'b> {
 
 /// Gathering a row as a candidate takes as long as passing over so many rows in sorted order.
 const STEPS_OF_A_CANDIDATE: usize = 16;
+/// So many sorted rows are asked together whether they are selected.
+const LEAST_TOGETHER: usize = 64;
+const MOST_TOGETHER: usize = 1 << 12;
 /// How many more candidates than are wanted may come together before the others are dropped.
 const SLACK: usize = 64;
 
@@ -33,6 +39,8 @@ pub(super) struct Best<'b, 's> {
     bound: Option<Candidate<'b>>,
     /// Rows behind this key are left out.
     guess: Option<Key<'b>>,
+    /// About so many rows of each batch are not behind the guess.
+    near: usize,
     /// Rows before this key are passed over; batches then have sorted rows.
     pub(super) floor: Option<Key<'b>>,
 }
@@ -48,16 +56,26 @@ struct Source<'b, 's, 'q> {
 }
 
 impl<'b, 's> Best<'b, 's> {
-    pub(super) fn new(by: SortBy<'s>, guess: Option<Key<'b>>) -> Self {
-        let descending = by.is_descending();
-        Self { by, descending, wanted: 0, candidates: Vec::new(), bound: None, guess, floor: None }
+    pub(super) fn new(by: SortBy<'s>) -> Self {
+        let (descending, candidates) = (by.is_descending(), Vec::new());
+        Self { by, descending, wanted: 0, candidates, bound: None, guess: None, near: 0, floor: None }
+    }
+
+    /// Leaves out rows behind a key, which about `near` rows of each batch are not.
+    pub(super) fn guessing(self, Guess { key, near }: Guess<'b>) -> Self {
+        Self { guess: Some(key), near, ..self }
     }
 
     fn compare(&self, a: &Candidate<'_>, b: &Candidate<'_>) -> Ordering {
-        a.key.compare(&b.key, self.descending).then_with(|| match self.by {
+        self.compare_keys(a, b).then_with(|| match self.by {
             SortBy::Place => Ordering::Equal,
             SortBy::Field { .. } => a.id().cmp(b.id()),
         })
+    }
+
+    #[inline]
+    fn compare_keys(&self, a: &Candidate<'_>, b: &Candidate<'_>) -> Ordering {
+        a.rank.cmp(&b.rank).then_with(|| a.key.compare(&b.key, self.descending))
     }
 
     /// True when no row of this key or a later one can be among the wanted, or the guess leaves them out.
@@ -117,7 +135,7 @@ impl<'b, 's> Best<'b, 's> {
     }
 
     fn candidate(&self, source: &Source<'b, '_, '_>, row: u16) -> Candidate<'b> {
-        source.candidate(source.keys.key(usize::from(row), self.by), row)
+        source.candidate(source.keys.key(usize::from(row), self.by), row, self.descending)
     }
 
     /// The selected rows in the order of their values, as many as may be wanted; `None` when they are
@@ -130,20 +148,20 @@ impl<'b, 's> Best<'b, 's> {
     ) -> Option<Vec<Candidate<'b>>> {
         let len = sorted.len();
         let row_at = |step: usize| row_at(sorted, step, self.descending);
-        let key_at = |step: usize| row_at(step).map(|row| source.keys.key(row, self.by));
-        let end = if self.bound.is_some() || self.guess.is_some() {
-            gallop(len, |step| key_at(step).is_none_or(|key| self.is_behind(&key)))
-        } else {
-            len
+        let key_at = |step: usize| row_at(step).map(|row| source.keys.key_of_present(row, self.by));
+        let first =
+            |test: &dyn Fn(&Key<'_>) -> bool| gallop(len, |step| key_at(step).is_none_or(|key| test(&key)));
+        let end = match (self.guess, self.bound) {
+            // Nearly: those behind it are told when they are met.
+            (Some(_), _) => len.min(self.near),
+            (None, Some(_)) => first(&|key| self.is_behind(key)),
+            (None, None) => len,
         };
-        let start = match self.floor {
-            Some(_) => gallop(len, |step| key_at(step).is_none_or(|key| !self.is_before(&key))),
-            None => 0,
-        };
+        let start = if self.floor.is_some() { first(&|key| !self.is_before(key)) } else { 0 };
         // Of rows evenly spread, so many are met before as many as wanted are selected.
         let likely = source.selected.likely().max(1);
-        let ahead = end.saturating_sub(start);
-        let expected = self.wanted.saturating_mul(len).checked_div(likely).unwrap_or(0).min(ahead);
+        let met_before = |wanted: usize| wanted.saturating_mul(len).checked_div(likely).unwrap_or(0);
+        let expected = met_before(self.wanted).min(end.saturating_sub(start));
         if expected > likely.saturating_mul(STEPS_OF_A_CANDIDATE) {
             return None;
         }
@@ -164,21 +182,27 @@ impl<'b, 's> Best<'b, 's> {
             }
             self.wanted = self.wanted.saturating_sub(before.saturating_sub(*skip));
         }
+        let end = if self.guess.is_some() { len } else { end };
+        let together = met_before(self.wanted).min(expected).clamp(LEAST_TOGETHER, MOST_TOGETHER);
+        let mut rows = Vec::with_capacity(together.min(end.saturating_sub(step)));
         let mut found: Vec<Candidate<'b>> = Vec::new();
         let mut is_full = false;
-        while step < end {
-            let Some(row) = row_at(step) else { break };
-            step = step.saturating_add(1);
-            if !members.contains(row) {
-                continue;
+        while step < end && !is_full {
+            let next = step.saturating_add(together).min(end);
+            members.list(sorted, std::mem::replace(&mut step, next)..next, self.descending, &mut rows);
+            for row in &rows {
+                let key = source.keys.key_of_present(usize::from(*row), self.by);
+                let is_enough =
+                    found.len() >= self.wanted && found.last().is_some_and(|last| last.key != key);
+                if is_enough || self.is_behind(&key) {
+                    is_full = true;
+                    break;
+                }
+                found.push(source.candidate(key, *row, self.descending));
             }
-            let Ok(row) = u16::try_from(row) else { break };
-            let candidate = self.candidate(source, row);
-            if found.len() >= self.wanted && found.last().is_some_and(|last| last.key != candidate.key) {
-                is_full = true;
-                break;
-            }
-            found.push(candidate);
+            // The last row may be behind a guess whether it is selected or not.
+            is_full |= self.guess.is_some()
+                && key_at(next.saturating_sub(1)).is_some_and(|key| self.is_behind(&key));
         }
         if !is_full && !self.is_behind(&Key::Absent) {
             self.absent(source, members.gathered(), &mut found);
@@ -260,7 +284,7 @@ impl<'b, 's> Best<'b, 's> {
             }
         }
         keep_first(&mut chosen, need, Ord::cmp);
-        found.extend(chosen.into_iter().map(|(_, row)| source.candidate(key, row)));
+        found.extend(chosen.into_iter().map(|(_, row)| source.candidate(key, row, self.descending)));
     }
 
     /// Adds rows of one batch to the candidates, as far as they may be wanted.
@@ -268,14 +292,19 @@ impl<'b, 's> Best<'b, 's> {
         let id_rank =
             |candidate: &Candidate<'_>| source.ids.map_or(0, |ids| ids.get(usize::from(candidate.at.row)));
         keep_first(&mut found, self.wanted, |a, b| {
-            a.key.compare(&b.key, self.descending).then_with(|| id_rank(a).cmp(&id_rank(b)))
+            self.compare_keys(a, b).then_with(|| id_rank(a).cmp(&id_rank(b)))
         });
         if let Some(bound) = self.bound {
             found.retain(|candidate| self.compare(candidate, &bound).is_lt());
         }
         let mut candidates = std::mem::take(&mut self.candidates);
         candidates.extend(found);
-        let slack = if self.bound.is_some() { SLACK.max(self.wanted / 4) } else { 0 };
+        let slack = match (self.guess, self.bound) {
+            // No more than are wanted are not behind it, about.
+            (Some(_), _) => SLACK.max(self.wanted),
+            (None, Some(_)) => SLACK.max(self.wanted / 4),
+            (None, None) => 0,
+        };
         if self.wanted > 0 && candidates.len() >= self.wanted.saturating_add(slack) {
             let wanted = self.wanted;
             keep_first(&mut candidates, wanted, |a, b| self.compare(a, b));
@@ -289,11 +318,15 @@ impl<'b, 's> Best<'b, 's> {
     }
 
     /// The rows from `offset`, at most `limit`, in order.
-    pub(super) fn page(mut self, offset: usize, limit: usize) -> Vec<At> {
-        let mut candidates = std::mem::take(&mut self.candidates);
-        keep_first(&mut candidates, offset.saturating_add(limit), |a, b| self.compare(a, b));
-        candidates.sort_unstable_by(|a, b| self.compare(a, b));
-        candidates.into_iter().skip(offset).take(limit).map(|candidate| candidate.at).collect()
+    pub(super) fn page(self, offset: usize, limit: usize) -> Vec<At> {
+        // Numbers are sorted sooner than candidates, and seldom are two the same.
+        let mut order: Vec<(u64, &Candidate<'b>)> =
+            self.candidates.iter().map(|candidate| (candidate.rank, candidate)).collect();
+        order.sort_unstable_by_key(|(rank, _)| *rank);
+        for run in order.chunk_by_mut(|(a, _), (b, _)| a == b).filter(|run| run.len() > 1) {
+            run.sort_unstable_by(|(_, a), (_, b)| self.compare(a, b));
+        }
+        order.into_iter().skip(offset).take(limit).map(|(_, candidate)| candidate.at).collect()
     }
 }
 
@@ -304,8 +337,8 @@ impl<'b> Candidate<'b> {
 }
 
 impl<'b> Source<'b, '_, '_> {
-    fn candidate(&self, key: Key<'b>, row: u16) -> Candidate<'b> {
-        Candidate { key, batch: self.batch, at: At { batch: self.number, row } }
+    fn candidate(&self, key: Key<'b>, row: u16, descending: bool) -> Candidate<'b> {
+        Candidate { rank: key.rank(descending), key, batch: self.batch, at: At { batch: self.number, row } }
     }
 
     fn iter(&self, rows: &Rows<'_>) -> impl Iterator<Item = u16> {
@@ -313,7 +346,7 @@ impl<'b> Source<'b, '_, '_> {
     }
 }
 
-/// The selected rows of a batch, asked one by one or gathered.
+/// The selected rows of a batch, asked some together or gathered.
 enum Members<'s, 'q> {
     /// So many more are asked before all are gathered.
     Asked(&'s Selected<'q>, usize),
@@ -331,17 +364,35 @@ impl<'s, 'q> Members<'s, 'q> {
         }
     }
 
-    fn contains(&mut self, row: usize) -> bool {
-        match self {
-            Self::Asked(selected, left) => {
-                let answer = selected.contains(row);
-                match left.checked_sub(1) {
-                    Some(fewer) => *left = fewer,
-                    None => *self = Self::Gathered(selected.rows()),
+    /// Lists those so many steps from the first sorted row, in order.
+    fn list(&mut self, sorted: Sorted<'_>, steps: Range<usize>, descending: bool, list: &mut Vec<u16>) {
+        let places = sorted.places(steps, descending);
+        list.clear();
+        if let Self::Asked(_, left) = self {
+            match left.checked_sub(places.len()) {
+                Some(fewer) => *left = fewer,
+                None => {
+                    self.gathered();
                 }
-                answer
             }
-            Self::Gathered(rows) => rows.contains(row),
+        }
+        match (&*self, sorted) {
+            // Their places are their rows.
+            (Self::Gathered(rows), Sorted::AsStored(_)) => rows.list_within(places, list),
+            (Self::Asked(selected, _), Sorted::AsStored(_)) => {
+                Rows::All.list_within(places, list);
+                selected.retain(list);
+            }
+            (_, Sorted::Listed(sorted)) => {
+                list.extend_from_slice(sorted.rows().get(places).unwrap_or_default());
+                match self {
+                    Self::Asked(selected, _) => selected.retain(list),
+                    Self::Gathered(rows) => rows.retain(list),
+                }
+            }
+        }
+        if descending {
+            list.reverse();
         }
     }
 
