@@ -11,7 +11,7 @@ use super::{Column, LANES, Layout};
 /// Rows ascending by value, then by row, and bitmaps of the first so many of them.
 ///
 /// With the bitmaps, the rows of any range of values are two of them and at most [`FENCE`] rows to
-/// put right, after the cumulative bitmaps of BinDex (Li et al., SIGMOD 2020). Two bytes a row beside the
+/// put right, after the cumulative bitmaps of BinDex (Li et al., SIGMOD 2020). Four bytes a row beside the
 /// two of the rows themselves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SortedRows {
@@ -24,8 +24,8 @@ pub(crate) struct SortedRows {
     words: usize,
 }
 
-/// Sorted rows between two bitmaps: 4,096 make sixteen bitmaps, of a bit a row each, in a full batch.
-const FENCE: usize = 1 << 12;
+/// Sorted rows between two bitmaps: 2,048 make 32 bitmaps, of a bit a row each, in a full batch.
+const FENCE: usize = 1 << 11;
 /// Sorted rows for each of the samples, which lie side by side: a value looked up among them costs few misses of
 /// the cache, where one among the rows costs two at each step.
 const SAMPLE: usize = 1 << 8;
