@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::OwnedRow;
-use super::texts::{Texts, TextsBuilder};
 
 /// What an engine does with the documents of its cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -51,6 +50,29 @@ pub(crate) enum Documents {
         rows: Box<[(u16, u16)]>,
     },
     Numbers(Numbers),
+}
+
+/// Documents one behind the other, and where each ends.
+#[derive(Debug)]
+pub(crate) struct Texts {
+    text: Box<str>,
+    ends: Box<[u32]>,
+}
+
+impl Texts {
+    fn get(&self, at: usize) -> &str {
+        let start = at.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
+        let end = self.ends.get(at).copied().unwrap_or(start);
+        self.text.get(start as usize..end as usize).unwrap_or_default()
+    }
+
+    fn size_bytes(&self) -> usize {
+        self.text.len().saturating_add(size_of_val::<[u32]>(&self.ends))
+    }
+
+    fn is_sound(&self) -> bool {
+        self.ends.is_sorted() && self.ends.last().map_or(0, |end| *end as usize) == self.text.len()
+    }
 }
 
 /// The number of each row's document.
@@ -121,14 +143,14 @@ impl Documents {
     pub(crate) fn validate(&self, rows: usize) -> Result<(), String> {
         let sound = match self {
             Self::Nothing | Self::Numbers(Numbers::From(_)) => true,
-            Self::Text(texts) => texts.len() == rows && texts.is_sound(),
+            Self::Text(texts) => texts.ends.len() == rows && texts.is_sound(),
             Self::Rows(own) => own.len() == rows,
             Self::Merged { texts, rows: own } => {
                 own.len() == rows
                     && texts.iter().all(|texts| texts.is_sound())
                     && own.iter().all(|(number, at)| {
                         let texts = texts.get(usize::from(*number));
-                        texts.is_some_and(|texts| usize::from(*at) < texts.len())
+                        texts.is_some_and(|texts| usize::from(*at) < texts.ends.len())
                     })
             }
             Self::Numbers(Numbers::Each(numbers)) => numbers.len() == rows,
@@ -141,19 +163,20 @@ impl Documents {
 #[derive(Debug)]
 pub(crate) struct DocumentsBuilder {
     keep: Keep,
-    texts: TextsBuilder,
+    text: String,
+    ends: Vec<u32>,
     numbers: Vec<u64>,
 }
 
 impl DocumentsBuilder {
     pub(crate) fn new(keep: Keep) -> Self {
-        Self { keep, texts: TextsBuilder::default(), numbers: Vec::new() }
+        Self { keep, text: String::new(), ends: Vec::new(), numbers: Vec::new() }
     }
 
-    /// Makes room for texts of so many bytes.
+    /// Makes room for texts of so many bytes: a text that grows to its size is copied each time that it doubles.
     pub(crate) fn reserve(&mut self, bytes: usize) {
         if self.keep == Keep::Text {
-            self.texts.reserve(bytes);
+            self.text.reserve(bytes);
         }
     }
 
@@ -166,8 +189,13 @@ impl DocumentsBuilder {
     pub(crate) fn push(&mut self, document: Document<'_>) {
         match (self.keep, document) {
             (Keep::Nothing, _) => {}
-            (Keep::Text, Document::Text(text)) => self.texts.push(text),
-            (Keep::Text, Document::Number { .. }) => self.texts.push(""),
+            (Keep::Text, document) => {
+                if let Document::Text(text) = document {
+                    self.text.push_str(text);
+                }
+                // A batch is sealed long before its documents reach 4 GiB.
+                self.ends.push(u32::try_from(self.text.len()).unwrap_or(u32::MAX));
+            }
             (Keep::Numbers, Document::Number { number, .. }) => self.numbers.push(number),
             (Keep::Numbers, Document::Text(_)) => self.numbers.push(0),
         }
@@ -177,7 +205,10 @@ impl DocumentsBuilder {
     pub(crate) fn seal(&mut self) -> Documents {
         match self.keep {
             Keep::Nothing => Documents::Nothing,
-            Keep::Text => Documents::Text(Arc::new(self.texts.seal())),
+            Keep::Text => Documents::Text(Arc::new(Texts {
+                text: std::mem::take(&mut self.text).into(),
+                ends: std::mem::take(&mut self.ends).into(),
+            })),
             Keep::Numbers => {
                 let numbers = std::mem::take(&mut self.numbers);
                 let first = numbers.first().copied().unwrap_or(0);
@@ -230,7 +261,7 @@ impl DocumentsMerge {
         for (documents, live) in sources.iter().zip(live_bytes) {
             let mut own = Vec::with_capacity(live.len());
             for (texts, live) in documents.texts().iter().zip(live) {
-                let is_shared = live.saturating_mul(2) >= texts.text_bytes() && live >= SMALL_TEXT_BYTES;
+                let is_shared = live.saturating_mul(2) >= texts.text.len() && live >= SMALL_TEXT_BYTES;
                 let number = u16::try_from(shared.len()).ok().filter(|_| is_shared);
                 match number {
                     Some(_) => shared.push(Arc::clone(texts)),
@@ -256,7 +287,7 @@ impl DocumentsMerge {
         match numbers.and_then(|numbers| numbers.get(usize::from(number))).copied().flatten() {
             Some(shared) => self.rows.push((Some(shared), at)),
             None => {
-                let at = u16::try_from(self.copied.texts.len()).unwrap_or(u16::MAX);
+                let at = u16::try_from(self.copied.ends.len()).unwrap_or(u16::MAX);
                 self.copied.push(Document::Text(documents.text(usize::from(row))));
                 self.rows.push((None, at));
             }
@@ -269,7 +300,7 @@ impl DocumentsMerge {
             Documents::Text(copied) if !self.shared.is_empty() => {
                 // Each of the shared texts has a row, so that with rows that are copied there are fewer.
                 let behind = u16::try_from(self.shared.len()).unwrap_or(u16::MAX);
-                if copied.len() > 0 {
+                if !copied.ends.is_empty() {
                     self.shared.push(copied);
                 }
                 let rows = self.rows.into_iter().map(|(number, at)| (number.unwrap_or(behind), at));
@@ -318,7 +349,7 @@ mod tests {
         let again = merge(&[&merged], &rows);
         assert_eq!(again.texts().len(), 2);
         let live: usize = (0..110).map(|row| again.text(row).len()).sum();
-        assert!(again.texts().iter().map(|texts| texts.text_bytes()).sum::<usize>() <= 2 * live);
+        assert!(again.texts().iter().map(|texts| texts.text.len()).sum::<usize>() <= 2 * live);
 
         // With nothing to share there is one text, and with nothing at all none but an empty one.
         assert!(matches!(merge(&[&small], &[(0, 1)]), Documents::Text(_)));

@@ -10,7 +10,6 @@ mod keys;
 mod owned;
 mod places;
 mod row;
-mod texts;
 mod waiting;
 mod zones;
 

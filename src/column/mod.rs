@@ -21,7 +21,6 @@ pub(crate) use merge::Picks;
 pub(crate) use millis::Millis;
 pub(crate) use postings::{Posting, Postings};
 pub(crate) use radix::sort_from_bit;
-pub(crate) use slice::{LARGE_PAGE, large_pages};
 use slice::{Move, Slice};
 pub(crate) use sorted::{Sorted, SortedRows};
 

@@ -1,6 +1,5 @@
 //! Slices of plain values: each in memory of its own, or all those of a batch side by side.
 
-use std::io;
 use std::marker::PhantomData;
 use std::ops::Deref;
 
@@ -33,7 +32,7 @@ impl<T: Plain> AsRef<[u8]> for Own<T> {
 /// Where a slice starts: at a cache line, so that no wide load crosses two.
 const ALIGNMENT: usize = 64;
 /// What one large page holds; less than that stays where it is.
-pub(crate) const LARGE_PAGE: usize = 2 << 20;
+const LARGE_PAGE: usize = 2 << 20;
 
 impl<T: Plain> Deref for Slice<T> {
     type Target = [T];
@@ -94,7 +93,10 @@ pub(crate) fn pack(slices: &mut [&mut dyn Move]) {
     if size < LARGE_PAGE {
         return;
     }
-    let Ok(mut map) = large_pages(size) else { return };
+    let Ok(mut map) = MmapMut::map_anon(size) else { return };
+    // Systems that know no such pages do without.
+    #[cfg(target_os = "linux")]
+    let _ = map.advise(memmap2::Advice::HugePage);
     let mut start: usize = 0;
     for slice in &*slices {
         let bytes = slice.bytes();
@@ -109,15 +111,6 @@ pub(crate) fn pack(slices: &mut [&mut dyn Move]) {
         slice.settle(region.split_to(slice.bytes().len()));
         region.advance(padding.min(region.len()));
     }
-}
-
-/// So many zeros, straight from the system, on pages of 2 MiB where it has such.
-pub(crate) fn large_pages(bytes: usize) -> io::Result<MmapMut> {
-    let map = MmapMut::map_anon(bytes)?;
-    // Systems that know no such pages do without.
-    #[cfg(target_os = "linux")]
-    let _ = map.advise(memmap2::Advice::HugePage);
-    Ok(map)
 }
 
 #[cfg(test)]
