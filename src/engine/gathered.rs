@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::Engine;
 use super::import::{Mode, Reading, Refusal, Report};
-use super::threads::{Scope, Task};
+use super::threads::{Scope, Task, Turns};
 use crate::batch::{Batch, BatchBuilder, Document, Keep};
 use crate::catalog::Catalog;
 use crate::error::Error;
@@ -41,6 +41,8 @@ pub(super) struct Gathered<'t, 's> {
 
 /// How groups are read.
 struct Reader {
+    /// For as many groups as are read at once.
+    turns: Turns,
     catalog: Catalog,
     limits: Limits,
     keep: Keep,
@@ -113,7 +115,13 @@ impl<'t, 's> Gathered<'t, 's> {
         let threads = rayon::current_num_threads();
         let (catalog, limits, keep) = (engine.catalog.clone(), engine.limits.clone(), engine.keep);
         (threads > 1).then(|| Self {
-            reader: Arc::new(Reader { catalog, limits, keep, mode }),
+            reader: Arc::new(Reader {
+                turns: Turns::new(threads.min(MOST_GROUPS)),
+                catalog,
+                limits,
+                keep,
+                mode,
+            }),
             groups: Vec::new(),
             ahead: VecDeque::new(),
             wanted: threads.min(MOST_GROUPS),
@@ -171,11 +179,6 @@ impl<'t, 's> Gathered<'t, 's> {
         group.is_full(self.group_rows)
     }
 
-    /// Reads the groups that are not full, if they are wanted all the same: they come behind those read ahead.
-    pub(super) fn build(&mut self) -> Vec<Built<'t>> {
-        self.groups.drain(..).map(|group| group.build(&self.reader)).collect()
-    }
-
     /// The group read ahead that is next in order, once it is read.
     pub(super) fn next_ahead(&mut self) -> Option<Built<'t>> {
         self.ahead.pop_front()?.finish()
@@ -191,14 +194,14 @@ impl<'t, 's> Gathered<'t, 's> {
 }
 
 impl Gathered<'static, 'static> {
-    /// Begins to read the groups that wait, each on a thread of its own; true when all threads have one, and
-    /// [the first](Self::next_ahead) is to be waited for.
+    /// Begins to read the groups that wait, each on a thread of its own; true when all threads have one and one more
+    /// waits for its turn, so that [the first](Self::next_ahead) is to be waited for.
     pub(super) fn read_ahead(&mut self) -> bool {
         for group in self.groups.drain(..) {
             let reader = Arc::clone(&self.reader);
             self.ahead.push_back(Task::start(move || group.build(&reader)));
         }
-        self.ahead.len() >= self.wanted
+        self.ahead.len() > self.wanted
     }
 }
 
@@ -209,7 +212,7 @@ impl<'t: 's, 's> Gathered<'t, 's> {
             let reader = Arc::clone(&self.reader);
             self.ahead.push_back(Task::start_in(scope, move || group.build(&reader)));
         }
-        self.ahead.len() >= self.wanted
+        self.ahead.len() > self.wanted
     }
 }
 
@@ -226,7 +229,8 @@ impl<'t> Group<'t> {
     }
 
     fn build(mut self, reader: &Reader) -> Built<'t> {
-        let Reader { catalog, limits, keep, mode } = reader;
+        let Reader { turns, catalog, limits, keep, mode } = reader;
+        let _turn = turns.take();
         let builder = self.builder.take().map(|builder| *builder);
         let mut builder = builder.unwrap_or_else(|| BatchBuilder::new(catalog, *keep, self.waiting.len()));
         builder.reserve_documents(self.text_bytes);

@@ -280,6 +280,7 @@ impl<'e> Import<'e> {
     #[cfg(feature = "parallel")]
     fn settle(&mut self) -> Result<(), Refusal> {
         let Some(mut gathered) = self.pending.gathered.take() else { return Ok(()) };
+        gathered.read_ahead();
         let result = self.pending.settle(&mut gathered);
         self.pending.gathered = Some(gathered);
         self.note(result)
@@ -414,8 +415,12 @@ impl<'e> Pending<'e> {
                     }
                     Ok(())
                 });
-                self.settle_before(outcome, &mut gathered)?;
-                self.settle(&mut gathered)
+                // What is wrong with a file is told when nothing is wrong with what stands before it.
+                if let Ok(()) | Err(Stop::File(_)) = outcome {
+                    gathered.read_ahead_in(scope);
+                    self.settle(&mut gathered)?;
+                }
+                outcome
             });
         }
         let outcome = split(&mut |piece| {
@@ -427,21 +432,11 @@ impl<'e> Pending<'e> {
             }
             Ok(())
         });
-        self.settle_before(outcome, &mut gathered)?;
-        self.gathered = Some(gathered);
-        Ok(())
-    }
-
-    /// What is wrong with a file is told when nothing is wrong with what stands before it.
-    #[cfg(feature = "parallel")]
-    fn settle_before(
-        &mut self,
-        outcome: Result<(), Stop>,
-        gathered: &mut Gathered<'_, '_>,
-    ) -> Result<(), Stop> {
         if let Err(Stop::File(_)) = outcome {
-            self.settle(gathered)?;
+            gathered.read_ahead();
+            self.settle(&mut gathered)?;
         }
+        self.gathered = Some(gathered);
         outcome
     }
 
@@ -504,14 +499,13 @@ impl<'e> Pending<'e> {
         Ok(())
     }
 
-    /// Stores what was gathered.
+    /// Stores what is being read.
     #[cfg(feature = "parallel")]
     fn settle(&mut self, gathered: &mut Gathered<'_, '_>) -> Result<(), Stop> {
-        let last = gathered.build();
         while let Some(built) = gathered.next_ahead() {
             self.push_built(built).map_err(Stop::Refused)?;
         }
-        last.into_iter().try_for_each(|built| self.push_built(built).map(drop)).map_err(Stop::Refused)
+        Ok(())
     }
 
     /// Stores the cases of a batch that was read on another thread; gives back the memory of its text.

@@ -4,7 +4,7 @@
 //! be another write, and that would wait for the lock that its own thread holds. So these threads are none of rayon's.
 
 use std::panic::resume_unwind;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle, ScopedJoinHandle};
 pub(super) use std::thread::{Scope, scope};
 
@@ -61,6 +61,39 @@ impl<'s, R: Send + 's> Task<'s, R> {
     }
 }
 
+/// Lets so many threads work at once; others wait for their turn.
+pub(super) struct Turns {
+    left: Mutex<usize>,
+    given_back: Condvar,
+}
+
+/// The right to work, until it is dropped.
+pub(super) struct Turn<'s>(&'s Turns);
+
+impl Turns {
+    /// For so many threads, at least one.
+    pub(super) fn new(threads: usize) -> Self {
+        Self { left: Mutex::new(threads.max(1)), given_back: Condvar::new() }
+    }
+
+    /// Waits for a turn, which those who have one must not do.
+    pub(super) fn take(&self) -> Turn<'_> {
+        let left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut left =
+            self.given_back.wait_while(left, |left| *left == 0).unwrap_or_else(PoisonError::into_inner);
+        *left = left.saturating_sub(1);
+        Turn(self)
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        let mut left = self.0.left.lock().unwrap_or_else(PoisonError::into_inner);
+        *left = left.saturating_add(1);
+        self.0.given_back.notify_one();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -76,5 +109,29 @@ mod tests {
             tasks.into_iter().filter_map(Task::finish).collect::<Vec<u32>>()
         });
         assert_eq!(squares, numbers.iter().map(|number| number * number).collect::<Vec<u32>>());
+    }
+
+    #[test]
+    fn no_more_work_at_once_than_there_are_turns() {
+        let (turns, working, most) = (Turns::new(2), Mutex::new(0_u32), Mutex::new(0));
+        scope(|scope| {
+            for _ in 0..20 {
+                scope.spawn(|| {
+                    let _turn = turns.take();
+                    let now = {
+                        let mut working = working.lock().unwrap();
+                        *working += 1;
+                        *working
+                    };
+                    let mut most = most.lock().unwrap();
+                    *most = now.max(*most);
+                    drop(most);
+                    std::thread::yield_now();
+                    *working.lock().unwrap() -= 1;
+                });
+            }
+        });
+        assert!((1..=2).contains(&*most.lock().unwrap()));
+        assert_eq!(*turns.left.lock().unwrap(), 2);
     }
 }
