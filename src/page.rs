@@ -85,11 +85,12 @@ impl Key<'_> {
             Key::Number(number) => unsigned(number.ordinal()),
             Key::Timestamp(timestamp) => unsigned(timestamp.as_millis()),
             Key::Boolean(boolean) => u64::from(*boolean),
-            Key::String(known, text) => {
+            // Of the others, the first six bytes.
+            Key::String(usize::MAX, text) => {
                 let text = text.as_bytes().iter().copied().chain(std::iter::repeat(0)).take(6);
-                let known = u64::from(u16::try_from(*known).unwrap_or(u16::MAX));
-                text.fold(known, |rank, byte| rank << 8 | u64::from(byte))
+                text.fold(u64::from(u16::MAX), |rank, byte| rank << 8 | u64::from(byte))
             }
+            Key::String(known, _) => u64::try_from(*known).unwrap_or(u64::MAX).min(0xfffe) << 48,
         };
         if descending { !ascending } else { ascending }
     }
@@ -433,4 +434,36 @@ fn guess<'b>(
     keys.sort_by(|a, b| a.compare(b, descending));
     let key = keys.get(sharing.checked_sub(1)?).copied().filter(|key| *key != Key::Absent)?;
     Some(Guess { key, near: share.saturating_add(share / 8) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lesser_rank_is_that_of_a_key_that_comes_first() {
+        let numbers =
+            [-1e300, -5.5, -0.0, 0.0, 1e-9, 7.0, 1e300].map(|number| Number::new(number).map(Key::Number));
+        let instants =
+            [i64::MIN, -1, 0, 1, i64::MAX].map(|millis| Key::Timestamp(Timestamp::from_millis(millis)));
+        let texts = ["", "\0", "a", "a\0", "abcdef", "abcdefg", "abcdeg", "é", "😀"];
+        let known = [0, 1, 65_533, 65_534, 65_535, 65_536, 1 << 40];
+        let strings = known.map(|rank| Key::String(rank, "x")).into_iter();
+        let sorts: [Vec<Key<'_>>; 5] = [
+            numbers.into_iter().flatten().collect(),
+            instants.into(),
+            [0, 1, u64::MAX].map(Key::Place).into(),
+            [false, true].map(Key::Boolean).into(),
+            strings.chain(texts.map(|text| Key::String(usize::MAX, text))).collect(),
+        ];
+        for mut keys in sorts {
+            keys.push(Key::Absent);
+            for (a, b) in keys.iter().flat_map(|a| keys.iter().map(move |b| (a, b))) {
+                for descending in [false, true] {
+                    let ranks = a.rank(descending).cmp(&b.rank(descending));
+                    assert!(ranks.is_eq() || ranks == a.compare(b, descending), "{a:?}, {b:?}, {descending}");
+                }
+            }
+        }
+    }
 }
