@@ -113,25 +113,22 @@ mod tests {
 
     #[test]
     fn no_more_work_at_once_than_there_are_turns() {
-        let (turns, working, most) = (Turns::new(2), Mutex::new(0_u32), Mutex::new(0));
+        let turns = Turns::new(2);
+        let (first, second) = (turns.take(), turns.take());
+        let (tell, told) = std::sync::mpsc::channel();
+        let (turns, tell) = (&turns, &tell);
         scope(|scope| {
-            for _ in 0..20 {
-                scope.spawn(|| {
+            for _ in 0..3 {
+                scope.spawn(move || {
                     let _turn = turns.take();
-                    let now = {
-                        let mut working = working.lock().unwrap();
-                        *working += 1;
-                        *working
-                    };
-                    let mut most = most.lock().unwrap();
-                    *most = now.max(*most);
-                    drop(most);
-                    std::thread::yield_now();
-                    *working.lock().unwrap() -= 1;
+                    tell.send(()).unwrap();
                 });
             }
+            // Nobody has a turn to give.
+            assert!(told.recv_timeout(std::time::Duration::from_millis(50)).is_err());
+            drop((first, second));
+            (0..3).for_each(|_| told.recv().unwrap());
         });
-        assert!((1..=2).contains(&*most.lock().unwrap()));
         assert_eq!(*turns.left.lock().unwrap(), 2);
     }
 }
