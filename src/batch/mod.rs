@@ -21,6 +21,7 @@ pub(crate) use keys::{BatchKeys, GlobalRow, join, split};
 pub(crate) use owned::OwnedRow;
 pub(crate) use places::Places;
 pub(crate) use row::Row;
+pub(crate) use waiting::FewRows;
 pub(crate) use zones::Zones;
 
 use self::waiting::Waiting;

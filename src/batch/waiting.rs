@@ -15,14 +15,14 @@ pub(super) struct Waiting {
     rows: Arc<[Arc<OwnedRow>]>,
     /// By field number.
     columns: Box<[OnceLock<Option<Column>>]>,
-    /// How often all rows were asked for their values of a field.
+    /// How many filters the rows were asked for.
     asked: AtomicU32,
 }
 
-/// Rows of a batch that may be asked one by one instead of making a column.
+/// Rows of a batch that may be asked one by one instead of making columns, a bit each.
 const FEW_ROWS: usize = 64;
-/// So often, and columns are made from then on: whatever is asked that often is asked again.
-const OFTEN_ASKED: u32 = 64;
+/// So many filters, and columns are made from then on: whatever is asked that often is asked again.
+const OFTEN_ASKED: u32 = 32;
 
 impl Waiting {
     pub(super) fn column(&self, field: FieldId) -> Option<&Column> {
@@ -31,14 +31,9 @@ impl Waiting {
     }
 
     /// See [`Batch::few_rows`].
-    fn few_rows(&self, field: FieldId) -> Option<FewRows<'_>> {
-        let is_made = self.columns.get(field.index())?.get().is_some();
-        if is_made || self.rows.len() > FEW_ROWS || self.asked.load(Ordering::Relaxed) >= OFTEN_ASKED {
-            return None;
-        }
-        self.asked.fetch_add(1, Ordering::Relaxed);
-        let is_many = self.catalog.field(field).is_many();
-        Some(FewRows { rows: &self.rows, field, values: if is_many { usize::MAX } else { 1 } })
+    fn few_rows(&self) -> Option<FewRows<'_>> {
+        let are_few = self.rows.len() <= FEW_ROWS && self.asked.load(Ordering::Relaxed) < OFTEN_ASKED;
+        are_few.then_some(FewRows(self))
     }
 
     /// How many fields there are.
@@ -88,27 +83,36 @@ impl Waiting {
     }
 }
 
-/// Rows to be asked for their values of a field.
-pub(crate) struct FewRows<'b> {
-    rows: &'b [Arc<OwnedRow>],
-    field: FieldId,
-    /// How many values of a row count.
-    values: usize,
-}
+/// Rows to be asked for their values, at most 64.
+#[derive(Clone, Copy)]
+pub(crate) struct FewRows<'b>(&'b Waiting);
 
-impl FewRows<'_> {
-    /// For each row its values, in the order of its document.
-    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = impl Iterator<Item = Value<'_>> + Clone> {
-        self.rows.iter().map(|row| row.values(self.field).take(self.values))
+impl<'b> FewRows<'b> {
+    /// A bit for each row.
+    pub(crate) fn all(self) -> u64 {
+        let rows = u32::try_from(self.0.rows.len()).unwrap_or(u32::MAX);
+        1_u64.checked_shl(rows).map_or(u64::MAX, |bit| bit.wrapping_sub(1))
+    }
+
+    /// The values of a row that count, in the order of the document.
+    #[inline]
+    pub(crate) fn values(self, row: usize, field: FieldId) -> impl Iterator<Item = Value<'b>> + Clone {
+        let most = if self.0.catalog.field(field).is_many() { usize::MAX } else { 1 };
+        self.0.rows.get(row).into_iter().flat_map(move |row| row.values(field).take(most))
+    }
+
+    /// Notes that the rows are asked for a filter.
+    pub(crate) fn note_filter(self) {
+        self.0.asked.fetch_add(1, Ordering::Relaxed);
     }
 }
 
 impl Batch {
-    /// The rows, at most [`FEW_ROWS`], if asking each for its values of a field takes less than making the column.
-    pub(crate) fn few_rows(&self, field: FieldId) -> Option<FewRows<'_>> {
+    /// The rows, at most 64, if asking each for what a filter asks takes less than making columns.
+    pub(crate) fn few_rows(&self) -> Option<FewRows<'_>> {
         match &self.columns {
             Columns::Sealed(_) => None,
-            Columns::Waiting(waiting) => waiting.few_rows(field),
+            Columns::Waiting(waiting) => waiting.few_rows(),
         }
     }
 

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use smallvec::SmallVec;
+
 use super::slice::{Move, Slice};
 
 /// The distinct strings of a column in one batch, ascending by code point; a code is a rank.
@@ -87,8 +89,8 @@ impl Dictionary {
     /// The codes of those of the ascending `texts` that occur, ascending.
     ///
     /// Few texts are looked up one by one; many are walked beside the dictionary.
-    pub(crate) fn find_all(&self, texts: &[impl AsRef<str>]) -> Vec<u32> {
-        let mut found = Vec::new();
+    pub(crate) fn find_all(&self, texts: &[impl AsRef<str>]) -> SmallVec<[u32; 4]> {
+        let mut found = SmallVec::new();
         let walk = texts.len() >= self.len() / 8;
         let mut code = 0;
         for text in texts {
@@ -200,8 +202,8 @@ mod tests {
         let (dictionary, codes) = builder.seal(&codes);
         assert!(matches!(codes, Codes::U16(_)));
         let all: Vec<Box<str>> = (0..2000).map(|n| format!("{n:04}").into()).collect();
-        assert_eq!(dictionary.find_all(&all), (0..1000).collect::<Vec<u32>>());
-        assert_eq!(dictionary.find_all(&all[10..15]), [5, 6, 7]);
+        assert_eq!(dictionary.find_all(&all).into_vec(), (0..1000).collect::<Vec<u32>>());
+        assert_eq!(dictionary.find_all(&all[10..15]).into_vec(), [5, 6, 7]);
         assert!(dictionary.find_all(&["zzz"]).is_empty());
     }
 }

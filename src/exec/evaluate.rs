@@ -4,7 +4,7 @@
 //! once, from front to back, and combined into the tile of its group, which stays in the nearest
 //! cache. Tiles of a sixteenth to a half of that were slower, in cache and out of it: the machine
 //! fetches ahead along 8 KiB, and each piece costs a turn of the loop. What is counted is popped
-//! from the tile, or from the last two sets themselves, and written nowhere. A conjunction whose rows
+//! from the tile, or from the last two or three sets themselves, and written nowhere. A conjunction whose rows
 //! have become few is a list of them, each of which is asked for what follows.
 //!
 //! Out of cache, time goes into misses. So the processor is told of the next set of rows before one is
@@ -16,6 +16,7 @@ use std::cell::RefCell;
 
 use smallvec::SmallVec;
 
+use super::few;
 use super::kernels::{self, Combine, Outcome};
 use super::plan::{COST_OF_A_ROW, Estimate, Plan, Step};
 use super::program::{Op, Program};
@@ -66,8 +67,15 @@ pub(crate) fn select<'q>(
 
 #[inline]
 fn plan<'q>(query: &'q Query<'q>, number: usize, batch: &'q Batch, live: &'q Selection) -> Selected<'q> {
-    let root = query.predicate.root();
-    let program = Program::new(Plan::needed(query, number, batch), root, live);
+    let (plan, root) = match batch.few_rows() {
+        Some(rows) => {
+            rows.note_filter();
+            let step = Step::asked(few::selected(query.predicate, rows), batch.rows());
+            (Plan { steps: vec![step] }, 0)
+        }
+        None => (Plan::needed(query, number, batch), query.predicate.root()),
+    };
+    let program = Program::new(plan, root, live);
     let Estimate { rows: likely, is_exact, cost } = program.estimate(root);
     let likely = likely.min(batch.rows());
     let exact = (is_exact && matches!(live, Selection::All)).then_some(likely);
@@ -127,6 +135,11 @@ impl<'q> Selected<'q> {
     #[cfg(feature = "parallel")]
     pub(crate) fn effort(&self) -> usize {
         if self.exact.is_some() { 0 } else { self.effort }
+    }
+
+    /// True when it is known without a look at a row that there are none.
+    pub(crate) fn is_known_none(&self) -> bool {
+        self.exact == Some(0)
     }
 
     /// About how many rows there are.
@@ -235,17 +248,22 @@ impl<'q> Selected<'q> {
         machine.open(Connective::And, ops.len());
         let mut at: usize = 0;
         while let Some(op) = ops.get(at) {
-            let is_last = at.saturating_add(1) == ops.len();
             self.program.announce(at.saturating_add(1));
             if count
-                && is_last
-                && let Op::Words { words, negated: false } = op
                 && let [Level { state: state @ (State::Borrowed(_) | State::Own), .. }] =
                     machine.levels.as_slice()
             {
                 let own = machine.room.tiles.first().map_or(&[][..], |tile| self.bits(tile));
                 let so_far = if let State::Borrowed(words) = state { words } else { own };
-                return State::Counted(kernels::count_both(so_far, words));
+                match ops.get(at..).unwrap_or_default() {
+                    [Op::Words { words, negated: false }] => {
+                        return State::Counted(kernels::count_both(so_far, words));
+                    }
+                    [Op::Words { words, negated: false }, Op::Words { words: last, negated: false }] => {
+                        return State::Counted(kernels::count_three(so_far, words, last));
+                    }
+                    _ => {}
+                }
             }
             at = machine.step(op, at);
         }

@@ -165,7 +165,7 @@ fn of_sorted(sorted: Sorted<'_>) -> Means {
 
 /// What settled a leaf through its column.
 fn settled_by(leaf: &Leaf, batch: &Batch) -> Means {
-    if batch.few_rows(leaf.field).is_some() {
+    if batch.few_rows().is_some() {
         return Means::Rows;
     }
     let Some(column) = batch.column(leaf.field) else { return Means::Constant };

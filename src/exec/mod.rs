@@ -2,6 +2,7 @@
 
 mod evaluate;
 mod explain;
+mod few;
 mod kernels;
 mod plan;
 mod program;

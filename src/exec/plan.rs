@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
+use super::few;
 use super::kernels;
 use super::query::{Access, Query};
 use crate::batch::{Batch, GlobalRow, join, split};
@@ -151,22 +152,25 @@ impl<'p> Step<'p> {
         number: usize,
         batch: &'p Batch,
     ) -> Self {
-        if let Some(rows) = batch.few_rows(leaf.field) {
-            let bits = rows.iter().rev().fold(0, |bits, values| bits << 1 | u64::from(leaf.matches(values)));
-            let selected = bits.count_ones() as usize;
-            return match selected {
-                0 => Step::Settled(false),
-                all if all == batch.rows() => Step::Settled(true),
-                rows => {
-                    let estimate = Estimate { rows, is_exact: true, cost: 1 };
-                    Step::Leaf { source: Source::Asked(bits), negated: false, estimate }
-                }
-            };
+        if let Some(rows) = batch.few_rows() {
+            return Step::asked(few::passing(leaf, rows, rows.all()), batch.rows());
         }
         match batch.column(leaf.field) {
             Some(column) => plan_leaf(leaf, access, counts, number, column),
             // An engine has the columns of every filter it runs; a missing one holds nothing.
             None => Step::Settled(matches!(leaf.test, Test::None(_))),
+        }
+    }
+
+    /// These of few rows, a bit each, are known to pass.
+    pub(super) fn asked(bits: u64, rows: usize) -> Self {
+        match bits.count_ones() as usize {
+            0 => Step::Settled(false),
+            all if all == rows => Step::Settled(true),
+            rows => {
+                let estimate = Estimate { rows, is_exact: true, cost: 1 };
+                Step::Leaf { source: Source::Asked(bits), negated: false, estimate }
+            }
         }
     }
 }
@@ -306,9 +310,7 @@ pub(super) fn codes(column: &Column, set: &Set, access: &Access<'_>, number: usi
             codes.sort_unstable();
             codes
         }
-        (_, Data::Strings { dictionary, .. }, Set::Strings(points)) => {
-            dictionary.find_all(points.as_slice()).into()
-        }
+        (_, Data::Strings { dictionary, .. }, Set::Strings(points)) => dictionary.find_all(points.as_slice()),
         _ => SmallVec::new(),
     }
 }

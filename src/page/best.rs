@@ -1,5 +1,6 @@
 //! The best rows of many batches.
 
+use std::cell::LazyCell;
 use std::cmp::Ordering;
 use std::ops::Range;
 
@@ -50,8 +51,6 @@ struct Source<'b, 's, 'q> {
     number: u32,
     batch: &'b Batch,
     keys: Keys<'b>,
-    /// The codes of the ids, which compare as the ids do, and faster.
-    ids: Option<&'b Codes>,
     selected: &'s Selected<'q>,
 }
 
@@ -106,11 +105,10 @@ impl<'b, 's> Best<'b, 's> {
     pub(super) fn take_in(&mut self, visit: &Visit<'b>, selected: &Selected<'_>, skip: &mut usize) {
         let Ok(number) = u32::try_from(visit.number) else { return };
         let batch = visit.batch;
-        let ids = match (self.by, batch.column(FieldId::ID).map(|ids| &ids.data)) {
-            (SortBy::Field { .. }, Some(Data::Strings { codes, .. })) => Some(codes),
-            _ => None,
-        };
-        let source = Source { number, batch, keys: Keys::new(batch, self.by), ids, selected };
+        if selected.is_known_none() {
+            return;
+        }
+        let source = Source { number, batch, keys: Keys::new(batch, self.by), selected };
         let found = match Walk::new(batch, self.by) {
             Walk::Sorted(sorted) => self.walk_sorted(&source, sorted, skip),
             Walk::Strings(postings) => Some(self.walk_codes(&source, postings, skip)),
@@ -269,9 +267,10 @@ impl<'b, 's> Best<'b, 's> {
         if let Some(bound) = self.bound.filter(|bound| bound.key == key) {
             below = source.batch.ids_below(bound.id());
         }
+        let ids = source.ids(self.by);
         let mut chosen: Vec<(usize, u16)> = Vec::new();
         for row in rows {
-            let rank = source.ids.map_or(0, |ids| ids.get(row));
+            let rank = ids.map_or(0, |ids| ids.get(row));
             if rank >= below {
                 continue;
             }
@@ -289,8 +288,9 @@ impl<'b, 's> Best<'b, 's> {
 
     /// Adds rows of one batch to the candidates, as far as they may be wanted.
     fn offer(&mut self, source: &Source<'b, '_, '_>, mut found: Vec<Candidate<'b>>) {
-        let id_rank =
-            |candidate: &Candidate<'_>| source.ids.map_or(0, |ids| ids.get(usize::from(candidate.at.row)));
+        // Seldom are two keys the same, and ids whose column waits should wait on.
+        let ids = LazyCell::new(|| source.ids(self.by));
+        let id_rank = |candidate: &Candidate<'_>| ids.map_or(0, |ids| ids.get(usize::from(candidate.at.row)));
         keep_first(&mut found, self.wanted, |a, b| {
             self.compare_keys(a, b).then_with(|| id_rank(a).cmp(&id_rank(b)))
         });
@@ -337,6 +337,15 @@ impl<'b> Candidate<'b> {
 }
 
 impl<'b> Source<'b, '_, '_> {
+    /// The codes of the ids, which compare as the ids do, and faster; none where ids do not matter.
+    fn ids(&self, by: SortBy<'_>) -> Option<&'b Codes> {
+        let SortBy::Field { .. } = by else { return None };
+        match &self.batch.column(FieldId::ID)?.data {
+            Data::Strings { codes, .. } => Some(codes),
+            _ => None,
+        }
+    }
+
     fn candidate(&self, key: Key<'b>, row: u16, descending: bool) -> Candidate<'b> {
         Candidate { rank: key.rank(descending), key, batch: self.batch, at: At { batch: self.number, row } }
     }

@@ -305,12 +305,17 @@ fn check_explanation(
     if !analyzed.page.stops_early {
         assert_eq!(work.batches, asked, "{}", about(root));
     }
-    let mut unmeasured = analyzed.clone();
-    unmeasured.analysis = None;
-    for node in &mut unmeasured.nodes {
-        (node.kept, node.time) = (None, None);
-    }
-    assert_eq!(engine.explain(request), unmeasured, "{}", note());
+    let unmeasured = |mut explanation: Explanation| {
+        explanation.analysis = None;
+        for node in &mut explanation.nodes {
+            (node.kept, node.time) = (None, None);
+        }
+        explanation
+    };
+    let explains_alike =
+        || engine.explain(request) == unmeasured(engine.analyze(request, &|| Duration::ZERO));
+    // Few rows that wait are given columns once they are asked often, which may come between the two.
+    assert!(explains_alike() || explains_alike(), "{}", note());
 }
 
 /// The criterion that stands first, in the text syntax; those it is made of follow it.

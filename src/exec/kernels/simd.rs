@@ -160,6 +160,17 @@ fn count_both_portable(a: &[u64], b: &[u64]) -> usize {
     a.iter().zip(b).map(|(a, b)| (a & b).count_ones() as usize).sum()
 }
 
+versions!(
+    /// How many bits all three have.
+    count_three, count_three_portable, count_three_avx2, count_three_avx512,
+    (a: &[u64], b: &[u64], c: &[u64]) -> usize, ("avx2")
+);
+
+#[inline(always)]
+fn count_three_portable(a: &[u64], b: &[u64], c: &[u64]) -> usize {
+    a.iter().zip(b).zip(c).map(|((a, b), c)| (a & b & c).count_ones() as usize).sum()
+}
+
 /// A bit for each byte.
 pub(crate) type ByteSet = [u64; 4];
 
@@ -274,6 +285,8 @@ mod tests {
                 assert_eq!(count_ones(a), a.iter().map(|word| word.count_ones() as usize).sum::<usize>());
                 let both: Vec<u64> = a.iter().zip(b).map(|(a, b)| a & b).collect();
                 assert_eq!(count_both(a, b), count_ones(&both));
+                let three: Vec<u64> = both.iter().zip(&other).map(|(both, c)| both & c).collect();
+                assert_eq!(count_three(a, b, &other), count_ones(&three));
                 for how in [Combine::And, Combine::AndNot, Combine::Or, Combine::OrNot, Combine::Xor] {
                     let expected: Vec<u64> = a
                         .iter()
