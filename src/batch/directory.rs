@@ -113,9 +113,8 @@ impl Directory {
     }
 
     /// The keys of a field of a batch that is to be [added](Self::add), if its keys are kept.
-    pub(crate) fn keys_of(&self, batch: &Batch, field: FieldId) -> Option<BatchKeys> {
-        let FieldDirectory::Keys(_) = self.field(field) else { return None };
-        Some(BatchKeys::new(batch.column(field)?, &self.hasher))
+    pub(crate) fn keys_of(&self, catalog: &Catalog, batch: &Batch, field: FieldId) -> Option<BatchKeys> {
+        has_keys(catalog, field).then(|| Some(BatchKeys::new(batch.column(field)?, &self.hasher)))?
     }
 
     /// Takes in a batch, and gives it its number; `None` when all are taken. `keys` are those of fields whose
@@ -187,7 +186,7 @@ impl Directory {
             let field = catalog.field(id);
             match field.kind() {
                 _ if !(id == FieldId::ID || catalog.is_visible(id)) => FieldDirectory::Unknown,
-                FieldType::String if field.is_key() => FieldDirectory::Keys(KeyIndex::default()),
+                _ if has_keys(catalog, id) => FieldDirectory::Keys(KeyIndex::default()),
                 FieldType::String => FieldDirectory::Strings(HashMap::with_hasher(self.hasher.clone())),
                 FieldType::Number => FieldDirectory::Numbers(Zones::default()),
                 FieldType::Timestamp => FieldDirectory::Timestamps(Zones::default()),
@@ -396,6 +395,12 @@ impl Directory {
             FieldDirectory::Keys(keys) => keys.size_bytes(),
         }
     }
+}
+
+/// Whether the keys of a field are kept.
+fn has_keys(catalog: &Catalog, id: FieldId) -> bool {
+    let field = catalog.field(id);
+    (id == FieldId::ID || catalog.is_visible(id)) && field.kind() == FieldType::String && field.is_key()
 }
 
 /// Forgets the strings of one batch.

@@ -10,11 +10,14 @@ use super::Engine;
 use super::current::Writing;
 #[cfg(feature = "parallel")]
 use super::gathered::Built;
+#[cfg(feature = "parallel")]
+use super::lookup::Lookup;
 use super::merge::{Merge, join_head};
 use super::prepared::{Effects, Prepared};
 use super::snapshot::{Head, Snapshot};
 use super::view::{BatchId, Slot, View, Where};
-use crate::batch::{Batch, BatchBuilder, Document, MAX_BATCHES, OwnedRow, Row};
+use crate::batch::{Batch, BatchBuilder, BatchKeys, Document, MAX_BATCHES, OwnedRow, Row};
+use crate::catalog::FieldId;
 use crate::column::{Bitmap, Selection};
 use crate::error::{Error, ErrorKind};
 use crate::page::At;
@@ -70,7 +73,20 @@ enum Own {
     /// Few: they may go to the head. [`At::batch`] is 0.
     Rows(Vec<Arc<OwnedRow>>),
     /// Full batches, and the one being filled, numbered behind them.
-    Batches(Vec<Batch>, Box<BatchBuilder>),
+    Batches(Vec<Sealed>, Box<BatchBuilder>),
+}
+
+/// A batch that is to be stored.
+struct Sealed {
+    batch: Batch,
+    /// Those of its key fields that are made already.
+    keys: Vec<(FieldId, BatchKeys)>,
+}
+
+impl From<Batch> for Sealed {
+    fn from(batch: Batch) -> Self {
+        Self { batch, keys: Vec::new() }
+    }
 }
 
 impl Own {
@@ -79,7 +95,7 @@ impl Own {
         match self {
             Self::Rows(rows) => rows.get(row).map_or("", |row| row.id()),
             Self::Batches(sealed, filling) => {
-                sealed.get(at.batch as usize).map_or_else(|| filling.id(row), |batch| batch.id(row))
+                sealed.get(at.batch as usize).map_or_else(|| filling.id(row), |sealed| sealed.batch.id(row))
             }
         }
     }
@@ -93,7 +109,7 @@ impl Own {
             }
             Self::Batches(sealed, filling) => sealed.get(at.batch as usize).map_or_else(
                 || (filling.place(row), filling.document_number(row)),
-                |batch| (batch.place(row), batch.document_number(row)),
+                |sealed| (sealed.batch.place(row), sealed.batch.document_number(row)),
             ),
         }
     }
@@ -105,6 +121,8 @@ struct Next<'b> {
     number: u32,
     batch: &'b Batch,
     places: &'b [u64],
+    /// Where the covered case of the row's id is, if there is one.
+    covered: Option<Where>,
 }
 
 impl Next<'_> {
@@ -152,7 +170,7 @@ impl<'e> Change<'e> {
             && (filling.is_full() || filling.rows() >= sizes.batch)
         {
             let bytes = filling.document_bytes();
-            sealed.push(filling.seal());
+            sealed.push(filling.seal().into());
             filling.reserve_documents(bytes);
         }
         // How many batches the change adds to those there are, the head being one.
@@ -208,7 +226,9 @@ impl<'e> Change<'e> {
     /// When the engine can hold no further batch.
     pub(crate) fn upsert(&mut self, row: &Row<'_>, document: Document<'_>) -> Result<Upserted, Box<Error>> {
         let at = self.next(document.size_bytes())?;
-        let (upserted, place) = self.register(row.id(), at, None);
+        let id = row.id();
+        let hash = self.snapshot.base.directory().hasher().hash_one(id);
+        let (upserted, place) = self.register(hash, || id, at, None);
         self.last_place = place;
         match &mut self.own {
             Own::Rows(rows) => rows.push(Arc::new(OwnedRow::new(row, document, place))),
@@ -217,17 +237,23 @@ impl<'e> Change<'e> {
         Ok(upserted)
     }
 
-    /// Notes where the case of an id is from now on; gives its place, that of the case that it replaces.
+    /// Notes where the case of an id, given with its hash, is from now on; gives its place, that of the case that it
+    /// replaces.
     ///
     /// `next` is the batch of the row when it is not among the change's own yet.
-    fn register(&mut self, id: &str, at: At, next: Option<Next<'_>>) -> (Upserted, u64) {
-        let hash = self.snapshot.base.directory().hasher().hash_one(id);
+    fn register<'i>(
+        &mut self,
+        hash: u64,
+        id: impl Fn() -> &'i str,
+        at: At,
+        next: Option<Next<'_>>,
+    ) -> (Upserted, u64) {
         let own = &self.own;
         let id_of = |at: At| match next {
             Some(next) if next.number == at.batch => next.batch.id(usize::from(at.row)),
             _ => own.id(at),
         };
-        let found = self.ids.find_mut(hash, |(other, at)| *other == hash && id_of(*at) == id);
+        let found = self.ids.find_mut(hash, |(other, at)| *other == hash && id_of(*at) == id());
         let before = if let Some((_, found)) = found {
             let before = std::mem::replace(found, at);
             self.own_dead.push(before);
@@ -236,7 +262,13 @@ impl<'e> Change<'e> {
                 _ => own.describe(before),
             })
         } else {
-            let before = self.find_before(hash, id);
+            let before = match next {
+                Some(Next { covered, .. }) => {
+                    let before = self.writer.find_known(&self.snapshot, hash, &id, covered);
+                    before.filter(|at| !self.dead.contains_key(at))
+                }
+                None => self.find_before(hash, id()),
+            };
             self.ids.insert_unique(hash, (hash, at), |(hash, _)| *hash);
             before.map(|before| {
                 self.dead.insert(before, hash);
@@ -290,7 +322,7 @@ impl<'e> Change<'e> {
     #[cfg(feature = "parallel")]
     pub(super) fn push_batch(
         &mut self,
-        built: Built<'_>,
+        mut built: Built<'_>,
         mut stored: impl FnMut(&Built<'_>, usize, Upserted, u64),
     ) -> Result<Vec<u8>, Box<Error>> {
         if built.batch.rows() == 0 {
@@ -298,23 +330,25 @@ impl<'e> Change<'e> {
         }
         let Own::Batches(sealed, filling) = &mut self.own else { return Ok(built.text) };
         if filling.rows() > 0 {
-            sealed.push(filling.seal());
+            sealed.push(filling.seal().into());
         }
         let number = sealed.len();
         self.check_batches(number.saturating_add(1))?;
         // There are fewer batches than that.
         let number = u32::try_from(number).unwrap_or(u32::MAX);
         let mut places: Vec<u64> = (0..built.known).map(|row| built.batch.place(row)).collect();
-        for row in built.known..built.batch.rows() {
+        let Lookup { ids, keys } = std::mem::take(&mut built.lookup);
+        self.ids.reserve(ids.len(), |(hash, _)| *hash);
+        for (row, (hash, covered)) in (built.known..).zip(ids) {
             // A batch has no more rows than that.
             let at = At { batch: number, row: u16::try_from(row).unwrap_or(u16::MAX) };
-            let next = Next { number, batch: &built.batch, places: &places };
-            let (upserted, place) = self.register(built.batch.id(row), at, Some(next));
+            let next = Next { number, batch: &built.batch, places: &places, covered };
+            let (upserted, place) = self.register(hash, || built.batch.id(row), at, Some(next));
             places.push(place);
             stored(&built, row, upserted, place);
         }
         if let Own::Batches(sealed, _) = &mut self.own {
-            sealed.push(built.batch.with_places(places));
+            sealed.push(Sealed { batch: built.batch.with_places(places), keys });
         }
         Ok(built.text)
     }
@@ -347,7 +381,7 @@ impl<'e> Change<'e> {
         let stored = match &self.own {
             Own::Rows(rows) => rows.len(),
             Own::Batches(sealed, filling) => {
-                sealed.iter().map(Batch::rows).fold(filling.rows(), usize::saturating_add)
+                sealed.iter().map(|sealed| sealed.batch.rows()).fold(filling.rows(), usize::saturating_add)
             }
         };
         let writes = stored.saturating_add(self.dead.len()).saturating_add(1);
@@ -413,7 +447,7 @@ impl<'e> Change<'e> {
             Own::Rows(own) => rows = own,
             Own::Batches(mut sealed, mut filling) => {
                 if filling.rows() > 0 {
-                    sealed.push(filling.seal());
+                    sealed.push(filling.seal().into());
                 }
                 self.push_batches(sealed, &mut view, &mut effects);
             }
@@ -453,7 +487,7 @@ impl<'e> Change<'e> {
     }
 
     /// Adds sealed batches of the change to a view.
-    fn push_batches(&self, sealed: Vec<Batch>, view: &mut View, effects: &mut Effects) {
+    fn push_batches(&self, sealed: Vec<Sealed>, view: &mut View, effects: &mut Effects) {
         let mut dead: Vec<Vec<u16>> = vec![Vec::new(); sealed.len()];
         for at in &self.own_dead {
             if let Some(rows) = dead.get_mut(at.batch as usize) {
@@ -461,13 +495,13 @@ impl<'e> Change<'e> {
             }
         }
         let mut apart: Vec<Option<BatchId>> = Vec::new();
-        for (batch, dead) in sealed.into_iter().zip(dead) {
+        for (Sealed { batch, keys }, dead) in sealed.into_iter().zip(dead) {
             let live = Bitmap::ones(batch.rows()).without(dead.into_iter().map(usize::from));
             let slot = Slot::new(effects.take_batch_id(), batch, Selection::from_bitmap(live));
             let is_covered = self.engine.sizes.is_covered(slot.live_rows);
             apart.push((!is_covered).then_some(slot.id));
             if is_covered {
-                view.push_covered(&self.engine.catalog, slot, Vec::new());
+                view.push_covered(&self.engine.catalog, slot, keys);
             } else if slot.live_rows > 0 {
                 view.push_apart(slot);
             }

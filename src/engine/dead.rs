@@ -88,7 +88,7 @@ impl View {
         }
     }
 
-    fn is_live(&self, row: GlobalRow) -> bool {
+    pub(super) fn is_live(&self, row: GlobalRow) -> bool {
         let (number, row) = split(row);
         self.slot(number).is_some_and(|slot| slot.is_live(row))
     }

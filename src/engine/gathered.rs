@@ -6,6 +6,9 @@ use std::sync::Arc;
 
 use super::Engine;
 use super::import::{Mode, Reading, Refusal, Report};
+use super::lookup::Lookup;
+use super::merge::Sizes;
+use super::snapshot::Snapshot;
 use super::threads::{Scope, Task, Turns};
 use crate::batch::{Batch, BatchBuilder, Document, Keep};
 use crate::catalog::Catalog;
@@ -43,6 +46,9 @@ pub(super) struct Gathered<'t, 's> {
 struct Reader {
     /// For as many groups as are read at once.
     turns: Turns,
+    /// That of before the import.
+    snapshot: Arc<Snapshot>,
+    sizes: Sizes,
     catalog: Catalog,
     limits: Limits,
     keep: Keep,
@@ -104,6 +110,8 @@ pub(super) struct Built<'t> {
     pub(super) report: Report,
     /// Why the import ends here.
     pub(super) failed: Option<Box<Refusal>>,
+    /// What is known of its rows already.
+    pub(super) lookup: Lookup,
     /// For each row that is new, the number of its document, and where that lies.
     documents: Vec<(u64, Text<'t>)>,
     pub(super) text: Vec<u8>,
@@ -111,12 +119,16 @@ pub(super) struct Built<'t> {
 
 impl<'t, 's> Gathered<'t, 's> {
     /// None when there is but one thread to read on.
+    ///
+    /// To be called when no other write can be published before the import is.
     pub(super) fn new(engine: &Engine, mode: Mode) -> Option<Self> {
         let threads = rayon::current_num_threads();
         let (catalog, limits, keep) = (engine.catalog.clone(), engine.limits.clone(), engine.keep);
         (threads > 1).then(|| Self {
             reader: Arc::new(Reader {
                 turns: Turns::new(threads.min(MOST_GROUPS)),
+                snapshot: engine.current.load(),
+                sizes: engine.sizes,
                 catalog,
                 limits,
                 keep,
@@ -229,7 +241,7 @@ impl<'t> Group<'t> {
     }
 
     fn build(mut self, reader: &Reader) -> Built<'t> {
-        let Reader { turns, catalog, limits, keep, mode } = reader;
+        let Reader { turns, snapshot, sizes, catalog, limits, keep, mode } = reader;
         let _turn = turns.take();
         let builder = self.builder.take().map(|builder| *builder);
         let mut builder = builder.unwrap_or_else(|| BatchBuilder::new(catalog, *keep, self.waiting.len()));
@@ -269,7 +281,9 @@ impl<'t> Group<'t> {
             }
         }
         drop(row);
-        Built { batch: builder.seal(), known, report, failed, documents, text: self.text }
+        let batch = builder.seal();
+        let lookup = Lookup::new(catalog, *sizes, snapshot, &batch, known);
+        Built { batch, known, report, failed, lookup, documents, text: self.text }
     }
 }
 
@@ -277,14 +291,15 @@ impl<'t> Group<'t> {
 impl Built<'static> {
     /// A batch of rows of a source, with the documents of those that are new, when they are kept elsewhere.
     pub(super) fn of_rows(
-        batch: Batch,
+        (batch, lookup): (Batch, Lookup),
         known: usize,
         report: Report,
         documents: Vec<(u64, Range<usize>)>,
         text: Vec<u8>,
     ) -> Self {
         let documents = documents.into_iter().map(|(number, range)| (number, Text::Copied(range)));
-        Self { batch, known, report, failed: None, documents: documents.collect(), text }
+        let documents = documents.collect();
+        Self { batch, known, report, failed: None, lookup, documents, text }
     }
 }
 

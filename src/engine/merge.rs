@@ -190,7 +190,7 @@ impl Copied {
                     return false;
                 }
                 left = left.saturating_sub(cost);
-                self.keys.extend(directory.keys_of(&self.batch, field).map(|keys| (field, keys)));
+                self.keys.extend(directory.keys_of(catalog, &self.batch, field).map(|keys| (field, keys)));
             }
             self.fields_done = self.fields_done.saturating_add(1);
         }

@@ -48,6 +48,8 @@ mod gathered;
 mod import;
 #[cfg(test)]
 mod interleavings;
+#[cfg(feature = "parallel")]
+mod lookup;
 mod memory;
 mod merge;
 mod prepared;

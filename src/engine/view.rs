@@ -7,6 +7,8 @@ use super::dead::DeadRows;
 use crate::batch::{Batch, BatchKeys, Directory, KeyWork, split};
 use crate::catalog::{Catalog, FieldId};
 use crate::column::{Bitmap, Selection};
+#[cfg(feature = "parallel")]
+use crate::exec::find_keys;
 use crate::page::At;
 
 /// Names a batch for the life of an engine; later batches have greater numbers.
@@ -172,6 +174,22 @@ impl View {
             let is_it = slot.is_live(row) && slot.batch.id(usize::from(row)) == id;
             is_it.then_some(Where::Covered(u32::try_from(number).ok()?, row))
         })
+    }
+
+    /// For each of many ids its hash, and where in the covered batches its live row is, if it has one.
+    #[cfg(feature = "parallel")]
+    pub(super) fn find_all_covered(&self, ids: &[&str]) -> Vec<(u64, Option<Where>)> {
+        let hasher = self.directory.hasher();
+        let mut found: Vec<(u64, Option<Where>)> = ids.iter().map(|id| (hasher.hash_one(id), None)).collect();
+        let batch = |number: usize| self.covered.get(number)?.as_ref().map(|slot| &*slot.batch);
+        find_keys(&self.directory, FieldId::ID, ids, &batch, |row, id| {
+            if self.is_live(row)
+                && let ((number, row), Some((_, place))) = (split(row), found.get_mut(id as usize))
+            {
+                *place = u32::try_from(number).ok().map(|number| Where::Covered(number, row));
+            }
+        });
+        found
     }
 
     /// Marks rows dead; those of other batches are left out.

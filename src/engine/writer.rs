@@ -44,17 +44,31 @@ impl Writer {
 
     /// Where the live case of an id is, given its hash.
     pub(super) fn find(&self, snapshot: &Snapshot, hash: u64, id: &str) -> Option<Where> {
+        self.find_apart(snapshot, hash, &|| id)
+            .or_else(|| snapshot.base.find_covered(hash, id).find(|at| !self.died.contains(at)))
+    }
+
+    /// As [`find`](Self::find), when it is known which live row has the id in the base of the snapshot.
+    pub(super) fn find_known<'i>(
+        &self,
+        snapshot: &Snapshot,
+        hash: u64,
+        id: &impl Fn() -> &'i str,
+        covered: Option<Where>,
+    ) -> Option<Where> {
+        // No other covered row has the id, be this one dead or not.
+        self.find_apart(snapshot, hash, id).or_else(|| covered.filter(|at| !self.died.contains(at)))
+    }
+
+    fn find_apart<'i>(&self, snapshot: &Snapshot, hash: u64, id: &impl Fn() -> &'i str) -> Option<Where> {
         let has_id = |batch: BatchId, row: u16| {
             if batch == snapshot.head.id {
-                self.head.get(usize::from(row)).is_some_and(|row| row.id() == id)
+                self.head.get(usize::from(row)).is_some_and(|row| row.id() == id())
             } else {
-                snapshot.base.apart(batch).is_some_and(|slot| slot.batch.id(usize::from(row)) == id)
+                snapshot.base.apart(batch).is_some_and(|slot| slot.batch.id(usize::from(row)) == id())
             }
         };
-        match self.apart.find(hash, has_id) {
-            Some((batch, row)) => Some(Where::Apart(batch, row)),
-            None => snapshot.base.find_covered(hash, id).find(|at| !self.died.contains(at)),
-        }
+        self.apart.find(hash, has_id).map(|(batch, row)| Where::Apart(batch, row))
     }
 
     /// The place and the document number of a row.

@@ -15,6 +15,8 @@ mod trace;
 pub(crate) use evaluate::{Selected, select};
 pub use explain::Means;
 pub(crate) use explain::{Explained, Measured, explain, measure};
+#[cfg(feature = "parallel")]
+pub(crate) use query::find_keys;
 pub(crate) use query::{Known, Query};
 pub(crate) use rows::Rows;
 pub(crate) use trace::Trace;

@@ -241,13 +241,7 @@ fn meets<T: Ord + Copy>(zones: &Zones<T>, batch: usize, ranges: &[(T, T)]) -> bo
     ranges.get(at).is_some_and(|(low, _)| *low <= greatest)
 }
 
-/// Rows whose strings are compared together.
-const TOGETHER: usize = 16;
-
 /// How a leaf is answered; `batch` gives a covered batch by its number.
-///
-/// Candidates of keys go through loops of one load each, so that those of many overlap: the code, where its string
-/// stands, the string.
 fn access<'q, 'b>(
     leaf: &'q Leaf,
     directory: &'q Directory,
@@ -264,35 +258,60 @@ fn access<'q, 'b>(
         FieldDirectory::Strings(strings) => {
             Access::Strings(texts.iter().filter_map(|text| strings.get(&**text)).collect(), texts.len())
         }
-        FieldDirectory::Keys(keys) => {
-            let found = directory.probe(keys, texts, kernels::prefetch);
-            let column = |row| {
-                let (batch_number, row) = split(row);
-                Some((batch(batch_number)?.column(leaf.field)?, usize::from(row)))
-            };
-            let text = |number: u32| texts.get(number as usize).map(|text| &**text);
-            let mut rows = Vec::with_capacity(found.len());
-            let (parts, few) = found.as_chunks::<TOGETHER>();
-            for found in parts {
-                let codes = found.map(|(row, _)| column(row).and_then(|(column, row)| column.code(row)));
-                let spans = codes.map(|code| {
-                    let (dictionary, code) = code?;
-                    let span = dictionary.span(code);
-                    kernels::prefetch(dictionary.bytes(), span.start as usize);
-                    Some((dictionary, span))
-                });
-                rows.extend(found.iter().zip(spans).filter_map(|((row, number), span)| {
-                    let (dictionary, span) = span?;
-                    (Some(dictionary.at(span)) == text(*number)).then_some(*row)
-                }));
-            }
-            rows.extend(few.iter().filter_map(|(row, number)| {
-                let (column, in_batch) = column(*row)?;
-                (column.string(in_batch)? == text(*number)?).then_some(*row)
-            }));
+        FieldDirectory::Keys(_) => {
+            let mut rows = Vec::with_capacity(texts.len());
+            find_keys(directory, leaf.field, texts, batch, |row, _| rows.push(row));
             rows.sort_unstable();
             Access::Rows(rows)
         }
         _ => Access::Column,
+    }
+}
+
+/// Rows whose strings are compared together.
+const TOGETHER: usize = 16;
+
+/// Gives the rows of covered batches, dead ones too, that have one of these strings in a key field, each with the
+/// number of its string; `batch` gives a covered batch by its number.
+///
+/// Candidates go through loops of one load each, so that those of many overlap: the code, where its string
+/// stands, the string.
+pub(crate) fn find_keys<'b>(
+    directory: &Directory,
+    field: FieldId,
+    texts: &[impl AsRef<str>],
+    batch: &impl Fn(usize) -> Option<&'b Batch>,
+    mut take: impl FnMut(GlobalRow, u32),
+) {
+    let FieldDirectory::Keys(keys) = directory.field(field) else { return };
+    let found = directory.probe(keys, texts, kernels::prefetch);
+    let column = |row| {
+        let (batch_number, row) = split(row);
+        Some((batch(batch_number)?.column(field)?, usize::from(row)))
+    };
+    let text = |number: u32| texts.get(number as usize).map(AsRef::as_ref);
+    let (parts, few) = found.as_chunks::<TOGETHER>();
+    for found in parts {
+        let codes = found.map(|(row, _)| column(row).and_then(|(column, row)| column.code(row)));
+        let spans = codes.map(|code| {
+            let (dictionary, code) = code?;
+            let span = dictionary.span(code);
+            kernels::prefetch(dictionary.bytes(), span.start as usize);
+            Some((dictionary, span))
+        });
+        for ((row, number), span) in found.iter().zip(spans) {
+            if let Some((dictionary, span)) = span
+                && Some(dictionary.at(span)) == text(*number)
+            {
+                take(*row, *number);
+            }
+        }
+    }
+    for (row, number) in few {
+        if let Some((column, in_batch)) = column(*row)
+            && column.string(in_batch) == text(*number)
+        {
+            take(*row, *number);
+        }
     }
 }

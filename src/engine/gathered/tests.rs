@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::catalog::Catalog;
+use crate::engine::Upserted;
 use crate::filter::Filter;
 use crate::request::Request;
 
@@ -67,6 +68,33 @@ fn many_cases_at_once_are_stored_as_one_by_one_whatever_the_threads() {
 
 /// A thread of rayon's that waits for others does their work meanwhile: the write of many cases must not come upon
 /// another write so, which would wait for it.
+#[test]
+fn what_small_writes_did_since_the_head_was_sealed_is_known_to_a_write_of_many() {
+    let text = lines(5000);
+    let small_writes = |engine: &Engine| {
+        // Replaced and deleted again; deleted; replaced.
+        assert_eq!(engine.upsert(br#"{"id":"3007","name":"small"}"#).unwrap(), Upserted::Replaced);
+        assert!(engine.delete("3007") && engine.delete("3009"));
+        assert_eq!(engine.upsert(br#"{"id":"3011","name":"small"}"#).unwrap(), Upserted::Replaced);
+        assert_eq!(engine.upsert(br#"{"id":"6001","name":"small"}"#).unwrap(), Upserted::Stored);
+    };
+    let engine = || Engine::builder(Catalog::cases()).batch_rows(8192).build();
+    let expected = engine();
+    text.lines().for_each(|line| assert!(expected.upsert(line.as_bytes()).is_ok()));
+    small_writes(&expected);
+    text.lines().for_each(|line| assert!(expected.upsert(line.as_bytes()).is_ok()));
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+    pool.install(|| {
+        let all = engine();
+        let first = all.upsert_many(text.as_bytes()).unwrap();
+        small_writes(&all);
+        let again = all.upsert_many(text.as_bytes()).unwrap();
+        assert_eq!((again.stored, again.replaced), (2, 4998), "{} stored at first", first.stored);
+        all.validate().unwrap();
+        assert_eq!(documents(&all), documents(&expected));
+    });
+}
+
 #[test]
 fn writes_by_threads_of_one_pool_do_not_wait_for_themselves() {
     let (done, is_done) = std::sync::mpsc::channel();

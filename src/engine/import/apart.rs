@@ -10,6 +10,7 @@ use std::sync::mpsc::channel;
 use super::{Engine, Import, Pending, Reading, Refusal, Report, refusal};
 use crate::batch::{BatchBuilder, Document, Keep, Row};
 use crate::engine::gathered::Built;
+use crate::engine::lookup::Lookup;
 use crate::engine::threads::{scope, spawn_or_do};
 use crate::error::Error;
 
@@ -121,7 +122,10 @@ impl Apart<'_> {
             std::mem::take(&mut self.kept),
             std::mem::take(&mut self.text),
         );
-        self.built.push(Built::of_rows(self.builder.seal(), self.known, report, kept, text));
+        let batch = self.builder.seal();
+        let Engine { catalog, sizes, current, .. } = self.engine;
+        let lookup = Lookup::new(catalog, *sizes, &current.load(), &batch, self.known);
+        self.built.push(Built::of_rows((batch, lookup), self.known, report, kept, text));
         self.known = 0;
     }
 
