@@ -63,12 +63,13 @@ struct Group<'t> {
     /// The documents that were copied.
     text: Vec<u8>,
     text_bytes: usize,
+    /// From which of the documents on they are of which source.
+    sources: Vec<(usize, Arc<str>)>,
     waiting: Vec<Waiting<'t>>,
 }
 
 /// A document that waits.
 struct Waiting<'t> {
-    source: Arc<str>,
     line: u64,
     /// Where it lies, or what is wrong with it.
     text: Result<Text<'t>, Box<Error>>,
@@ -187,7 +188,11 @@ impl<'t, 's> Gathered<'t, 's> {
             group.text_bytes = group.text_bytes.saturating_add(bytes.len());
             part_of(bytes, self.given).map_or_else(|| group.copy(bytes), Text::Given)
         });
-        group.waiting.push(Waiting { source: Arc::clone(&self.source), line: piece.line, text, number });
+        // One for all, since threads that count the users of a text wait for each other.
+        if group.sources.last().is_none_or(|(_, source)| !Arc::ptr_eq(source, &self.source)) {
+            group.sources.push((group.waiting.len(), Arc::clone(&self.source)));
+        }
+        group.waiting.push(Waiting { line: piece.line, text, number });
         group.is_full(self.group_rows)
     }
 
@@ -255,13 +260,17 @@ impl<'t> Group<'t> {
         let mut failed = None;
         let mut row = crate::batch::Row::default();
         let mut habits = Habits::default();
-        for waiting in &self.waiting {
+        let (mut source, mut sources) = ("", self.sources.iter().peekable());
+        for (at, waiting) in self.waiting.iter().enumerate() {
+            while let Some((_, next)) = sources.next_if(|(from, _)| *from <= at) {
+                source = next;
+            }
             let bytes = match &waiting.text {
                 Ok(text) => Ok(text.bytes(&self.text)),
                 Err(error) => Err((**error).clone()),
             };
             let piece = Piece { line: waiting.line, bytes };
-            match reading.read(piece, &waiting.source, &mut habits, &mut row, &mut report) {
+            match reading.read(piece, source, &mut habits, &mut row, &mut report) {
                 Ok(None) => {}
                 Ok(Some(text)) => {
                     let document = match keep {

@@ -69,6 +69,31 @@ fn many_cases_at_once_are_stored_as_one_by_one_whatever_the_threads() {
 /// A thread of rayon's that waits for others does their work meanwhile: the write of many cases must not come upon
 /// another write so, which would wait for it.
 #[test]
+fn a_refusal_names_its_source_where_one_group_has_several() {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+    pool.install(|| {
+        let engine = Engine::new(Catalog::cases());
+        let mut import = engine.import(Mode::Lenient);
+        let text = lines(1500);
+        // The last document of a source, the first of the next, the only one of another, and one in the midst.
+        let sources = [
+            ("a", format!("{text}{{\"id\":7}}\n"), 1501),
+            ("b", format!("{{\"id\":7}}\n{text}"), 1),
+            ("c", "{\"id\":7}\n".to_owned(), 1),
+            ("d", format!("{text}{{\"id\":7}}\n{text}"), 1501),
+        ];
+        for (name, text, _) in &sources {
+            import.source(name).unwrap();
+            import.push(text.as_bytes()).unwrap();
+        }
+        let report = import.commit().unwrap();
+        let found: Vec<(&str, u64)> =
+            report.refusals.iter().map(|refusal| (refusal.source.as_str(), refusal.line)).collect();
+        assert_eq!(found, sources.each_ref().map(|(name, _, line)| (*name, *line)));
+    });
+}
+
+#[test]
 fn what_small_writes_did_since_the_head_was_sealed_is_known_to_a_write_of_many() {
     let text = lines(5000);
     let small_writes = |engine: &Engine| {
