@@ -141,15 +141,20 @@ impl RunMerge {
         let newer = self.newer.as_ref().map_or(&[][..], |run| &run.entries);
         let [mut a, mut b] = self.next;
         let is_done = loop {
-            let (entry, from) = match (older.get(a), newer.get(b)) {
-                (Some(own), Some(other)) if other < own => (*other, &mut b),
-                (Some(own), _) => (*own, &mut a),
-                (None, Some(other)) => (*other, &mut b),
-                (None, None) => break true,
-            };
+            let (own, other) = (older.get(a), newer.get(b));
+            if own.is_none() && other.is_none() {
+                break true;
+            }
             let Some(left) = budget.checked_sub(1) else { break false };
             *budget = left;
-            *from = from.saturating_add(1);
+            // Which of two hashes is the lesser cannot be foreseen, so nothing branches on it.
+            let is_newer = match (own, other) {
+                (Some(own), Some(other)) => other < own,
+                (own, _) => own.is_none(),
+            };
+            a = a.saturating_add(usize::from(!is_newer));
+            b = b.saturating_add(usize::from(is_newer));
+            let entry = std::hint::select_unpredictable(is_newer, other, own).copied().unwrap_or_default();
             #[expect(clippy::cast_possible_truncation, reason = "the row is the lower half")]
             if is_kept(entry as u32) {
                 self.filling.push(entry);
