@@ -6,7 +6,6 @@ use std::sync::{Arc, OnceLock};
 use super::{Batch, Columns, Documents, DocumentsBuilder, Keep, OwnedRow, Places};
 use crate::catalog::{Catalog, FieldId};
 use crate::column::{Column, ColumnBuilder};
-use crate::value::Value;
 
 /// Rows, and those of their columns that were asked for.
 #[derive(Debug)]
@@ -94,11 +93,15 @@ impl<'b> FewRows<'b> {
         1_u64.checked_shl(rows).map_or(u64::MAX, |bit| bit.wrapping_sub(1))
     }
 
-    /// The values of a row that count, in the order of the document.
+    /// The row of a number.
     #[inline]
-    pub(crate) fn values(self, row: usize, field: FieldId) -> impl Iterator<Item = Value<'b>> + Clone {
-        let most = if self.0.catalog.field(field).is_many() { usize::MAX } else { 1 };
-        self.0.rows.get(row).into_iter().flat_map(move |row| row.values(field).take(most))
+    pub(crate) fn row(self, row: usize) -> Option<&'b OwnedRow> {
+        self.0.row(row)
+    }
+
+    /// How many of a row's values of a field count, the first ones.
+    pub(crate) fn most_values(self, field: FieldId) -> usize {
+        if self.0.catalog.field(field).is_many() { usize::MAX } else { 1 }
     }
 
     /// Notes that the rows are asked for a filter.

@@ -52,10 +52,12 @@ pub(super) fn selected(predicate: &Tree<Leaf>, rows: FewRows<'_>) -> u64 {
 
 /// Those of the rows of these bits that pass a leaf.
 pub(super) fn passing(leaf: &Leaf, rows: FewRows<'_>, asked: u64) -> u64 {
+    let most = rows.most_values(leaf.field);
     let (mut left, mut passing) = (asked, 0);
     while left != 0 {
         let row = left.trailing_zeros();
-        if leaf.matches(rows.values(row as usize, leaf.field)) {
+        let values = rows.row(row as usize).map(|row| row.values(leaf.field).take(most));
+        if values.is_some_and(|values| leaf.matches(values)) {
             passing |= 1 << row;
         }
         left &= left.wrapping_sub(1);
