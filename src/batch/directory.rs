@@ -114,7 +114,10 @@ impl Directory {
 
     /// The keys of a field of a batch that is to be [added](Self::add), if its keys are kept.
     pub(crate) fn keys_of(&self, catalog: &Catalog, batch: &Batch, field: FieldId) -> Option<BatchKeys> {
-        has_keys(catalog, field).then(|| Some(BatchKeys::new(batch.column(field)?, &self.hasher)))?
+        if !has_keys(catalog, field) {
+            return None;
+        }
+        Some(BatchKeys::new(batch.column(field)?, &self.hasher))
     }
 
     /// Takes in a batch, and gives it its number; `None` when all are taken. `keys` are those of fields whose
@@ -182,16 +185,13 @@ impl Directory {
 
     /// Forgets everything.
     fn clear(&mut self, catalog: &Catalog) {
-        let fields = catalog.field_ids().map(|id| {
-            let field = catalog.field(id);
-            match field.kind() {
-                _ if !(id == FieldId::ID || catalog.is_visible(id)) => FieldDirectory::Unknown,
-                _ if has_keys(catalog, id) => FieldDirectory::Keys(KeyIndex::default()),
-                FieldType::String => FieldDirectory::Strings(HashMap::with_hasher(self.hasher.clone())),
-                FieldType::Number => FieldDirectory::Numbers(Zones::default()),
-                FieldType::Timestamp => FieldDirectory::Timestamps(Zones::default()),
-                FieldType::Boolean => FieldDirectory::Unknown,
-            }
+        let fields = catalog.field_ids().map(|id| match catalog.field(id).kind() {
+            _ if !(id == FieldId::ID || catalog.is_visible(id)) => FieldDirectory::Unknown,
+            _ if has_keys(catalog, id) => FieldDirectory::Keys(KeyIndex::default()),
+            FieldType::String => FieldDirectory::Strings(HashMap::with_hasher(self.hasher.clone())),
+            FieldType::Number => FieldDirectory::Numbers(Zones::default()),
+            FieldType::Timestamp => FieldDirectory::Timestamps(Zones::default()),
+            FieldType::Boolean => FieldDirectory::Unknown,
         });
         self.fields = fields.map(Arc::new).collect();
         self.numbers.clear();
