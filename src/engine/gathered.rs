@@ -8,8 +8,8 @@ use super::Engine;
 use super::import::{Mode, Reading, Refusal, Report};
 use super::lookup::Lookup;
 use super::merge::Sizes;
-use super::snapshot::Snapshot;
 use super::threads::{Scope, Task, Turns};
+use super::view::View;
 use crate::batch::{Batch, BatchBuilder, Document, Keep};
 use crate::catalog::Catalog;
 use crate::error::Error;
@@ -46,8 +46,9 @@ pub(super) struct Gathered<'t, 's> {
 struct Reader {
     /// For as many groups as are read at once.
     turns: Turns,
-    /// That of before the import.
-    snapshot: Arc<Snapshot>,
+    /// The sealed batches of before the import. A thread may outlive the import, so it must not hold the whole snapshot, and
+    /// with that the file behind it.
+    base: Arc<View>,
     sizes: Sizes,
     catalog: Catalog,
     limits: Limits,
@@ -128,7 +129,7 @@ impl<'t, 's> Gathered<'t, 's> {
         (threads > 1).then(|| Self {
             reader: Arc::new(Reader {
                 turns: Turns::new(threads.min(MOST_GROUPS)),
-                snapshot: engine.current.load(),
+                base: Arc::clone(&engine.current.load().base),
                 sizes: engine.sizes,
                 catalog,
                 limits,
@@ -246,7 +247,7 @@ impl<'t> Group<'t> {
     }
 
     fn build(mut self, reader: &Reader) -> Built<'t> {
-        let Reader { turns, snapshot, sizes, catalog, limits, keep, mode } = reader;
+        let Reader { turns, base, sizes, catalog, limits, keep, mode } = reader;
         let _turn = turns.take();
         let builder = self.builder.take().map(|builder| *builder);
         let mut builder = builder.unwrap_or_else(|| BatchBuilder::new(catalog, *keep, self.waiting.len()));
@@ -291,7 +292,7 @@ impl<'t> Group<'t> {
         }
         drop(row);
         let batch = builder.seal();
-        let lookup = Lookup::new(catalog, *sizes, snapshot, &batch, known);
+        let lookup = Lookup::new(catalog, *sizes, base, &batch, known);
         Built { batch, known, report, failed, lookup, documents, text: self.text }
     }
 }

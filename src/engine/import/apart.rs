@@ -124,7 +124,7 @@ impl Apart<'_> {
         );
         let batch = self.builder.seal();
         let Engine { catalog, sizes, current, .. } = self.engine;
-        let lookup = Lookup::new(catalog, *sizes, &current.load(), &batch, self.known);
+        let lookup = Lookup::new(catalog, *sizes, &current.load().base, &batch, self.known);
         self.built.push(Built::of_rows((batch, lookup), self.known, report, kept, text));
         self.known = 0;
     }
