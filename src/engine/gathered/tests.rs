@@ -66,8 +66,6 @@ fn many_cases_at_once_are_stored_as_one_by_one_whatever_the_threads() {
     }
 }
 
-/// A thread of rayon's that waits for others does their work meanwhile: the write of many cases must not come upon
-/// another write so, which would wait for it.
 #[test]
 fn a_refusal_names_its_source_where_one_group_has_several() {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
@@ -91,6 +89,24 @@ fn a_refusal_names_its_source_where_one_group_has_several() {
             report.refusals.iter().map(|refusal| (refusal.source.as_str(), refusal.line)).collect();
         assert_eq!(found, sources.each_ref().map(|(name, _, line)| (*name, *line)));
     });
+}
+
+/// What holds a snapshot of a durable store's holds its file too, which can then not be compacted.
+#[test]
+fn threads_that_read_for_a_write_that_was_given_up_hold_no_snapshot() {
+    let engine = Engine::new(Catalog::cases());
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+    let mut gathered = pool.install(|| Gathered::new(&engine, Mode::Strict)).unwrap();
+    let reader = Arc::clone(&gathered.reader);
+    // Nobody reads until these are given back.
+    let turns: Vec<_> = (0..3).map(|_| reader.turns.take()).collect();
+    gathered.push(Piece { line: 1, bytes: Ok(br#"{"id":"a"}"#) }, 0);
+    gathered.read_ahead();
+    drop(gathered);
+    let before = Arc::downgrade(&engine.current.load());
+    engine.upsert(br#"{"id":"b"}"#).unwrap();
+    assert!(before.upgrade().is_none(), "the snapshot of before the write is still held");
+    drop(turns);
 }
 
 #[test]
@@ -120,6 +136,8 @@ fn what_small_writes_did_since_the_head_was_sealed_is_known_to_a_write_of_many()
     });
 }
 
+/// A thread of rayon's that waits for others does their work meanwhile: the write of many cases must not come upon
+/// another write so, which would wait for it.
 #[test]
 fn writes_by_threads_of_one_pool_do_not_wait_for_themselves() {
     let (done, is_done) = std::sync::mpsc::channel();
