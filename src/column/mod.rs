@@ -22,7 +22,7 @@ pub(crate) use millis::Millis;
 pub(crate) use postings::{Posting, Postings};
 pub(crate) use radix::sort_from_bit;
 use slice::{Move, Slice};
-pub(crate) use sorted::{Sorted, SortedRows};
+pub(crate) use sorted::{Before, Sorted, SortedRows};
 
 #[cfg(any(test, feature = "store"))]
 use std::borrow::Cow;

@@ -20,8 +20,18 @@ pub(crate) struct SortedRows {
     samples: Slice<i64>,
     /// For each fence: the bits of the rows before it.
     prefixes: Slice<u64>,
-    /// Words of a bitmap of the batch.
-    words: usize,
+    /// How many rows the batch has, with a value or not.
+    batch_rows: usize,
+}
+
+/// The rows before a place among sorted rows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Before<'s> {
+    NoRow,
+    /// Those whose bit is set.
+    Words(&'s [u64]),
+    /// Every row of the batch.
+    EveryRow,
 }
 
 /// Sorted rows between two bitmaps: 2,048 make 32 bitmaps, of a bit a row each, in a full batch.
@@ -41,7 +51,7 @@ impl SortedRows {
             prefixes.extend_from_slice(&prefix);
         }
         let samples = rows.iter().step_by(SAMPLE).map(|row| ordinal(usize::from(*row))).collect();
-        Self { rows: rows.into(), samples, prefixes: prefixes.into(), words }
+        Self { rows: rows.into(), samples, prefixes: prefixes.into(), batch_rows }
     }
 
     pub(crate) fn rows(&self) -> &[u16] {
@@ -52,13 +62,18 @@ impl SortedRows {
     pub(crate) fn fences(&self) -> impl Iterator<Item = (usize, &[u64])> {
         let len = self.rows.len();
         let places = (1_usize..).map(move |number| number.saturating_mul(FENCE).min(len));
-        places.zip(self.prefixes.chunks_exact(self.words.max(1)))
+        places.zip(self.prefixes.chunks_exact(self.words().max(1)))
     }
 
-    /// The nearest fence to a place among the rows, and the bitmap of the rows before it.
+    /// Words of a bitmap of the batch.
+    fn words(&self) -> usize {
+        self.batch_rows.div_ceil(LANES)
+    }
+
+    /// The nearest fence to a place among the rows, and the rows before it.
     ///
     /// A fence stands before the first row, behind every so many, and behind the last.
-    fn fence(&self, place: usize) -> (usize, &[u64]) {
+    fn fence(&self, place: usize) -> (usize, Before<'_>) {
         let len = self.rows.len();
         let whole = place.saturating_add(FENCE / 2) / FENCE;
         let at = whole.saturating_mul(FENCE);
@@ -67,24 +82,29 @@ impl SortedRows {
         } else {
             (len, len.div_ceil(FENCE))
         };
-        let prefix = number.checked_sub(1).and_then(|before| {
-            let start = before.saturating_mul(self.words);
-            self.prefixes.get(start..start.saturating_add(self.words))
-        });
-        (fence, prefix.unwrap_or_default())
+        let before = match number.checked_sub(1) {
+            None => Before::NoRow,
+            Some(_) if fence == self.batch_rows => Before::EveryRow,
+            Some(number) => {
+                let start = number.saturating_mul(self.words());
+                Before::Words(
+                    self.prefixes.get(start..start.saturating_add(self.words())).unwrap_or_default(),
+                )
+            }
+        };
+        (fence, before)
     }
 
-    /// What gives the bits of the rows at these places: a row is one of them when an odd number of
-    /// the bitmaps and lists have it.
-    pub(crate) fn pieces(&self, part: Range<usize>) -> [(&[u64], &[u16]); 2] {
+    /// What gives the rows at these places: those before the first fence and not before the second, with those of both
+    /// lists turned over.
+    pub(crate) fn pieces(&self, part: Range<usize>) -> [(Before<'_>, &[u16]); 2] {
         let rows = |places: Range<usize>| self.rows.get(places).unwrap_or_default();
         if part.len() <= FENCE / 2 {
-            return [(&[], rows(part)), (&[], &[])];
+            return [(Before::NoRow, rows(part)), (Before::NoRow, &[])];
         }
-        // What is before the end but not before the start.
         [part.end, part.start].map(|end| {
-            let (fence, prefix) = self.fence(end);
-            (prefix, rows(fence.min(end)..fence.max(end)))
+            let (fence, before) = self.fence(end);
+            (before, rows(fence.min(end)..fence.max(end)))
         })
     }
 
@@ -223,9 +243,7 @@ pub(super) fn is_exact(
         return Err("sorted rows that are not the rows in order".into());
     }
     match sorted {
-        Sorted::Listed(list)
-            if *list != SortedRows::new(list.rows.to_vec(), list.words.saturating_mul(LANES), ordinal) =>
-        {
+        Sorted::Listed(list) if *list != SortedRows::new(list.rows.to_vec(), list.batch_rows, ordinal) => {
             Err("bitmaps or samples of sorted rows that are not theirs".into())
         }
         _ => Ok(()),
@@ -268,10 +286,20 @@ mod tests {
             ];
             for start in ends.iter().copied().filter(|start| *start <= len) {
                 for end in ends.iter().copied().filter(|end| (start..=len).contains(end)) {
-                    let mut words = vec![0; batch.div_ceil(LANES)];
-                    for (prefix, list) in sorted.pieces(start..end) {
+                    let bits = |before: Before<'_>| match before {
+                        Before::NoRow => vec![0; batch.div_ceil(LANES)],
+                        Before::Words(words) => words.to_vec(),
+                        Before::EveryRow => {
+                            let mut words = vec![0; batch.div_ceil(LANES)];
+                            (0..batch).for_each(|row| words[row / LANES] |= 1 << (row % LANES));
+                            words
+                        }
+                    };
+                    let [(until, list), (from, other)] = sorted.pieces(start..end);
+                    let mut words = bits(until);
+                    words.iter_mut().zip(bits(from)).for_each(|(word, from)| *word &= !from);
+                    for list in [list, other] {
                         assert!(list.len() <= FENCE / 2);
-                        words.iter_mut().zip(prefix).for_each(|(word, prefix)| *word ^= prefix);
                         flip_rows(&mut words, list);
                     }
                     let mut expected = vec![0; batch.div_ceil(LANES)];

@@ -11,11 +11,60 @@
 mod simd;
 
 pub(crate) use simd::{
-    ByteSet, Combine, Outcome, combine, combine_into, count_both, count_ones, count_three, has_byte_sets,
-    in_byte_set, prefetch,
+    ByteSet, Combine, Outcome, combine, combine_into, count_both, count_ones, has_byte_sets, in_byte_set,
+    prefetch,
 };
 
 use crate::column::LANES;
+
+/// Two sets of rows of a batch, to be put together; bits behind the last row mean nothing.
+#[derive(Clone, Copy)]
+pub(crate) struct Pair<'w> {
+    pub(crate) how: Combine,
+    pub(crate) one: &'w [u64],
+    pub(crate) other: &'w [u64],
+}
+
+impl<'w> Pair<'w> {
+    /// One set alone.
+    pub(crate) fn of(words: &'w [u64]) -> Self {
+        Self { how: Combine::And, one: words, other: words }
+    }
+
+    /// The set, if it is one alone.
+    pub(crate) fn single(self) -> Option<&'w [u64]> {
+        (self.how == Combine::And && std::ptr::eq(self.one, self.other)).then_some(self.one)
+    }
+}
+
+/// How many of so many rows a pair comes to.
+pub(crate) fn count_pair(pair: Pair<'_>, rows: usize) -> usize {
+    count_pairs(pair, Combine::And, pair, rows)
+}
+
+/// How many of so many rows two pairs come to, put together in turn.
+pub(crate) fn count_pairs(one: Pair<'_>, how: Combine, other: Pair<'_>, rows: usize) -> usize {
+    /// What sets and their conjunction are turned over by. Any of them: not none of them.
+    fn turned(how: Combine) -> [u64; 3] {
+        let any = if matches!(how, Combine::Or | Combine::OrNot) { u64::MAX } else { 0 };
+        let other = if matches!(how, Combine::AndNot | Combine::OrNot) { !any } else { any };
+        [any, other, any]
+    }
+    let [one_turned, other_turned, all_turned] = turned(how);
+    let turned = |pair: Pair<'_>, turned_again: u64| {
+        let [first, second, both] = turned(pair.how);
+        [first, second, both ^ turned_again]
+    };
+    let masks = [turned(one, one_turned), turned(other, other_turned)];
+    let sets = [one.one, one.other, other.one, other.other];
+    let whole = rows / LANES;
+    let mut count = simd::count_four(sets.map(|set| set.get(..whole).unwrap_or_default()), &masks);
+    if rows > whole * LANES {
+        let last = sets.map(|set| set.get(whole).copied().unwrap_or(0));
+        count += (simd::join_four(last, &masks) & !(u64::MAX << (rows % LANES))).count_ones() as usize;
+    }
+    if all_turned == 0 { count } else { rows - count }
+}
 
 /// Has the processor fetch what will be read next from front to back: it goes on by itself to the end of a page once it has
 /// seen the first lines, and begins with those before it is needed.
@@ -164,6 +213,45 @@ mod tests {
             words.fill(0);
             in_ranges(&values, &[(10, 20), (100, 200)], &mut words);
             assert_eq!(bits(&words, len), values.iter().map(in_either).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn pairs_are_counted_as_they_come_to_row_by_row() {
+        let hows = [Combine::And, Combine::AndNot, Combine::Or, Combine::OrNot];
+        let join = |how: Combine, a: bool, b: bool| match how {
+            Combine::And => a && b,
+            Combine::AndNot => a && !b,
+            Combine::Or => a || b,
+            Combine::OrNot => a || !b,
+        };
+        for rows in [1_usize, 63, 64, 65, 200, 1000] {
+            // Bits behind the last row are set as well.
+            let sets: Vec<Vec<u64>> = (1..5_u64)
+                .map(|seed| {
+                    let word = |at: u64| {
+                        (at + seed).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(seed as u32 * 9)
+                    };
+                    (0..rows.div_ceil(64) as u64).map(word).collect()
+                })
+                .collect();
+            let [a, b, c, d] = [0, 1, 2, 3].map(|set: usize| bits(&sets[set], rows));
+            for (first, second, how) in
+                hows.iter().flat_map(|f| hows.iter().flat_map(|s| hows.map(|how| (*f, *s, how))))
+            {
+                let one = Pair { how: first, one: &sets[0], other: &sets[1] };
+                let other = Pair { how: second, one: &sets[2], other: &sets[3] };
+                let passes =
+                    |row: &usize| join(how, join(first, a[*row], b[*row]), join(second, c[*row], d[*row]));
+                assert_eq!(count_pairs(one, how, other, rows), (0..rows).filter(passes).count());
+                let passes = |row: &usize| join(first, a[*row], b[*row]);
+                assert_eq!(count_pair(one, rows), (0..rows).filter(passes).count());
+                let passes = |row: &usize| join(how, a[*row], join(second, c[*row], d[*row]));
+                assert_eq!(
+                    count_pairs(Pair::of(&sets[0]), how, other, rows),
+                    (0..rows).filter(passes).count()
+                );
+            }
         }
     }
 

@@ -4,6 +4,7 @@ mod evaluate;
 mod explain;
 mod few;
 mod kernels;
+mod machine;
 mod plan;
 mod program;
 mod query;

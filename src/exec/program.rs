@@ -238,7 +238,8 @@ impl<'p> Program<'p> {
         }
     }
 
-    fn is_negated(&self, close: usize) -> bool {
+    /// Whether a group that closes there stands for all other rows; that around all groups closes behind the last instruction.
+    pub(super) fn is_negated(&self, close: usize) -> bool {
         matches!(self.ops.get(close), Some(Op::Close { negated: true }))
     }
 

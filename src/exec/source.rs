@@ -2,11 +2,13 @@
 
 use std::ops::Range;
 
-use super::kernels;
+use super::kernels::{self, Combine};
 use super::plan::{self, Source, ValueTest};
 use super::rows::has_bit;
 use crate::batch::split;
-use crate::column::{Codes, Column, Data, LANES, Layout, Millis, Selection, Sorted, flip_rows};
+use crate::column::{
+    Before, Codes, Column, Data, LANES, Layout, Millis, Selection, Sorted, SortedRows, flip_rows,
+};
 use crate::value::{Number, Timestamp};
 
 /// The places of a row's values.
@@ -121,8 +123,10 @@ pub(super) fn retain(source: &Source<'_>, negated: bool, rows: &mut Vec<u16>) {
 pub(super) fn announce(source: &Source<'_>) {
     match source {
         Source::Sorted { sorted: Sorted::Listed(sorted), parts, .. } => {
-            for (prefix, list) in parts.iter().flat_map(|part| sorted.pieces(part.clone())) {
-                kernels::announce(prefix);
+            for (before, list) in parts.iter().flat_map(|part| sorted.pieces(part.clone())) {
+                if let Before::Words(words) = before {
+                    kernels::announce(words);
+                }
                 kernels::announce(list);
             }
         }
@@ -160,6 +164,26 @@ pub(super) fn prefetch(source: &Source<'_>, row: usize) {
     }
 }
 
+/// Writes the bits of a part of sorted rows; those behind the last row mean nothing.
+fn write_part(sorted: &SortedRows, part: Range<usize>, words: &mut [u64]) {
+    let [(until, list), (from, other)] = sorted.pieces(part);
+    match (until, from) {
+        (Before::Words(until), Before::NoRow) => {
+            words.iter_mut().zip(until).for_each(|(word, until)| *word = *until);
+        }
+        (Before::Words(until), Before::Words(from)) => {
+            kernels::combine_into(Combine::AndNot, words, until, from);
+        }
+        (Before::EveryRow, Before::Words(from)) => {
+            words.iter_mut().zip(from).for_each(|(word, from)| *word = !from);
+        }
+        (Before::EveryRow, Before::NoRow) => words.fill(u64::MAX),
+        (Before::NoRow, _) | (_, Before::EveryRow) => words.fill(0),
+    }
+    flip_rows(words, list);
+    flip_rows(words, other);
+}
+
 /// Writes the bits of those of `rows` rows that are among those of a source over what the words held.
 pub(super) fn write(source: &Source<'_>, rows: usize, words: &mut [u64]) {
     match source {
@@ -173,16 +197,16 @@ pub(super) fn write(source: &Source<'_>, rows: usize, words: &mut [u64]) {
         Source::Sorted { column, sorted: all @ Sorted::Listed(sorted), parts, is_exact, test } => {
             let exact = (!is_exact).then(|| plan::parts(column, *all, test));
             let parts = exact.as_ref().unwrap_or(parts);
-            let mut is_first = true;
-            for (prefix, list) in parts.iter().flat_map(|part| sorted.pieces(part.clone())) {
-                if !std::mem::take(&mut is_first) {
-                    kernels::combine(kernels::Combine::Xor, words, prefix);
-                } else if prefix.len() == words.len() {
-                    words.copy_from_slice(prefix);
-                } else {
+            match parts.as_slice() {
+                [part] => write_part(sorted, part.clone(), words),
+                parts => {
                     words.fill(0);
+                    let mut more = vec![0; words.len()];
+                    for part in parts {
+                        write_part(sorted, part.clone(), &mut more);
+                        kernels::combine(Combine::Or, words, &more);
+                    }
                 }
-                flip_rows(words, list);
             }
         }
         Source::Scan(column, tests) => {
@@ -192,7 +216,7 @@ pub(super) fn write(source: &Source<'_>, rows: usize, words: &mut [u64]) {
                 } else {
                     let mut more = vec![0; words.len()];
                     write_passing(column, test, &mut more);
-                    kernels::combine(kernels::Combine::And, words, &more);
+                    kernels::combine(Combine::And, words, &more);
                 }
             }
         }

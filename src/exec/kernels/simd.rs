@@ -11,7 +11,6 @@ pub(crate) enum Combine {
     AndNot,
     Or,
     OrNot,
-    Xor,
 }
 
 /// What words came to.
@@ -110,7 +109,6 @@ fn combine_portable(how: Combine, words: &mut [u64], others: &[u64]) -> Outcome 
         Combine::AndNot => each(words, others, |a, b| a & !b),
         Combine::Or => each(words, others, |a, b| a | b),
         Combine::OrNot => each(words, others, |a, b| a | !b),
-        Combine::Xor => each(words, others, |a, b| a ^ b),
     }
 }
 
@@ -137,7 +135,6 @@ fn combine_into_portable(how: Combine, words: &mut [u64], a: &[u64], b: &[u64]) 
         Combine::AndNot => each(words, a, b, |a, b| a & !b),
         Combine::Or => each(words, a, b, |a, b| a | b),
         Combine::OrNot => each(words, a, b, |a, b| a | !b),
-        Combine::Xor => each(words, a, b, |a, b| a ^ b),
     }
 }
 
@@ -161,14 +158,33 @@ fn count_both_portable(a: &[u64], b: &[u64]) -> usize {
 }
 
 versions!(
-    /// How many bits all three have.
-    count_three, count_three_portable, count_three_avx2, count_three_avx512,
-    (a: &[u64], b: &[u64], c: &[u64]) -> usize, ("avx2")
+    /// How many bits four sets come to, each two of which are turned over, joined and turned over again, and then all
+    /// joined: by these masks, which are no bit or every one.
+    count_four, count_four_portable, count_four_avx2, count_four_avx512,
+    (sets: [&[u64]; 4], masks: &[[u64; 3]; 2]) -> usize, ("avx2")
 );
 
 #[inline(always)]
-fn count_three_portable(a: &[u64], b: &[u64], c: &[u64]) -> usize {
-    a.iter().zip(b).zip(c).map(|((a, b), c)| (a & b & c).count_ones() as usize).sum()
+fn count_four_portable([a, b, c, d]: [&[u64]; 4], masks: &[[u64; 3]; 2]) -> usize {
+    #[inline(always)]
+    fn each([a, b, c, d]: [&[u64]; 4], join: impl Fn([u64; 4]) -> u64) -> usize {
+        let words = a.iter().zip(b).zip(c).zip(d);
+        words.map(|(((a, b), c), d)| join([*a, *b, *c, *d]).count_ones() as usize).sum()
+    }
+    let sets = [a, b, c, d];
+    match masks {
+        [[0, 0, 0], [0, 0, 0]] => each(sets, |[a, b, c, d]| a & b & c & d),
+        // Of those that are in neither conjunction.
+        [[0, 0, u64::MAX], [0, 0, u64::MAX]] => each(sets, |[a, b, c, d]| !(a & b | c & d)),
+        _ => each(sets, |words| join_four(words, masks)),
+    }
+}
+
+/// A word of each set, joined as by [`count_four`].
+#[inline(always)]
+pub(crate) fn join_four([a, b, c, d]: [u64; 4], masks: &[[u64; 3]; 2]) -> u64 {
+    let join = |a: u64, b: u64, masks: &[u64; 3]| (a ^ masks[0]) & (b ^ masks[1]) ^ masks[2];
+    join(a, b, &masks[0]) & join(c, d, &masks[1])
 }
 
 /// A bit for each byte.
@@ -285,9 +301,7 @@ mod tests {
                 assert_eq!(count_ones(a), a.iter().map(|word| word.count_ones() as usize).sum::<usize>());
                 let both: Vec<u64> = a.iter().zip(b).map(|(a, b)| a & b).collect();
                 assert_eq!(count_both(a, b), count_ones(&both));
-                let three: Vec<u64> = both.iter().zip(&other).map(|(both, c)| both & c).collect();
-                assert_eq!(count_three(a, b, &other), count_ones(&three));
-                for how in [Combine::And, Combine::AndNot, Combine::Or, Combine::OrNot, Combine::Xor] {
+                for how in [Combine::And, Combine::AndNot, Combine::Or, Combine::OrNot] {
                     let expected: Vec<u64> = a
                         .iter()
                         .zip(b)
@@ -296,7 +310,6 @@ mod tests {
                             Combine::AndNot => a & !b,
                             Combine::Or => a | b,
                             Combine::OrNot => a | !b,
-                            Combine::Xor => a ^ b,
                         })
                         .collect();
                     let outcome = match () {

@@ -1,0 +1,515 @@
+//! Running a program on all rows of a batch at once: the machine puts sets of rows together, group by group.
+//!
+//! The bits of a batch are one tile of 8 KiB: every set of rows that the indexes hold ready is read
+//! once, from front to back, and combined into the tile of its group, which stays in the nearest
+//! cache. Tiles of a sixteenth to a half of that were slower, in cache and out of it: the machine
+//! fetches ahead along 8 KiB, and each piece costs a turn of the loop. Two sets are combined when it is known
+//! what follows them: if nothing does and the rows are counted, bits are popped from the sets themselves, those of
+//! up to two groups of two, and written nowhere. A conjunction whose rows have become few is a list of them,
+//! each of which is asked for what follows.
+//!
+//! Out of cache, time goes into misses. So the processor is told of the next set of rows before one is
+//! combined, of the first ones of the next batch before a batch is counted, and of all values that
+//! rows are asked for before the first is.
+
+use smallvec::SmallVec;
+
+use super::kernels::{self, Combine, Outcome, Pair};
+use super::plan::{COST_OF_A_ROW, Step};
+use super::program::{Op, Program};
+use super::rows::{clear_tail, list_bits};
+use super::source;
+use crate::batch::{MAX_ROWS, split};
+use crate::column::{LANES, set_rows};
+use crate::operator::Connective;
+
+/// The bits of a batch.
+type Tile = [u64; MAX_ROWS / LANES];
+
+/// Room for the rows of groups, kept from batch to batch: a tile and a list for each level of groups, and one more tile.
+#[derive(Default)]
+pub(super) struct Room {
+    tiles: Vec<Box<Tile>>,
+    lists: Vec<Vec<u16>>,
+}
+
+impl Room {
+    /// The bits that a program left behind, of a batch of so many rows.
+    pub(super) fn bits(&self, rows: usize) -> &[u64] {
+        let tile = self.tiles.first().map_or(&[][..], |tile| &tile[..]);
+        tile.get(..rows.div_ceil(LANES)).unwrap_or_default()
+    }
+
+    /// The rows that a program listed.
+    pub(super) fn list(&self) -> &[u16] {
+        self.lists.first().map_or(&[], |list| list)
+    }
+}
+
+/// Combines all sets of rows of a batch of so many rows; what is owned lies in the first tile, what is listed in the
+/// first list. With `count` the rows may be counted only.
+pub(super) fn run<'q>(program: &Program<'q>, rows: usize, room: &mut Room, count: bool) -> State<'q> {
+    let ops = &program.ops;
+    let is_set = |op: &Op<'_>| !matches!(op, Op::Close { .. });
+    let last = if count { ops.iter().rposition(is_set) } else { None };
+    let mut machine = Machine { program, rows, room, levels: SmallVec::new(), last };
+    machine.open(Connective::And, ops.len());
+    let mut at: usize = 0;
+    while let Some(op) = ops.get(at) {
+        program.announce(at.saturating_add(1));
+        at = machine.step(op, at);
+    }
+    machine.combine_pair();
+    let state = machine.levels.pop().map_or(State::Zero, |level| level.state);
+    if let (State::Own, Some(tile)) = (&state, room.tiles.first_mut()) {
+        clear_tail(tile.get_mut(..rows.div_ceil(LANES)).unwrap_or_default(), rows);
+    }
+    state
+}
+
+/// What the members of a group have come to.
+pub(super) enum State<'p> {
+    Zero,
+    Full,
+    Borrowed(&'p [u64]),
+    /// Two sets that are still to be put together; when all is done, there are none.
+    Pair(Pair<'p>),
+    /// The bits in the tile of the level; those behind the last row mean nothing.
+    Own,
+    /// Some rows in the list of the level, ascending, each once; of a conjunction only.
+    Listed,
+    /// This many rows, of the outermost group.
+    Counted(usize),
+}
+
+/// A group that is open.
+struct Level<'p> {
+    connective: Connective,
+    close: usize,
+    state: State<'p>,
+}
+
+struct Machine<'m, 'q> {
+    program: &'m Program<'q>,
+    rows: usize,
+    room: &'m mut Room,
+    levels: SmallVec<[Level<'q>; 8]>,
+    /// The last set of rows, behind which groups are but closed, when its rows may be counted with all before.
+    last: Option<usize>,
+}
+
+impl<'q> Machine<'_, 'q> {
+    fn open(&mut self, connective: Connective, close: usize) {
+        let state = if connective == Connective::And { State::Full } else { State::Zero };
+        self.levels.push(Level { connective, close, state });
+        while self.room.tiles.len() <= self.levels.len() {
+            self.room.tiles.push(Box::new([0; MAX_ROWS / LANES]));
+            self.room.lists.push(Vec::new());
+        }
+    }
+
+    /// Does one instruction and gives the next.
+    fn step(&mut self, op: &Op<'q>, at: usize) -> usize {
+        match self.levels.last() {
+            Some(Level { state: State::Listed, .. }) if !matches!(op, Op::Close { .. } | Op::Constant(_)) => {
+                if self.filter_listed(op, at) {
+                    return self.next(self.program.behind(at).saturating_sub(1));
+                }
+                self.spread();
+            }
+            Some(Level { state: State::Pair(_), .. })
+                if !matches!(op, Op::Close { .. }) && self.last != Some(at) =>
+            {
+                self.combine_pair();
+                if let Some(close) = self.settled(at) {
+                    return close;
+                }
+            }
+            _ => {}
+        }
+        match op {
+            Op::Open { connective, close, effort, .. } => {
+                if self.filter(at, *effort, close.saturating_sub(at)) {
+                    return self.next(*close);
+                }
+                self.open(*connective, *close);
+                return at.saturating_add(1);
+            }
+            Op::Close { negated } => {
+                let state = self.levels.pop().map_or(State::Zero, |level| level.state);
+                match state {
+                    State::Zero | State::Counted(_) => self.constant(*negated),
+                    State::Full => self.constant(!*negated),
+                    State::Borrowed(words) => self.words(words, *negated),
+                    State::Pair(pair) => self.pair(pair, *negated),
+                    State::Own => self.upper(*negated),
+                    State::Listed => {
+                        let inner = self.levels.len();
+                        let list = self.room.lists.get_mut(inner).map(std::mem::take).unwrap_or_default();
+                        self.list(&list, *negated);
+                        if let Some(room) = self.room.lists.get_mut(inner) {
+                            *room = list;
+                        }
+                    }
+                }
+            }
+            Op::Words { words, negated } => {
+                if let Some(count) = self.count(at, Some(words), *negated) {
+                    return self.finish(count);
+                }
+                self.words(words, *negated);
+            }
+            Op::List { list, negated } => self.list(list, *negated),
+            Op::Keys { keys, negated } => {
+                let list: SmallVec<[u16; 64]> = keys.iter().map(|key| split(*key).1).collect();
+                self.list(&list, *negated);
+            }
+            Op::Span { rows, negated } => {
+                self.write_upper(|words| {
+                    words.fill(0);
+                    kernels::set_range(rows.clone(), words);
+                });
+                self.upper(*negated);
+            }
+            Op::Made { step, effort, negated } => {
+                self.combine_pair();
+                if !self.filter(at, *effort, 1) {
+                    let (program, rows) = (self.program, self.rows);
+                    if let Some(Step::Leaf { source, .. }) = program.plan.steps.get(*step) {
+                        self.write_upper(|words| source::write(source, rows, words));
+                    }
+                    if let Some(count) = self.count(at, None, *negated) {
+                        return self.finish(count);
+                    }
+                    self.upper(*negated);
+                }
+            }
+            Op::Constant(value) => self.constant(*value),
+        }
+        self.next(at)
+    }
+
+    /// The instruction behind one that was done: where the group closes, when that settled it.
+    fn next(&self, at: usize) -> usize {
+        self.settled(at).unwrap_or(at.saturating_add(1))
+    }
+
+    /// Where the innermost group closes, behind an instruction, when its members so far have settled it.
+    fn settled(&self, at: usize) -> Option<usize> {
+        match self.levels.last() {
+            Some(Level { connective: Connective::And, close, state: State::Zero })
+            | Some(Level { connective: Connective::Or, close, state: State::Full })
+                if *close > at =>
+            {
+                Some(*close)
+            }
+            _ => None,
+        }
+    }
+
+    fn constant(&mut self, value: bool) {
+        if let Some(level) = self.levels.last_mut() {
+            match (level.connective, value) {
+                (Connective::And, false) => level.state = State::Zero,
+                (Connective::Or, true) => level.state = State::Full,
+                _ => {}
+            }
+        }
+    }
+
+    /// The tile of the innermost group, and the one above it, which is free.
+    fn tiles(&mut self) -> (&mut [u64], &mut [u64]) {
+        let words = self.rows.div_ceil(LANES);
+        let from = self.levels.len().saturating_sub(1);
+        let (own, upper) = match self.room.tiles.get_mut(from..) {
+            Some([own, upper, ..]) => (&mut own[..], &mut upper[..]),
+            _ => (&mut [][..], &mut [][..]),
+        };
+        (own.get_mut(..words).unwrap_or_default(), upper.get_mut(..words).unwrap_or_default())
+    }
+
+    fn write_upper(&mut self, write: impl FnOnce(&mut [u64])) {
+        write(self.tiles().1);
+    }
+
+    /// A set of rows that an index holds ready joins the group.
+    fn words(&mut self, words: &'q [u64], negated: bool) {
+        self.combine_pair();
+        let Some(level) = self.levels.last() else { return };
+        let how = combination(level.connective, negated);
+        let state = match level.state {
+            State::Zero | State::Full if is_neutral(level) => {
+                if !negated {
+                    State::Borrowed(words)
+                } else {
+                    for (own, word) in self.tiles().0.iter_mut().zip(words) {
+                        *own = !word;
+                    }
+                    State::Own
+                }
+            }
+            State::Borrowed(before) => State::Pair(Pair { how, one: before, other: words }),
+            State::Own => owned(kernels::combine(how, self.tiles().0, words)),
+            State::Zero | State::Full | State::Pair(_) | State::Listed | State::Counted(_) => return,
+        };
+        self.settle(state);
+    }
+
+    /// Two sets that an inner group left to be put together join the group.
+    fn pair(&mut self, pair: Pair<'q>, negated: bool) {
+        if !negated && self.levels.last().is_some_and(is_neutral) {
+            return self.settle(State::Pair(pair));
+        }
+        let mut outcome = Outcome::Mixed;
+        self.write_upper(|words| outcome = kernels::combine_into(pair.how, words, pair.one, pair.other));
+        match outcome {
+            Outcome::Zero => self.constant(negated),
+            Outcome::Full => self.constant(!negated),
+            Outcome::Mixed => self.upper(negated),
+        }
+    }
+
+    /// Puts the two sets of the innermost group together, if there are two.
+    fn combine_pair(&mut self) {
+        if let Some(Level { state: State::Pair(Pair { how, one, other }), .. }) = self.levels.last() {
+            let (how, one, other) = (*how, *one, *other);
+            let outcome = kernels::combine_into(how, self.tiles().0, one, other);
+            self.settle(owned(outcome));
+        }
+    }
+
+    /// The rows in the upper tile join the group.
+    fn upper(&mut self, negated: bool) {
+        self.combine_pair();
+        let Some(level) = self.levels.last() else { return };
+        let how = combination(level.connective, negated);
+        let state = match level.state {
+            State::Zero | State::Full if is_neutral(level) => {
+                let from = self.levels.len().saturating_sub(1);
+                if from.saturating_add(1) < self.room.tiles.len() {
+                    self.room.tiles.swap(from, from.saturating_add(1));
+                }
+                if negated {
+                    self.tiles().0.iter_mut().for_each(|word| *word = !*word);
+                }
+                State::Own
+            }
+            State::Borrowed(before) => {
+                let (own, upper) = self.tiles();
+                owned(kernels::combine_into(how, own, before, upper))
+            }
+            State::Own => {
+                let (own, upper) = self.tiles();
+                owned(kernels::combine(how, own, upper))
+            }
+            State::Zero | State::Full | State::Pair(_) | State::Listed | State::Counted(_) => return,
+        };
+        self.settle(state);
+    }
+
+    /// Listed rows, ascending, join the group.
+    fn list(&mut self, rows: &[u16], negated: bool) {
+        self.combine_pair();
+        let Some(level) = self.levels.last() else { return };
+        if level.connective == Connective::And && !negated && is_neutral(level) {
+            let is_any = self.own_list().is_some_and(|list| {
+                list.clear();
+                list.extend_from_slice(rows);
+                !list.is_empty()
+            });
+            return self.settle(if is_any { State::Listed } else { State::Zero });
+        }
+        if level.connective == Connective::Or && !negated && !matches!(level.state, State::Full) {
+            let state = &level.state;
+            match state {
+                State::Borrowed(before) => {
+                    let before = *before;
+                    self.tiles().0.copy_from_slice(before);
+                }
+                State::Own => {}
+                _ => self.tiles().0.fill(0),
+            }
+            set_rows(self.tiles().0, rows);
+            return self.settle(State::Own);
+        }
+        self.write_upper(|words| {
+            words.fill(0);
+            set_rows(words, rows);
+        });
+        self.upper(negated);
+    }
+
+    /// How many rows there are, when the set of an instruction, that in the upper tile or this one, is the last and all
+    /// that it meets on its way out are two sets, or two groups of two.
+    fn count(&self, at: usize, words: Option<&[u64]>, negated: bool) -> Option<usize> {
+        if self.last != Some(at) {
+            return None;
+        }
+        let tile = |level: usize| {
+            let tile = self.room.tiles.get(level)?;
+            tile.get(..self.rows.div_ceil(LANES))
+        };
+        let set = |at: usize, level: &Level<'q>| match level.state {
+            State::Borrowed(words) => Some(Pair::of(words)),
+            State::Own => tile(at).map(Pair::of),
+            State::Pair(pair) => Some(pair),
+            State::Zero | State::Full | State::Listed | State::Counted(_) => None,
+        };
+        let last = words.or_else(|| tile(self.levels.len()))?;
+        let mut found = Found { pair: Pair::of(last), is_negated: negated, beside: None };
+        for (at, level) in self.levels.iter().enumerate().rev() {
+            if !is_neutral(level) {
+                found = found.joined(level.connective, set(at, level)?)?;
+            }
+            found.is_negated ^= self.program.is_negated(level.close);
+        }
+        Some(found.count(self.rows))
+    }
+
+    /// Ends the program: so many rows were counted.
+    fn finish(&mut self, count: usize) -> usize {
+        self.levels.truncate(1);
+        self.settle(State::Counted(count));
+        self.program.ops.len()
+    }
+
+    fn settle(&mut self, state: State<'q>) {
+        if let Some(level) = self.levels.last_mut() {
+            level.state = state;
+        }
+    }
+
+    /// The list of the innermost group.
+    fn own_list(&mut self) -> Option<&mut Vec<u16>> {
+        self.room.lists.get_mut(self.levels.len().saturating_sub(1))
+    }
+
+    /// Of a conjunction whose rows have become few, lists those that pass the member at an
+    /// instruction, asked one by one; false when they are too many for that.
+    fn filter(&mut self, at: usize, effort: usize, members: usize) -> bool {
+        /// Listing the rows takes about this much.
+        const EFFORT_OF_LISTING: usize = 256;
+        let rows = self.rows;
+        let Some(Level { connective: Connective::And, state, .. }) = self.levels.last() else { return false };
+        if effort < rows.div_ceil(LANES).saturating_mul(2).max(EFFORT_OF_LISTING) {
+            return false;
+        }
+        let before = match state {
+            State::Borrowed(before) => Some(*before),
+            State::Own => None,
+            _ => return false,
+        };
+        let from = self.levels.len().saturating_sub(1);
+        let (Some(tile), Some(list)) = (self.room.tiles.get(from), self.room.lists.get_mut(from)) else {
+            return false;
+        };
+        let words = before.unwrap_or_else(|| tile.get(..rows.div_ceil(LANES)).unwrap_or_default());
+        if likely_count(words).saturating_mul(members).saturating_mul(COST_OF_A_ROW) > effort {
+            return false;
+        }
+        list_bits(words, list);
+        // Bits behind the last row mean nothing.
+        list.truncate(list.partition_point(|row| usize::from(*row) < rows));
+        self.retain_passing(at);
+        true
+    }
+
+    /// Of listed rows, keeps those that pass the member at an instruction, asked one by one; false
+    /// when they are too many for that.
+    fn filter_listed(&mut self, op: &Op<'q>, at: usize) -> bool {
+        let tiles = self.rows.div_ceil(LANES).saturating_mul(2);
+        let each = self.program.cost_of_asking(at);
+        let effort = match op {
+            Op::Open { effort, .. } | Op::Made { effort, .. } => *effort,
+            _ => 0,
+        };
+        let Some(list) = self.own_list() else { return false };
+        if list.len().saturating_mul(each) > effort.saturating_add(tiles) {
+            return false;
+        }
+        self.retain_passing(at);
+        true
+    }
+
+    /// Of listed rows, keeps those that pass the member at an instruction.
+    fn retain_passing(&mut self, at: usize) {
+        let program = self.program;
+        let Some(list) = self.own_list() else { return };
+        program.retain(at, list);
+        let is_any = !list.is_empty();
+        self.settle(if is_any { State::Listed } else { State::Zero });
+    }
+
+    /// Sets the bits of listed rows in the tile of the group.
+    fn spread(&mut self) {
+        let Some(list) = self.own_list().map(std::mem::take) else { return };
+        let own = self.tiles().0;
+        own.fill(0);
+        set_rows(own, &list);
+        if let Some(room) = self.own_list() {
+            *room = list;
+        }
+        self.settle(State::Own);
+    }
+}
+
+/// About how many bits are set, judged by some of the words.
+fn likely_count(words: &[u64]) -> usize {
+    const STEP: usize = 16;
+    let mut some = [0; MAX_ROWS / LANES / STEP];
+    some.iter_mut().zip(words.iter().step_by(STEP)).for_each(|(some, word)| *some = *word);
+    kernels::count_ones(&some).saturating_mul(STEP)
+}
+
+/// True when the members so far have decided nothing.
+fn is_neutral(level: &Level<'_>) -> bool {
+    matches!((level.connective, &level.state), (Connective::And, State::Full) | (Connective::Or, State::Zero))
+}
+
+fn combination(connective: Connective, negated: bool) -> Combine {
+    match (connective, negated) {
+        (Connective::And, false) => Combine::And,
+        (Connective::And, true) => Combine::AndNot,
+        (Connective::Or, false) => Combine::Or,
+        (Connective::Or, true) => Combine::OrNot,
+    }
+}
+
+fn owned<'p>(outcome: Outcome) -> State<'p> {
+    match outcome {
+        Outcome::Zero => State::Zero,
+        Outcome::Full => State::Full,
+        Outcome::Mixed => State::Own,
+    }
+}
+
+/// What the last set of rows comes to on its way out of its groups.
+struct Found<'t> {
+    pair: Pair<'t>,
+    /// Of what there is, all other rows are meant.
+    is_negated: bool,
+    /// What the pair, or all other rows, is combined with.
+    beside: Option<(Combine, Pair<'t>)>,
+}
+
+impl<'t> Found<'t> {
+    /// With what was there before in a group; `None` when that makes too many sets.
+    fn joined(self, connective: Connective, before: Pair<'t>) -> Option<Self> {
+        let how = combination(connective, self.is_negated);
+        match (self.beside, self.pair.single(), before.single()) {
+            (None, Some(last), Some(before)) => {
+                Some(Self { pair: Pair { how, one: before, other: last }, is_negated: false, beside: None })
+            }
+            (None, _, _) => Some(Self { pair: self.pair, is_negated: false, beside: Some((how, before)) }),
+            (Some(_), _, _) => None,
+        }
+    }
+
+    fn count(&self, rows: usize) -> usize {
+        let count = match self.beside {
+            None => kernels::count_pair(self.pair, rows),
+            Some((how, before)) => kernels::count_pairs(before, how, self.pair, rows),
+        };
+        if self.is_negated { rows.saturating_sub(count) } else { count }
+    }
+}
