@@ -92,7 +92,7 @@ impl<'q> Selected<'q> {
         }
         let mut room = self.query.tiles.0.borrow_mut();
         match machine::run(&self.program, self.rows, &mut room, true) {
-            State::Zero | State::Pair(_) => 0,
+            State::Zero | State::Pair(..) => 0,
             State::Full => self.rows,
             State::Borrowed(words) => kernels::count_ones(words),
             State::Own => kernels::count_ones(room.bits(self.rows)),
@@ -183,7 +183,7 @@ impl<'q> Selected<'q> {
         }
         let mut room = self.query.tiles.0.borrow_mut();
         match machine::run(&self.program, self.rows, &mut room, false) {
-            State::Zero | State::Pair(_) | State::Counted(_) => Rows::None,
+            State::Zero | State::Pair(..) | State::Counted(_) => Rows::None,
             State::Full => Rows::All,
             State::Borrowed(words) => Rows::Words(Cow::Borrowed(words)),
             State::Listed => Rows::from_list(room.list().to_vec()),

@@ -73,13 +73,21 @@ pub(super) enum State<'p> {
     Full,
     Borrowed(&'p [u64]),
     /// Two sets that are still to be put together; when all is done, there are none.
-    Pair(Pair<'p>),
+    Pair(Combine, Side<'p>, Side<'p>),
     /// The bits in the tile of the level; those behind the last row mean nothing.
     Own,
     /// Some rows in the list of the level, ascending, each once; of a conjunction only.
     Listed,
     /// This many rows, of the outermost group.
     Counted(usize),
+}
+
+/// One of two sets.
+#[derive(Clone, Copy)]
+pub(super) enum Side<'p> {
+    Borrowed(&'p [u64]),
+    /// The bits in the tile of the level, for one side at most.
+    Own,
 }
 
 /// A group that is open.
@@ -117,14 +125,6 @@ impl<'q> Machine<'_, 'q> {
                 }
                 self.spread();
             }
-            Some(Level { state: State::Pair(_), .. })
-                if !matches!(op, Op::Close { .. }) && self.last != Some(at) =>
-            {
-                self.combine_pair();
-                if let Some(close) = self.settled(at) {
-                    return close;
-                }
-            }
             _ => {}
         }
         match op {
@@ -136,17 +136,23 @@ impl<'q> Machine<'_, 'q> {
                 return at.saturating_add(1);
             }
             Op::Close { negated } => {
+                if *negated || !self.levels.iter().rev().nth(1).is_some_and(is_neutral) {
+                    self.combine_pair();
+                }
                 let state = self.levels.pop().map_or(State::Zero, |level| level.state);
                 match state {
                     State::Zero | State::Counted(_) => self.constant(*negated),
                     State::Full => self.constant(!*negated),
-                    State::Borrowed(words) => self.words(words, *negated),
-                    State::Pair(pair) => self.pair(pair, *negated),
-                    State::Own => self.upper(*negated),
+                    State::Borrowed(words) => self.words(words, *negated, at),
+                    State::Pair(..) => {
+                        self.swap_tiles();
+                        self.settle(state);
+                    }
+                    State::Own => self.upper(*negated, at),
                     State::Listed => {
                         let inner = self.levels.len();
                         let list = self.room.lists.get_mut(inner).map(std::mem::take).unwrap_or_default();
-                        self.list(&list, *negated);
+                        self.list(&list, *negated, at);
                         if let Some(room) = self.room.lists.get_mut(inner) {
                             *room = list;
                         }
@@ -157,22 +163,21 @@ impl<'q> Machine<'_, 'q> {
                 if let Some(count) = self.count(at, Some(words), *negated) {
                     return self.finish(count);
                 }
-                self.words(words, *negated);
+                self.words(words, *negated, at);
             }
-            Op::List { list, negated } => self.list(list, *negated),
+            Op::List { list, negated } => self.list(list, *negated, at),
             Op::Keys { keys, negated } => {
                 let list: SmallVec<[u16; 64]> = keys.iter().map(|key| split(*key).1).collect();
-                self.list(&list, *negated);
+                self.list(&list, *negated, at);
             }
             Op::Span { rows, negated } => {
                 self.write_upper(|words| {
                     words.fill(0);
                     kernels::set_range(rows.clone(), words);
                 });
-                self.upper(*negated);
+                self.upper(*negated, at);
             }
             Op::Made { step, effort, negated } => {
-                self.combine_pair();
                 if !self.filter(at, *effort, 1) {
                     let (program, rows) = (self.program, self.rows);
                     if let Some(Step::Leaf { source, .. }) = program.plan.steps.get(*step) {
@@ -181,7 +186,7 @@ impl<'q> Machine<'_, 'q> {
                     if let Some(count) = self.count(at, None, *negated) {
                         return self.finish(count);
                     }
-                    self.upper(*negated);
+                    self.upper(*negated, at);
                 }
             }
             Op::Constant(value) => self.constant(*value),
@@ -233,7 +238,7 @@ impl<'q> Machine<'_, 'q> {
     }
 
     /// A set of rows that an index holds ready joins the group.
-    fn words(&mut self, words: &'q [u64], negated: bool) {
+    fn words(&mut self, words: &'q [u64], negated: bool, at: usize) {
         self.combine_pair();
         let Some(level) = self.levels.last() else { return };
         let how = combination(level.connective, negated);
@@ -248,67 +253,72 @@ impl<'q> Machine<'_, 'q> {
                     State::Own
                 }
             }
-            State::Borrowed(before) => State::Pair(Pair { how, one: before, other: words }),
-            State::Own => owned(kernels::combine(how, self.tiles().0, words)),
-            State::Zero | State::Full | State::Pair(_) | State::Listed | State::Counted(_) => return,
+            State::Borrowed(before) => {
+                return self.pair((how, Side::Borrowed(before), Side::Borrowed(words)), at);
+            }
+            State::Own => return self.pair((how, Side::Own, Side::Borrowed(words)), at),
+            State::Zero | State::Full | State::Pair(..) | State::Listed | State::Counted(_) => return,
         };
         self.settle(state);
     }
 
-    /// Two sets that an inner group left to be put together join the group.
-    fn pair(&mut self, pair: Pair<'q>, negated: bool) {
-        if !negated && self.levels.last().is_some_and(is_neutral) {
-            return self.settle(State::Pair(pair));
-        }
-        let mut outcome = Outcome::Mixed;
-        self.write_upper(|words| outcome = kernels::combine_into(pair.how, words, pair.one, pair.other));
-        match outcome {
-            Outcome::Zero => self.constant(negated),
-            Outcome::Full => self.constant(!negated),
-            Outcome::Mixed => self.upper(negated),
-        }
-    }
-
     /// Puts the two sets of the innermost group together, if there are two.
     fn combine_pair(&mut self) {
-        if let Some(Level { state: State::Pair(Pair { how, one, other }), .. }) = self.levels.last() {
-            let (how, one, other) = (*how, *one, *other);
-            let outcome = kernels::combine_into(how, self.tiles().0, one, other);
-            self.settle(owned(outcome));
+        let Some(Level { state: State::Pair(how, one, other), .. }) = self.levels.last() else { return };
+        let (how, one, other) = (*how, *one, *other);
+        let own = self.tiles().0;
+        let outcome = match (one, other) {
+            (Side::Borrowed(one), Side::Borrowed(other)) => kernels::combine_into(how, own, one, other),
+            (Side::Own, Side::Borrowed(other)) => kernels::combine(how, own, other),
+            (Side::Borrowed(one), Side::Own) => {
+                if matches!(how, Combine::AndNot | Combine::OrNot) {
+                    own.iter_mut().for_each(|word| *word = !*word);
+                }
+                let any = matches!(how, Combine::Or | Combine::OrNot);
+                kernels::combine(if any { Combine::Or } else { Combine::And }, own, one)
+            }
+            (Side::Own, Side::Own) => Outcome::Mixed,
+        };
+        self.settle(owned(outcome));
+    }
+
+    /// Makes the upper tile that of the innermost group.
+    fn swap_tiles(&mut self) {
+        let own = self.levels.len().saturating_sub(1);
+        let upper = own.saturating_add(1);
+        if upper < self.room.tiles.len() {
+            self.room.tiles.swap(own, upper);
         }
     }
 
     /// The rows in the upper tile join the group.
-    fn upper(&mut self, negated: bool) {
+    fn upper(&mut self, negated: bool, at: usize) {
         self.combine_pair();
         let Some(level) = self.levels.last() else { return };
         let how = combination(level.connective, negated);
         let state = match level.state {
             State::Zero | State::Full if is_neutral(level) => {
-                let from = self.levels.len().saturating_sub(1);
-                if from.saturating_add(1) < self.room.tiles.len() {
-                    self.room.tiles.swap(from, from.saturating_add(1));
-                }
+                self.swap_tiles();
                 if negated {
                     self.tiles().0.iter_mut().for_each(|word| *word = !*word);
                 }
                 State::Own
             }
             State::Borrowed(before) => {
-                let (own, upper) = self.tiles();
-                owned(kernels::combine_into(how, own, before, upper))
+                self.swap_tiles();
+                return self.pair((how, Side::Borrowed(before), Side::Own), at);
             }
             State::Own => {
                 let (own, upper) = self.tiles();
                 owned(kernels::combine(how, own, upper))
             }
-            State::Zero | State::Full | State::Pair(_) | State::Listed | State::Counted(_) => return,
+            State::Zero | State::Full | State::Pair(..) | State::Listed | State::Counted(_) => return,
         };
         self.settle(state);
     }
 
     /// Listed rows, ascending, join the group.
-    fn list(&mut self, rows: &[u16], negated: bool) {
+    fn list(&mut self, rows: &[u16], negated: bool, at: usize) {
         self.combine_pair();
         let Some(level) = self.levels.last() else { return };
         if level.connective == Connective::And && !negated && is_neutral(level) {
@@ -336,7 +346,35 @@ impl<'q> Machine<'_, 'q> {
             words.fill(0);
             set_rows(words, rows);
         });
-        self.upper(negated);
+        self.upper(negated, at);
+    }
+
+    /// The innermost group has come to two sets, behind an instruction: they are put together, or stay apart to be counted
+    /// with the last set.
+    fn pair(&mut self, (how, one, other): (Combine, Side<'q>, Side<'q>), at: usize) {
+        self.settle(State::Pair(how, one, other));
+        if !self.may_stay_apart(at) {
+            self.combine_pair();
+        }
+    }
+
+    /// Whether behind an instruction nothing but the end of groups and then the last set, or its group, joins two sets of the
+    /// innermost group.
+    fn may_stay_apart(&self, at: usize) -> bool {
+        let Some(last) = self.last else { return false };
+        let ops = self.program.ops.get(at.saturating_add(1)..).unwrap_or_default();
+        let mut levels = self.levels.iter().rev();
+        for (next, op) in (at.saturating_add(1)..).zip(ops) {
+            let Some(level) = levels.next() else { return false };
+            match op {
+                Op::Close { negated: false } if levels.clone().next().is_some_and(is_neutral) => {}
+                Op::Words { .. } => return next == last,
+                // A conjunction with few rows asks each of them for what follows.
+                Op::Open { close, .. } => return last < *close && level.connective == Connective::Or,
+                _ => return false,
+            }
+        }
+        false
     }
 
     /// How many rows there are, when the set of an instruction, that in the upper tile or this one, is the last and all
@@ -349,10 +387,14 @@ impl<'q> Machine<'_, 'q> {
             let tile = self.room.tiles.get(level)?;
             tile.get(..self.rows.div_ceil(LANES))
         };
+        let side = |at: usize, side: Side<'q>| match side {
+            Side::Borrowed(words) => Some(words),
+            Side::Own => tile(at),
+        };
         let set = |at: usize, level: &Level<'q>| match level.state {
             State::Borrowed(words) => Some(Pair::of(words)),
             State::Own => tile(at).map(Pair::of),
-            State::Pair(pair) => Some(pair),
+            State::Pair(how, one, other) => Some(Pair { how, one: side(at, one)?, other: side(at, other)? }),
             State::Zero | State::Full | State::Listed | State::Counted(_) => None,
         };
         let last = words.or_else(|| tile(self.levels.len()))?;
