@@ -555,3 +555,6 @@ impl<'t> Found<'t> {
         if self.is_negated { rows.saturating_sub(count) } else { count }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,129 @@
+//! Random programs, beside asking each row in turn.
+
+use super::super::plan::{Estimate, Plan, Source};
+use super::*;
+
+/// Random numbers, the same in each run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % end
+    }
+}
+
+/// What programs are made of: bits behind the last row are set in some of the sets.
+struct Sets {
+    rows: usize,
+    words: Vec<Vec<u64>>,
+    lists: Vec<Vec<u16>>,
+}
+
+impl Sets {
+    fn new(rows: usize, random: &mut Random) -> Self {
+        let mut word = |shape: u64| match shape {
+            0 => random.below(1 << 31) | random.below(1 << 31) << 31,
+            1 => 0,
+            2 => u64::MAX,
+            _ => 1 << random.below(64),
+        };
+        let words = (0..12).map(|set| (0..rows.div_ceil(LANES)).map(|_| word(set / 2 % 4)).collect());
+        let words = words.collect();
+        let steps = [1, 2, 3, 7, 64, rows];
+        let lists = steps.iter().map(|step| (0..rows as u16).step_by(*step).collect()).collect();
+        Self { rows, words, lists }
+    }
+}
+
+/// Writes a random member, and gives the rows it has.
+fn member<'s>(
+    sets: &'s Sets,
+    random: &mut Random,
+    depth: u64,
+    ops: &mut Vec<Op<'s>>,
+    steps: &mut Vec<Step<'s>>,
+) -> Vec<bool> {
+    let rows = sets.rows;
+    let negated = random.below(4) == 0;
+    let effort = if random.below(2) == 0 { 0 } else { 1_000_000 };
+    let having = |is_in: &dyn Fn(usize) -> bool| (0..rows).map(|row| is_in(row) != negated).collect();
+    match random.below(if depth == 0 { 5 } else { 9 }) {
+        0 | 1 => {
+            let words = sets.words[random.below(sets.words.len() as u64) as usize].as_slice();
+            ops.push(Op::Words { words, negated });
+            having(&|row| words[row / LANES] >> (row % LANES) & 1 == 1)
+        }
+        2 => {
+            let list = sets.lists[random.below(sets.lists.len() as u64) as usize].as_slice();
+            ops.push(Op::List { list, negated });
+            having(&|row| list.contains(&(row as u16)))
+        }
+        3 => {
+            let end = 1 + random.below(rows as u64) as usize;
+            let span = random.below(end as u64) as usize..end;
+            ops.push(Op::Span { rows: span.clone(), negated });
+            having(&|row| span.contains(&row))
+        }
+        4 => {
+            let bits = match random.below(3) {
+                0 => 0,
+                _ => random.below(1 << 31) | random.below(1 << 31) << 33,
+            };
+            ops.push(Op::Made { step: steps.len(), effort, negated });
+            let estimate = Estimate { rows, is_exact: false, cost: 0 };
+            steps.push(Step::Leaf { source: Source::Asked(bits), negated: false, estimate });
+            having(&|row| row < 64 && bits >> row & 1 == 1)
+        }
+        _ => {
+            let connective = if random.below(2) == 0 { Connective::And } else { Connective::Or };
+            let open = ops.len();
+            ops.push(Op::Constant(false));
+            let mut own = vec![connective == Connective::And; rows];
+            for _ in 0..1 + random.below(3) {
+                let next = member(sets, random, depth - 1, ops, steps);
+                for (own, next) in own.iter_mut().zip(next) {
+                    *own = if connective == Connective::And { *own && next } else { *own || next };
+                }
+            }
+            ops[open] = Op::Open { connective, close: ops.len(), effort, by_row: None };
+            ops.push(Op::Close { negated });
+            having(&|row| own[row])
+        }
+    }
+}
+
+#[test]
+fn a_program_finds_and_counts_the_rows_that_pass_one_by_one() {
+    let mut random = Random(7);
+    let mut room = Room::default();
+    for number in 0..30_000_u32 {
+        let rows = [1, 63, 64, 65, 130, 200][random.below(6) as usize];
+        let sets = Sets::new(rows, &mut random);
+        let (mut ops, mut steps) = (Vec::new(), Vec::new());
+        let mut expected = vec![true; rows];
+        for _ in 0..1 + random.below(3) {
+            let next = member(&sets, &mut random, 3, &mut ops, &mut steps);
+            expected.iter_mut().zip(next).for_each(|(own, next)| *own &= next);
+        }
+        let program = Program { plan: Plan { steps }, ops };
+        let selected: Vec<usize> = (0..rows).filter(|row| expected[*row]).collect();
+        let passing: Vec<usize> = (0..rows).filter(|row| program.passes(0, *row)).collect();
+        assert_eq!(passing, selected, "program {number} row by row: {:?}", program.ops);
+        for count in [true, false] {
+            let found = match run(&program, rows, &mut room, count) {
+                State::Zero => 0,
+                State::Full => rows,
+                // In the sets of a batch no bit is set behind the last row.
+                State::Borrowed(words) => {
+                    (0..rows).filter(|row| words[row / LANES] >> (row % LANES) & 1 == 1).count()
+                }
+                State::Own => kernels::count_ones(room.bits(rows)),
+                State::Listed => room.list().len(),
+                State::Counted(counted) if count => counted,
+                State::Counted(_) | State::Pair(..) => panic!("program {number} is not done"),
+            };
+            assert_eq!(found, selected.len(), "program {number} of {rows} rows: {:?}", program.ops);
+        }
+    }
+}
