@@ -116,16 +116,21 @@ impl SortedRows {
     /// By how many rows [`near`](Self::near) is wrong at most.
     pub(crate) const NEAR: usize = 2 * SAMPLE;
 
-    /// Where the rows are, nearly, whose ordinals lie in a closed range; only samples are read.
-    pub(crate) fn near(&self, (low, high): (i64, i64)) -> Range<usize> {
+    /// Where the rows are, nearly, whose ordinals lie in a closed range; only samples are read. `zone` is that of all rows.
+    pub(crate) fn near(&self, (low, high): (i64, i64), zone: (i64, i64)) -> Range<usize> {
         let place = |samples: usize| match samples {
             0 => 0,
             // Behind the last sample that passed, and not behind the one after it.
             passed => passed.saturating_mul(SAMPLE).saturating_sub(SAMPLE / 2).min(self.rows.len()),
         };
-        let start = self.samples.partition_point(|sample| *sample < low);
-        let end = self.samples.partition_point(|sample| *sample <= high);
-        place(start)..place(end.max(start))
+        let start =
+            if low <= zone.0 { 0 } else { place(self.samples.partition_point(|sample| *sample < low)) };
+        let end = if high >= zone.1 {
+            self.rows.len()
+        } else {
+            place(self.samples.partition_point(|sample| *sample <= high))
+        };
+        start..end.max(start)
     }
 
     pub(super) fn slices<'s>(&'s mut self, all: &mut Vec<&'s mut dyn Move>) {
@@ -185,17 +190,27 @@ impl<'c> Sorted<'c> {
         if descending { len.saturating_sub(steps.end)..len.saturating_sub(steps.start) } else { steps }
     }
 
-    /// The parts whose ordinals lie in these closed ranges, which are ascending and disjoint; none is empty.
+    /// The parts whose ordinals lie in these closed ranges, which are ascending and disjoint; none is empty. `zone` are the
+    /// least and the greatest ordinal.
     pub(crate) fn parts(
         self,
         ranges: &[(i64, i64)],
+        zone: (i64, i64),
         ordinal: impl Fn(usize) -> i64,
     ) -> SmallVec<[Range<usize>; 2]> {
         let mut parts: SmallVec<[Range<usize>; 2]> = SmallVec::new();
         for (low, high) in ranges {
             let from = parts.last().map_or(0, |part: &Range<usize>| part.end);
-            let start = self.partition_point(from, &ordinal, |value| value < *low);
-            let end = self.partition_point(start, &ordinal, |value| value <= *high);
+            let start = if *low <= zone.0 {
+                from
+            } else {
+                self.partition_point(from, &ordinal, |value| value < *low)
+            };
+            let end = if *high >= zone.1 {
+                self.len()
+            } else {
+                self.partition_point(start, &ordinal, |value| value <= *high)
+            };
             if start < end {
                 parts.push(start..end);
             }
@@ -305,6 +320,48 @@ mod tests {
                     let mut expected = vec![0; batch.div_ceil(LANES)];
                     set_rows(&mut expected, &rows[start..end]);
                     assert!(words == expected, "{start}..{end} of {len} in {batch}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_parts_of_ranges_are_those_of_their_values_however_these_are_spread() {
+        let spreads: [fn(i64) -> i64; 6] = [
+            |n| n,
+            |n| n / 700,
+            |n| 1_i64 << (n % 63),
+            |n| if n % 1000 == 0 { i64::MAX - n } else { i64::MIN + n },
+            |n| (n - 2500).pow(5),
+            |_| 7,
+        ];
+        for spread in spreads {
+            for rows in [1_usize, 255, 256, 257, 5000] {
+                let value = |row: usize| spread((row * 7919 % 5003) as i64);
+                let mut order: Vec<u16> = (0..rows as u16).collect();
+                order.sort_by_key(|row| (value(usize::from(*row)), *row));
+                let values: Vec<i64> = order.iter().map(|row| value(usize::from(*row))).collect();
+                let zone = (values[0], values[rows - 1]);
+                let list = SortedRows::new(order, rows, value);
+                let mut ends: Vec<i64> = values.iter().step_by(rows.div_ceil(40)).copied().collect();
+                ends.extend(
+                    ends.clone().iter().flat_map(|end| [end.saturating_sub(1), end.saturating_add(1)]),
+                );
+                ends.extend([i64::MIN, 0, 1, i64::MAX]);
+                for low in &ends {
+                    for high in ends.iter().filter(|high| *high >= low) {
+                        let part = values.partition_point(|value| value < low)
+                            ..values.partition_point(|value| value <= high);
+                        let found = Sorted::Listed(&list).parts(&[(*low, *high)], zone, value);
+                        let expected: &[Range<usize>] =
+                            if part.is_empty() { &[] } else { std::slice::from_ref(&part) };
+                        assert_eq!(&*found, expected, "{low}..={high}");
+                        let near = list.near((*low, *high), zone);
+                        let ends = [(near.start, part.start), (near.end, part.end.max(part.start))];
+                        for (near, exact) in ends {
+                            assert!(near.abs_diff(exact) <= SAMPLE, "{low}..={high}");
+                        }
+                    }
                 }
             }
         }

@@ -39,7 +39,16 @@ impl<'w> Pair<'w> {
 
 /// How many of so many rows a pair comes to.
 pub(crate) fn count_pair(pair: Pair<'_>, rows: usize) -> usize {
-    count_pairs(pair, Combine::And, pair, rows)
+    let whole = rows / LANES;
+    match (pair.how, pair.one.split_at_checked(whole), pair.other.split_at_checked(whole)) {
+        (Combine::And, Some((one, last)), Some((other, other_last))) => {
+            let is_single = pair.single().is_some();
+            let count = if is_single { count_ones(one) } else { count_both(one, other) };
+            let last = last.first().zip(other_last.first()).map_or(0, |(one, other)| one & other);
+            count + (last & !(u64::MAX << (rows % LANES))).count_ones() as usize
+        }
+        _ => count_pairs(pair, Combine::And, pair, rows),
+    }
 }
 
 /// How many of so many rows two pairs come to, put together in turn.

@@ -446,7 +446,7 @@ impl<'q> Machine<'_, 'q> {
             return false;
         };
         let words = before.unwrap_or_else(|| tile.get(..rows.div_ceil(LANES)).unwrap_or_default());
-        if likely_count(words).saturating_mul(members).saturating_mul(COST_OF_A_ROW) > effort {
+        if are_likely_more(words, effort.checked_div(members.saturating_mul(COST_OF_A_ROW)).unwrap_or(0)) {
             return false;
         }
         list_bits(words, list);
@@ -495,12 +495,17 @@ impl<'q> Machine<'_, 'q> {
     }
 }
 
-/// About how many bits are set, judged by some of the words.
-fn likely_count(words: &[u64]) -> usize {
+/// Whether more bits are likely set than so many, judged by some of the words, and by no more of them than it takes.
+fn are_likely_more(words: &[u64], most: usize) -> bool {
     const STEP: usize = 16;
-    let mut some = [0; MAX_ROWS / LANES / STEP];
-    some.iter_mut().zip(words.iter().step_by(STEP)).for_each(|(some, word)| *some = *word);
-    kernels::count_ones(&some).saturating_mul(STEP)
+    let mut left = most / STEP;
+    words.iter().step_by(STEP).any(|word| match left.checked_sub(word.count_ones() as usize) {
+        Some(rest) => {
+            left = rest;
+            false
+        }
+        None => true,
+    })
 }
 
 /// True when the members so far have decided nothing.

@@ -413,7 +413,7 @@ fn plan_ranges<'p>(
     counts: Counts,
 ) -> Matched<'p> {
     let len = sorted.len();
-    let near = (counts == Counts::Near).then(|| near_part(sorted, &test)).flatten();
+    let near = (counts == Counts::Near).then(|| near_part(column, sorted, &test)).flatten();
     let is_exact = near.is_none();
     let parts = near.map_or_else(|| parts(column, sorted, &test), |part| SmallVec::from_iter([part]));
     match parts.iter().map(Range::len).sum::<usize>() {
@@ -438,22 +438,34 @@ pub(super) fn parts(
     sorted: Sorted<'_>,
     test: &ValueTest<'_>,
 ) -> SmallVec<[Range<usize>; 2]> {
+    let Some(zone) = zone(column) else { return SmallVec::new() };
     match (&column.data, test) {
-        (Data::Numbers { values, .. }, ValueTest::Numbers(_)) => sorted.parts(&ordinals(test), |row| {
+        (Data::Numbers { values, .. }, ValueTest::Numbers(_)) => sorted.parts(&ordinals(test), zone, |row| {
             values.get(row).and_then(|value| Number::new(*value)).map_or(0, Number::ordinal)
         }),
         (Data::Timestamps { values, .. }, ValueTest::Timestamps(_)) => {
-            sorted.parts(&ordinals(test), |row| values.get(row).unwrap_or(0))
+            sorted.parts(&ordinals(test), zone, |row| values.get(row).unwrap_or(0))
         }
         _ => SmallVec::new(),
     }
 }
 
+/// The least and the greatest ordinal of the values, by which rows are sorted.
+fn zone(column: &Column) -> Option<(i64, i64)> {
+    match &column.data {
+        Data::Numbers { zone: Some((least, greatest)), .. } => Some((least.ordinal(), greatest.ordinal())),
+        Data::Timestamps { zone: Some((least, greatest)), .. } => {
+            Some((least.as_millis(), greatest.as_millis()))
+        }
+        _ => None,
+    }
+}
+
 /// Nearly that, of one range, where it is neither short nor nearly all: then it surely is some of the rows.
-fn near_part(sorted: Sorted<'_>, test: &ValueTest<'_>) -> Option<Range<usize>> {
+fn near_part(column: &Column, sorted: Sorted<'_>, test: &ValueTest<'_>) -> Option<Range<usize>> {
     let Sorted::Listed(listed) = sorted else { return None };
     let [range] = *ordinals(test).as_slice() else { return None };
-    let part = listed.near(range);
+    let part = listed.near(range, zone(column)?);
     let others = listed.rows().len().saturating_sub(part.len());
     (part.len().min(others) > SortedRows::NEAR).then_some(part)
 }
