@@ -198,7 +198,9 @@ fn plan_branch<'p>(connective: Connective, children: &[usize], steps: &[Step<'p>
         let work = cost.saturating_add(COST_OF_A_STEP).saturating_mul(rows);
         (work.checked_div(decided).unwrap_or(usize::MAX), *child)
     };
-    open.sort_by_cached_key(rank);
+    let mut ranked: SmallVec<[(usize, usize); 4]> = open.iter().map(rank).collect();
+    ranked.sort_unstable();
+    let open: SmallVec<[usize; 4]> = ranked.into_iter().map(|(_, child)| child).collect();
     let mut total = Estimate { rows: if neutral { rows } else { 0 }, is_exact: false, cost: 0 };
     for child in &open {
         let next = estimate(steps, *child);

@@ -127,6 +127,9 @@ impl<'q> Query<'q> {
             };
             settled.push(value);
         }
+        if settled.iter().all(Option::is_none) {
+            return SmallVec::new();
+        }
         // A node is of interest if one of its parents is that is not settled; parents stand behind their children.
         let mut is_needed: SmallVec<[bool; 32]> = smallvec![false; settled.len()];
         if let Some(root) = is_needed.last_mut() {
