@@ -118,14 +118,13 @@ impl<'q> Machine<'_, 'q> {
 
     /// Does one instruction and gives the next.
     fn step(&mut self, op: &Op<'q>, at: usize) -> usize {
-        match self.levels.last() {
-            Some(Level { state: State::Listed, .. }) if !matches!(op, Op::Close { .. } | Op::Constant(_)) => {
-                if self.filter_listed(op, at) {
-                    return self.next(self.program.behind(at).saturating_sub(1));
-                }
-                self.spread();
+        if let Some(Level { state: State::Listed, .. }) = self.levels.last()
+            && !matches!(op, Op::Close { .. } | Op::Constant(_))
+        {
+            if self.filter_listed(op, at) {
+                return self.next(self.program.behind(at).saturating_sub(1));
             }
-            _ => {}
+            self.spread();
         }
         match op {
             Op::Open { connective, close, effort, .. } => {
