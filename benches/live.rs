@@ -5,6 +5,8 @@
 //! since criterion compares nothing within a run.
 
 use std::hint::black_box;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{available_parallelism, scope};
 use std::time::{Duration, Instant};
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
@@ -163,5 +165,59 @@ fn mix(criterion: &mut Criterion) {
     });
 }
 
-criterion_group!(benches, mix, write);
+/// How searches a second grow with the threads that search, and how they fall beside a thread that writes.
+fn readers(_: &mut Criterion) {
+    let requests = requests();
+    let stored = case_count();
+    let engine = engine(stored);
+    let documents = writes(stored, if is_test() { 500 } else { 100_000 });
+    let time = Duration::from_millis(if is_test() { 20 } else { 2_000 });
+    let search = |first: usize, end: Instant| {
+        let mut searches = 0_u32;
+        let mut at = (0..requests.len()).cycle().skip(first);
+        while Instant::now() < end {
+            black_box(engine.search(&requests[at.next().unwrap()]));
+            searches += 1;
+        }
+        f64::from(searches)
+    };
+    let searches = |threads: usize| -> f64 {
+        let end = Instant::now() + time;
+        scope(|scope| {
+            let all: Vec<_> = (0..threads).map(|first| scope.spawn(move || search(first, end))).collect();
+            all.into_iter().map(|thread| thread.join().unwrap()).sum()
+        })
+    };
+    let cores = available_parallelism().map_or(1, usize::from);
+    let one = searches(1);
+    for threads in [cores, 4 * cores] {
+        let ratio = searches(threads) / one;
+        println!("readers: {threads} threads on {cores} cores search {ratio:.2} times as often as one");
+    }
+    for most in [1_000, 10_000, u32::MAX] {
+        let is_done = AtomicBool::new(false);
+        let start = Instant::now();
+        let mut written = 0_u32;
+        let beside = scope(|scope| {
+            scope.spawn(|| {
+                for document in documents.iter().cycle().take_while(|_| !is_done.load(Ordering::Relaxed)) {
+                    while f64::from(written) > f64::from(most) * start.elapsed().as_secs_f64() {
+                        std::thread::sleep(Duration::from_micros(50));
+                    }
+                    engine.upsert(document).unwrap();
+                    written += 1;
+                }
+            });
+            let beside = searches(1);
+            is_done.store(true, Ordering::Relaxed);
+            beside
+        });
+        let (written, ratio) = (f64::from(written) / start.elapsed().as_secs_f64(), beside / one);
+        println!(
+            "readers: beside {written:.0} single upserts a second, one searches {ratio:.2} times as often"
+        );
+    }
+}
+
+criterion_group!(benches, mix, readers, write);
 criterion_main!(benches);
