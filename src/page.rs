@@ -3,12 +3,15 @@
 mod best;
 mod floor;
 mod ordered;
+mod ranked;
 
 use std::cmp::Ordering;
 
 use self::best::Best;
 use self::floor::floor;
 use self::ordered::{Ordered, Ranged};
+pub(crate) use self::ranked::Covered;
+use self::ranked::ranked;
 use crate::batch::{Batch, MAX_ROWS};
 use crate::catalog::{Field, FieldId};
 use crate::column::{Column, Data, Layout, Postings, Selection, Sorted};
@@ -312,20 +315,28 @@ fn add(total: &mut Option<&mut u64>, count: usize) {
 
 /// Sorts the selected rows of some batches and gives those from `offset`, at most `limit`.
 ///
-/// Batches are visited in the order of their first keys, in which those of `in_order` come already. Once the page
+/// Where many batches overlap, their first rows together may have the page. Else they are visited in the order of
+/// their first keys, in which the `covered` come already. Once the page
 /// is full, those that cannot improve it are left alone, unless there is a `total` to which the rows of each are to
 /// be added; and as long as the offset is not used up, a batch that lies apart from all later ones is counted, not
 /// sorted. Where batches overlap, a long offset is used up by a [`floor`].
 pub(crate) fn sorted_page<'b>(
-    in_order: impl Iterator<Item = Visit<'b>>,
-    others: impl Iterator<Item = Visit<'b>>,
+    covered: Covered<'_, 'b, impl Iterator<Item = Visit<'b>> + Clone>,
+    others: impl Iterator<Item = Visit<'b>> + Clone,
     by: SortBy<'_>,
     (mut offset, limit): (usize, usize),
     mut total: Option<&mut u64>,
     select: impl Fn(&Visit<'b>) -> Selected<'b>,
 ) -> Vec<At> {
     let descending = by.is_descending();
-    let mut ordered = Ordered::new(in_order, others, by);
+    let wanted = offset.saturating_add(limit);
+    if total.is_none()
+        && limit > 0
+        && let Some(best) = ranked(&covered, others.clone(), by, wanted, &select)
+    {
+        return best.page(offset, limit);
+    }
+    let mut ordered = Ordered::new(covered.in_order, others, by);
 
     let floor = floor(&mut ordered, by, if limit == 0 { 0 } else { offset }, &select);
     offset = offset.saturating_sub(floor.map_or(0, |floor| floor.passed));

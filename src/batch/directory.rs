@@ -5,6 +5,7 @@ use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use super::keys::{BatchKeys, KeyIndex, RunMerge, join, split};
+use super::leaders::{Leader, Leaders};
 use super::zones::Zones;
 use super::{Batch, GlobalRow, MAX_BATCHES};
 use crate::catalog::{Catalog, FieldId, FieldType};
@@ -19,6 +20,8 @@ use crate::value::{Number, Timestamp};
 pub(crate) struct Directory {
     /// Each is copied when it changes, not with the others.
     fields: Vec<Arc<FieldDirectory>>,
+    /// By field number; of any use where a field has zone maps.
+    leaders: Vec<Arc<Leaders>>,
     hasher: foldhash::quality::RandomState,
     /// By number of a batch.
     numbers: Vec<Use>,
@@ -149,7 +152,8 @@ impl Directory {
         if let Some(slot) = self.numbers.get_mut(number) {
             *slot = Use::Covered;
         }
-        for (field, directory) in catalog.field_ids().zip(&mut self.fields) {
+        let leaders = self.leaders.iter_mut();
+        for ((field, directory), leaders) in catalog.field_ids().zip(&mut self.fields).zip(leaders) {
             let Some(column) = batch.column(field) else { continue };
             if let FieldDirectory::Unknown = **directory {
                 continue;
@@ -158,10 +162,12 @@ impl Directory {
             let known = match (&mut *directory, &column.data) {
                 (FieldDirectory::Numbers(zones), Data::Numbers { zone, .. }) => {
                     zones.put(number, *zone);
+                    Arc::make_mut(leaders).add(number, column);
                     true
                 }
                 (FieldDirectory::Timestamps(zones), Data::Timestamps { zone, .. }) => {
                     zones.put(number, *zone);
+                    Arc::make_mut(leaders).add(number, column);
                     true
                 }
                 (FieldDirectory::Strings(strings), _) => add_strings(strings, number, column),
@@ -194,6 +200,7 @@ impl Directory {
             FieldType::Boolean => FieldDirectory::Unknown,
         });
         self.fields = fields.map(Arc::new).collect();
+        self.leaders = self.fields.iter().map(|_| Arc::default()).collect();
         self.numbers.clear();
     }
 
@@ -204,13 +211,20 @@ impl Directory {
             _ => return,
         }
         self.retired = self.retired.saturating_add(1);
-        for (field, directory) in catalog.field_ids().zip(&mut self.fields) {
+        let leaders = self.leaders.iter_mut();
+        for ((field, directory), leaders) in catalog.field_ids().zip(&mut self.fields).zip(leaders) {
             if let FieldDirectory::Keys(_) | FieldDirectory::Unknown = **directory {
                 continue;
             }
             match Arc::make_mut(directory) {
-                FieldDirectory::Numbers(zones) => zones.put(number, None),
-                FieldDirectory::Timestamps(zones) => zones.put(number, None),
+                FieldDirectory::Numbers(zones) => {
+                    zones.put(number, None);
+                    Arc::make_mut(leaders).retire(number);
+                }
+                FieldDirectory::Timestamps(zones) => {
+                    zones.put(number, None);
+                    Arc::make_mut(leaders).retire(number);
+                }
                 FieldDirectory::Strings(strings) => {
                     if let Some(column) = batch.column(field) {
                         remove_strings(strings, number, column);
@@ -327,6 +341,13 @@ impl Directory {
             if !sound {
                 return Err(format!("a directory that does not say what field {at} holds"));
             }
+            if let FieldDirectory::Numbers(_) | FieldDirectory::Timestamps(_) = **directory {
+                let columns: Vec<(usize, &Column)> =
+                    columns().map(|(number, column)| (number as usize, column)).collect();
+                if !self.leaders.get(at).is_some_and(|leaders| leaders.validate(&columns)) {
+                    return Err(format!("first rows of field {at} that are not the first"));
+                }
+            }
         }
         Ok(())
     }
@@ -343,6 +364,11 @@ impl Directory {
             _ => return None,
         };
         (order.len() == self.numbers()).then_some(order)
+    }
+
+    /// The first rows in the order of a field; those behind the last of them, and those without a value, are not told.
+    pub(crate) fn first(&self, field: FieldId, descending: bool) -> &[Leader] {
+        self.leaders.get(field.index()).map_or(&[], |leaders| leaders.first(descending))
     }
 
     /// The rows whose string of a key field may be one of `texts`, each with the text's number; the hashes
@@ -381,7 +407,8 @@ impl Directory {
 
     /// Heap memory of what is known of a field, in bytes.
     pub(crate) fn size_bytes(&self, field: FieldId) -> usize {
-        match self.field(field) {
+        let leaders = self.leaders.get(field.index()).map_or(0, |leaders| leaders.size_bytes());
+        let known = match self.field(field) {
             FieldDirectory::Unknown => 0,
             FieldDirectory::Numbers(zones) => zones.size_bytes(),
             FieldDirectory::Timestamps(zones) => zones.size_bytes(),
@@ -393,7 +420,8 @@ impl Directory {
                 })
                 .sum(),
             FieldDirectory::Keys(keys) => keys.size_bytes(),
-        }
+        };
+        known.saturating_add(leaders)
     }
 }
 

@@ -87,10 +87,9 @@ impl Waiting {
 pub(crate) struct FewRows<'b>(&'b Waiting);
 
 impl<'b> FewRows<'b> {
-    /// A bit for each row.
-    pub(crate) fn all(self) -> u64 {
-        let rows = u32::try_from(self.0.rows.len()).unwrap_or(u32::MAX);
-        1_u64.checked_shl(rows).map_or(u64::MAX, |bit| bit.wrapping_sub(1))
+    /// How many there are.
+    pub(crate) fn len(self) -> usize {
+        self.0.rows.len()
     }
 
     /// The row of a number.

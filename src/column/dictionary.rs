@@ -41,6 +41,11 @@ impl Dictionary {
         self.text.as_bytes()
     }
 
+    /// Where each string ends in the bytes, by code.
+    pub(crate) fn ends(&self) -> &[u32] {
+        &self.ends
+    }
+
     /// Where the string of a code stands in the text.
     #[inline]
     pub(crate) fn span(&self, code: usize) -> Range<u32> {

@@ -24,13 +24,10 @@ pub(crate) use radix::sort_from_bit;
 use slice::{Move, Slice};
 pub(crate) use sorted::{Before, Sorted, SortedRows};
 
-#[cfg(any(test, feature = "store"))]
 use std::borrow::Cow;
 use std::ops::Range;
 
-#[cfg(any(test, feature = "store"))]
-use crate::value::Value;
-use crate::value::{Number, Timestamp};
+use crate::value::{Number, Timestamp, Value};
 
 /// The values of one field in the rows of a batch.
 ///
@@ -169,8 +166,7 @@ impl Column {
     }
 
     /// The values of a row, in the order in which they were added.
-    #[cfg(any(test, feature = "store"))]
-    pub(crate) fn values(&self, row: usize) -> impl Iterator<Item = Value<'_>> {
+    pub(crate) fn values(&self, row: usize) -> impl Iterator<Item = Value<'_>> + Clone {
         self.places(row).filter_map(|at| match &self.data {
             Data::Strings { dictionary, codes, .. } => {
                 Some(Value::String(Cow::Borrowed(dictionary.get(codes.get(at)))))
@@ -181,6 +177,29 @@ impl Column {
             }
             Data::Booleans { values, .. } => Some(Value::Boolean(values.get(at))),
         })
+    }
+
+    /// The rows that have a value in the order of their values, or backwards, each behind its value's ordinal; `None` where
+    /// rows are not kept sorted.
+    pub(crate) fn in_order(&self, descending: bool) -> Option<impl Iterator<Item = (i64, usize)>> {
+        let (Data::Numbers { sorted, .. } | Data::Timestamps { sorted, .. }) = &self.data else {
+            return None;
+        };
+        let sorted = Sorted::new(sorted, self)?;
+        let len = sorted.len();
+        Some((0..len).filter_map(move |step| {
+            let row = sorted.get(if descending { len.checked_sub(step)?.checked_sub(1)? } else { step })?;
+            Some((self.ordinal(row)?, row))
+        }))
+    }
+
+    /// What a row's number or timestamp is ordered by, of a single-valued column.
+    fn ordinal(&self, row: usize) -> Option<i64> {
+        match &self.data {
+            Data::Numbers { values, .. } => values.get(row).map(|value| builder::number_ordinal(*value)),
+            Data::Timestamps { values, .. } => values.get(row),
+            _ => None,
+        }
     }
 
     /// Heap memory of the values, in bytes.

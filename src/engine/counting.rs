@@ -170,11 +170,12 @@ mod tests {
             let request = Request::new(Filter::compile_text(engine.catalog(), text).unwrap());
             let [alone, shared, not_shared] = threads.install(|| {
                 let query = query(&request, view);
-                let numbers = Search::new(&engine.catalog, &request, view, &query).numbers;
+                let search = Search::new(&engine.catalog, &request, view, &query);
+                let numbers = search.numbers();
                 [
-                    count_here(&query, view, &numbers, |_| {}),
-                    count_shared(&query, view, &numbers, 0),
-                    count_shared(&query, view, &numbers, usize::MAX),
+                    count_here(&query, view, numbers, |_| {}),
+                    count_shared(&query, view, numbers, 0),
+                    count_shared(&query, view, numbers, usize::MAX),
                 ]
             });
             assert_eq!((shared, not_shared), (alone, alone), "{text}");

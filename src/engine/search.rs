@@ -1,6 +1,6 @@
 //! Answering requests on a view.
 
-use std::cell::Cell;
+use std::cell::{Cell, LazyCell, OnceCell};
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -8,10 +8,11 @@ use serde::Serialize;
 use super::counting::{self, Counted};
 use super::view::View;
 use super::{Answer, Engine};
+use crate::batch::{Batch, GlobalRow, Leader};
 use crate::catalog::Catalog;
-use crate::exec::{self, Query, Selected};
+use crate::exec::{self, Query, Selected, Spread};
 use crate::filter::Filter;
-use crate::page::{At, SortBy, Visit, first_page, sorted_page};
+use crate::page::{At, Covered, SortBy, Visit, first_page, sorted_page};
 use crate::request::Request;
 
 impl Engine {
@@ -113,8 +114,8 @@ pub(super) struct Search<'s> {
     request: &'s Request,
     view: &'s View,
     query: &'s Query<'s>,
-    /// The batches that may have a selected row.
-    pub(super) numbers: Vec<usize>,
+    /// See [`numbers`](Self::numbers).
+    numbers: OnceCell<Vec<usize>>,
     /// How many rows the batches have that were asked so far.
     pub(super) examined: Cell<u64>,
 }
@@ -129,8 +130,8 @@ pub(super) fn query<'s>(request: &'s Request, view: &'s View) -> Query<'s> {
 /// The batches of these numbers.
 pub(super) fn visits<'s>(
     view: &'s View,
-    numbers: impl Iterator<Item = usize>,
-) -> impl Iterator<Item = Visit<'s>> {
+    numbers: impl Iterator<Item = usize> + Clone,
+) -> impl Iterator<Item = Visit<'s>> + Clone {
     numbers.filter_map(move |number| {
         let slot = view.slot(number)?;
         Some(Visit { number, batch: &slot.batch, live: &slot.live })
@@ -144,10 +145,17 @@ impl<'s> Search<'s> {
         view: &'s View,
         query: &'s Query<'s>,
     ) -> Self {
-        let mut numbers = query.batches();
-        numbers.retain(|number| view.directory().covers(*number));
-        numbers.extend(view.apart_numbers());
-        Self { catalog, request, view, query, numbers, examined: Cell::new(0) }
+        Self { catalog, request, view, query, numbers: OnceCell::new(), examined: Cell::new(0) }
+    }
+
+    /// The batches that may have a selected row.
+    pub(super) fn numbers(&self) -> &[usize] {
+        self.numbers.get_or_init(|| {
+            let mut numbers = self.query.batches();
+            numbers.retain(|number| self.view.directory().covers(*number));
+            numbers.extend(self.view.apart_numbers());
+            numbers
+        })
     }
 
     pub(super) fn strategy(&self) -> Strategy {
@@ -181,7 +189,7 @@ impl<'s> Search<'s> {
     pub(super) fn run(&self, strategy: &Strategy) -> (Vec<At>, u64) {
         let mut total = match strategy.total {
             TotalStrategy::Directory { cases } => cases,
-            TotalStrategy::Counting => self.count(&self.numbers),
+            TotalStrategy::Counting => self.count(self.numbers()),
             TotalStrategy::NotAsked | TotalStrategy::WithPage => 0,
         };
         let along = (strategy.total == TotalStrategy::WithPage).then_some(&mut total);
@@ -191,10 +199,19 @@ impl<'s> Search<'s> {
             PageStrategy::Empty => Vec::new(),
             PageStrategy::Stored => first_page(self.visits(), page, along, |visit| self.select(visit)),
             PageStrategy::Sorted => {
-                let (in_order, others) = self.in_order();
-                let in_order = visits(self.view, in_order.map(|number| number as usize));
+                let (in_order, (kept, all), others) = self.in_order();
+                let batch = |number| self.view.slot(number).map(|slot| &*slot.batch);
+                let spread = LazyCell::new(|| Spread::new(self.query, batch));
+                let covered = Covered {
+                    in_order: visits(self.view, in_order.map(|number| number as usize)),
+                    kept,
+                    all,
+                    leaders: self.leaders(),
+                    batch: &batch,
+                    select_rows: &|rows| self.select_rows(&spread, rows),
+                };
                 let others = visits(self.view, others.iter().copied());
-                sorted_page(in_order, others, self.sort_by(), page, along, |visit| self.select(visit))
+                sorted_page(covered, others, self.sort_by(), page, along, |visit| self.select(visit))
             }
         };
         (rows, total)
@@ -205,24 +222,53 @@ impl<'s> Search<'s> {
     }
 
     pub(super) fn visits(&self) -> impl Iterator<Item = Visit<'s>> {
-        visits(self.view, self.numbers.iter().copied())
+        visits(self.view, self.numbers().iter().copied())
     }
 
-    /// The batches, in the order of their first values those of which it is known, and all others.
-    fn in_order(&self) -> (impl Iterator<Item = u32>, &[usize]) {
+    /// The batches, in the order of their first values those of which it is known, how many these are, of how many
+    /// the order is known, and all others.
+    fn in_order(&self) -> (impl Iterator<Item = u32> + Clone, (usize, usize), &[usize]) {
         let apart = self.view.apart_numbers().start;
-        let (covered, others) = self.numbers.split_at(self.numbers.partition_point(|number| *number < apart));
+        let numbers = self.numbers();
+        let (covered, others) = numbers.split_at(numbers.partition_point(|number| *number < apart));
         let order = self
             .request
             .order
             .and_then(|order| self.view.directory().in_order(order.field, order.descending));
         let (in_order, others) = match order {
             Some(in_order) => (in_order, others),
-            None => (&[][..], self.numbers.as_slice()),
+            None => (&[][..], numbers),
         };
         let is_all = covered.len() == in_order.len();
         let is_kept = move |number: &u32| is_all || covered.binary_search(&(*number as usize)).is_ok();
-        (in_order.iter().copied().filter(is_kept), others)
+        let counts = if in_order.is_empty() { (0, 0) } else { (covered.len(), in_order.len()) };
+        (in_order.iter().copied().filter(is_kept), counts, others)
+    }
+
+    /// The first rows of all covered batches in the order of the page, where they are known.
+    fn leaders(&self) -> &'s [Leader] {
+        match self.request.order {
+            Some(order) if self.query.asks_rows_fast() => {
+                self.view.directory().first(order.field, order.descending)
+            }
+            _ => &[],
+        }
+    }
+
+    /// Those of at most 64 rows of covered batches that are live and selected, a bit each.
+    fn select_rows(
+        &self,
+        spread: &Spread<'_, 's, impl Fn(usize) -> Option<&'s Batch>>,
+        rows: &[GlobalRow],
+    ) -> u64 {
+        self.examined.set(self.examined.get().saturating_add(rows.len() as u64));
+        let mut selected = spread.select(rows);
+        for (at, row) in rows.iter().enumerate() {
+            if selected >> at & 1 == 1 && !self.view.is_live(*row) {
+                selected &= !(1 << at);
+            }
+        }
+        selected
     }
 
     fn count(&self, numbers: &[usize]) -> u64 {

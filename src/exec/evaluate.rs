@@ -15,6 +15,7 @@ use super::rows::Rows;
 use super::trace::Work;
 use crate::batch::{Batch, split};
 use crate::column::{LANES, Selection};
+use crate::predicate::Leaf;
 
 /// Room for the rows of groups, kept from batch to batch.
 #[derive(Default)]
@@ -48,7 +49,9 @@ fn plan<'q>(query: &'q Query<'q>, number: usize, batch: &'q Batch, live: &'q Sel
     let (plan, root) = match batch.few_rows() {
         Some(rows) => {
             rows.note_filter();
-            let step = Step::asked(few::selected(query.predicate, rows), batch.rows());
+            let passing = |_, leaf: &Leaf, asked| few::passing_of_batch(leaf, rows, asked);
+            let selected = few::selected(query.predicate, few::all(rows.len()), passing);
+            let step = Step::asked(selected, batch.rows());
             (Plan { steps: vec![step] }, 0)
         }
         None => (Plan::needed(query, number, batch), query.predicate.root()),

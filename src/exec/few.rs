@@ -1,4 +1,4 @@
-//! Asking few rows one by one, where columns would be made only to be asked once.
+//! Asking few rows one by one: where columns would be made only to be asked once, or where rows lie in many batches.
 
 use smallvec::SmallVec;
 
@@ -16,15 +16,23 @@ struct Level<'p> {
     open: u64,
 }
 
-/// The rows that a predicate selects, a bit each. A row is asked no further once that is known.
-pub(super) fn selected(predicate: &Tree<Leaf>, rows: FewRows<'_>) -> u64 {
+/// A bit for each of at most 64 rows.
+pub(super) fn all(rows: usize) -> u64 {
+    let rows = u32::try_from(rows).unwrap_or(u32::MAX);
+    1_u64.checked_shl(rows).map_or(u64::MAX, |bit| bit.wrapping_sub(1))
+}
+
+/// Those of `all` rows, a bit each, that a predicate selects. A row is asked no further once that is known.
+///
+/// `passing` tells which of some rows pass a leaf, which is the node of this number.
+pub(super) fn selected(predicate: &Tree<Leaf>, all: u64, passing: impl Fn(usize, &Leaf, u64) -> u64) -> u64 {
     let mut levels: SmallVec<[Level<'_>; 8]> = SmallVec::new();
-    let (mut node, mut asked) = (predicate.root(), rows.all());
+    let (mut node, mut asked) = (predicate.root(), all);
     loop {
         let mut passing = match predicate.get(node) {
             Some(Node::Constant(true)) => asked,
             Some(Node::Constant(false)) | None => 0,
-            Some(Node::Leaf(leaf)) => passing(leaf, rows, asked),
+            Some(Node::Leaf(leaf)) => passing(node, leaf, asked),
             Some(Node::Branch(connective, children)) => {
                 let (connective, children) = (*connective, children.iter());
                 levels.push(Level { connective, children, asked, open: asked });
@@ -50,17 +58,23 @@ pub(super) fn selected(predicate: &Tree<Leaf>, rows: FewRows<'_>) -> u64 {
     }
 }
 
+/// The rows of these bits.
+pub(super) fn rows_of(mut bits: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let row = (bits != 0).then_some(bits.trailing_zeros() as usize);
+        bits &= bits.wrapping_sub(1);
+        row
+    })
+}
+
+/// A bit for each of some rows that passes a test.
+pub(super) fn passing<R>(rows: impl Iterator<Item = (usize, R)>, test: impl Fn(R) -> bool) -> u64 {
+    rows.fold(0, |bits, (at, row)| bits | u64::from(test(row)) << at)
+}
+
 /// Those of the rows of these bits that pass a leaf.
-pub(super) fn passing(leaf: &Leaf, rows: FewRows<'_>, asked: u64) -> u64 {
+pub(super) fn passing_of_batch(leaf: &Leaf, rows: FewRows<'_>, asked: u64) -> u64 {
     let most = rows.most_values(leaf.field);
-    let (mut left, mut passing) = (asked, 0);
-    while left != 0 {
-        let row = left.trailing_zeros();
-        let values = rows.row(row as usize).map(|row| row.values(leaf.field).take(most));
-        if values.is_some_and(|values| leaf.matches(values)) {
-            passing |= 1 << row;
-        }
-        left &= left.wrapping_sub(1);
-    }
-    passing
+    let rows = rows_of(asked).filter_map(|at| Some((at, rows.row(at)?)));
+    passing(rows, |row| leaf.matches(row.values(leaf.field).take(most)))
 }

@@ -11,6 +11,7 @@ mod query;
 pub mod reference;
 mod rows;
 mod source;
+mod spread;
 mod trace;
 
 pub(crate) use evaluate::{Selected, select};
@@ -20,5 +21,6 @@ pub(crate) use explain::{Explained, Measured, explain, measure};
 pub(crate) use query::find_keys;
 pub(crate) use query::{Known, Query};
 pub(crate) use rows::Rows;
+pub(crate) use spread::Spread;
 pub(crate) use trace::Trace;
 pub use trace::Work;

@@ -153,7 +153,7 @@ impl<'p> Step<'p> {
         batch: &'p Batch,
     ) -> Self {
         if let Some(rows) = batch.few_rows() {
-            return Step::asked(few::passing(leaf, rows, rows.all()), batch.rows());
+            return Step::asked(few::passing_of_batch(leaf, rows, few::all(rows.len())), batch.rows());
         }
         match batch.column(leaf.field) {
             Some(column) => plan_leaf(leaf, access, counts, number, column),
@@ -243,6 +243,7 @@ fn plan_leaf<'p>(
     };
     let (source, matched, cost, is_exact) = match access {
         Access::Rows(found) => {
+            let found = found.ascending();
             let from = join(number, 0).map_or(found.len(), |first| found.partition_point(|row| *row < first));
             let own = found.get(from..).unwrap_or_default();
             let own = own.get(..own.partition_point(|row| split(*row).0 == number)).unwrap_or_default();

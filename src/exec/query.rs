@@ -1,11 +1,12 @@
 //! A predicate looked up once in what all batches of a snapshot have in common.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use smallvec::{SmallVec, smallvec};
 
 use super::evaluate::Tiles;
 use super::kernels;
+use super::source::prefetch_values;
 use super::trace::Trace;
 use crate::batch::{Batch, Directory, FieldDirectory, GlobalRow, Occurrences, Zones, split};
 use crate::catalog::FieldId;
@@ -15,9 +16,9 @@ use crate::predicate::{Leaf, Node, Set, Test, Tree};
 /// A predicate ready to run on the batches of one snapshot.
 pub(crate) struct Query<'q> {
     pub(super) predicate: &'q Tree<Leaf>,
-    directory: &'q Directory,
+    pub(super) directory: &'q Directory,
     /// By node of the predicate: how leaves are reached in the batches that the directory covers.
-    accesses: Arc<[Access<'q>]>,
+    pub(super) accesses: Arc<[Access<'q>]>,
     /// Some node below the root is a leaf that zone maps may settle.
     has_zones: bool,
     /// Where the rows of a batch are combined.
@@ -32,15 +33,36 @@ pub(super) enum Access<'q> {
     Column,
     /// Through the occurrences of its strings.
     Strings(Vec<&'q Occurrences>, /* of how many strings */ usize),
-    /// Through these rows, ascending, which have one of its strings.
-    Rows(Vec<GlobalRow>),
+    /// Through these rows, which have one of its strings.
+    Rows(KeyRows),
+}
+
+/// Rows found by key, which are sorted only for those who need that.
+pub(super) struct KeyRows {
+    found: Vec<GlobalRow>,
+    ascending: OnceLock<Vec<GlobalRow>>,
+}
+
+impl KeyRows {
+    /// In any order.
+    fn found(&self) -> &[GlobalRow] {
+        &self.found
+    }
+
+    pub(super) fn ascending(&self) -> &[GlobalRow] {
+        self.ascending.get_or_init(|| {
+            let mut rows = self.found.clone();
+            rows.sort_unstable();
+            rows
+        })
+    }
 }
 
 /// Rows of the covered batches, dead ones among them, that are known without asking a batch.
 pub(crate) enum Known<'q> {
     /// Those that have one of these strings of a field, of which no row has two.
     Strings(FieldId, &'q [&'q Occurrences]),
-    /// These.
+    /// These, in any order.
     Rows(&'q [GlobalRow]),
 }
 
@@ -99,6 +121,16 @@ impl<'q> Query<'q> {
             // Any other batch has only itself to ask.
             _ => &Access::Column,
         }
+    }
+
+    /// Whether asking a single row takes no longer than about one look for each leaf.
+    pub(crate) fn asks_rows_fast(&self) -> bool {
+        /// All of more values than this are a look for each of them.
+        const FEW_VALUES: usize = 8;
+        self.predicate.nodes().iter().all(|node| match node {
+            Node::Leaf(Leaf { test: Test::All(set), .. }) => set.len() <= FEW_VALUES,
+            _ => true,
+        })
     }
 
     /// By node, what the zone maps of a batch settle, for no row or for every row; nodes that only settled ones lie above are of no
@@ -197,7 +229,7 @@ impl<'q> Query<'q> {
         let all = || (0..batches).collect::<Vec<usize>>();
         match (access, self.directory.field(leaf.field), set) {
             (Some(Access::Rows(rows)), _, _) => {
-                let mut with_rows: Vec<usize> = rows.iter().map(|row| split(*row).0).collect();
+                let mut with_rows: Vec<usize> = rows.ascending().iter().map(|row| split(*row).0).collect();
                 with_rows.dedup();
                 if let Some(kept) = &kept {
                     with_rows.retain(|batch| kept.binary_search(batch).is_ok());
@@ -231,7 +263,9 @@ impl<'q> Query<'q> {
             {
                 Some(Known::Strings(*field, found))
             }
-            (Node::Leaf(Leaf { test: Test::Any(_), .. }), Access::Rows(rows)) => Some(Known::Rows(rows)),
+            (Node::Leaf(Leaf { test: Test::Any(_), .. }), Access::Rows(rows)) => {
+                Some(Known::Rows(rows.found()))
+            }
             _ => None,
         }
     }
@@ -262,23 +296,22 @@ fn access<'q, 'b>(
             Access::Strings(texts.iter().filter_map(|text| strings.get(&**text)).collect(), texts.len())
         }
         FieldDirectory::Keys(_) => {
-            let mut rows = Vec::with_capacity(texts.len());
-            find_keys(directory, leaf.field, texts, batch, |row, _| rows.push(row));
-            rows.sort_unstable();
-            Access::Rows(rows)
+            let mut found = Vec::with_capacity(texts.len());
+            find_keys(directory, leaf.field, texts, batch, |row, _| found.push(row));
+            Access::Rows(KeyRows { found, ascending: OnceLock::new() })
         }
         _ => Access::Column,
     }
 }
 
 /// Rows whose strings are compared together.
-const TOGETHER: usize = 16;
+const TOGETHER: usize = 32;
 
 /// Gives the rows of covered batches, dead ones too, that have one of these strings in a key field, each with the
 /// number of its string; `batch` gives a covered batch by its number.
 ///
-/// Candidates go through loops of one load each, so that those of many overlap: the code, where its string
-/// stands, the string.
+/// Candidates go through loops in each of which the processor is told of one load, so that those of many overlap: the code, where its
+/// string stands, the string.
 pub(crate) fn find_keys<'b>(
     directory: &Directory,
     field: FieldId,
@@ -295,7 +328,10 @@ pub(crate) fn find_keys<'b>(
     let text = |number: u32| texts.get(number as usize).map(AsRef::as_ref);
     let (parts, few) = found.as_chunks::<TOGETHER>();
     for found in parts {
-        let codes = found.map(|(row, _)| column(row).and_then(|(column, row)| column.code(row)));
+        let columns = found.map(|(row, _)| column(row));
+        columns.iter().flatten().for_each(|(column, row)| prefetch_values(column, *row));
+        let codes = columns.map(|column| column.and_then(|(column, row)| column.code(row)));
+        codes.iter().flatten().for_each(|(dictionary, code)| kernels::prefetch(dictionary.ends(), *code));
         let spans = codes.map(|code| {
             let (dictionary, code) = code?;
             let span = dictionary.span(code);

@@ -45,7 +45,8 @@ pub(super) fn passes(source: &Source<'_>, row: usize) -> bool {
     }
 }
 
-fn codes_of(column: &Column, row: usize) -> impl Iterator<Item = u32> {
+/// The codes of a row's strings.
+pub(super) fn codes_of(column: &Column, row: usize) -> impl Iterator<Item = u32> {
     let values = match &column.data {
         Data::Strings { .. } => values_of(column, row),
         _ => 0..0,
@@ -147,6 +148,12 @@ pub(super) fn prefetch(source: &Source<'_>, row: usize) {
         | Source::Scan(column, _) => column,
         Source::Kept(_) | Source::Asked(_) | Source::Present(_) | Source::Listed(_) => return,
     };
+    prefetch_values(column, row);
+}
+
+/// Has the processor fetch the values of a row, or where they stand.
+#[inline]
+pub(super) fn prefetch_values(column: &Column, row: usize) {
     if let Layout::Single(Selection::Bitmap(present)) = &column.layout {
         kernels::prefetch(present.words(), row / LANES);
     }

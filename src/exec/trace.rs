@@ -20,6 +20,8 @@ pub struct Work {
     pub rows_evaluated: u64,
     /// Rows that were asked one by one while walking in the order of the page.
     pub rows_asked: u64,
+    /// Rows that were asked one by one in an order that is kept over all batches.
+    pub rows_ranked: u64,
     /// Batches that the offset passed over by counting alone.
     pub passed_over: u64,
     /// Batches whose rows were met in the order of their sorted values, until the page had enough.

@@ -297,6 +297,21 @@ impl<'b, 's> Best<'b, 's> {
         if let Some(bound) = self.bound {
             found.retain(|candidate| self.compare(candidate, &bound).is_lt());
         }
+        self.keep(found);
+    }
+
+    /// Takes in selected rows that have keys.
+    pub(super) fn take_in_first(&mut self, rows: impl Iterator<Item = (&'b Batch, At)>) {
+        let candidates = rows.map(|(batch, at)| {
+            let key = Keys::new(batch, self.by).key_of_present(usize::from(at.row), self.by);
+            Candidate { rank: key.rank(self.descending), key, batch, at }
+        });
+        let candidates = candidates.collect();
+        self.keep(candidates);
+    }
+
+    /// Adds candidates, and drops those that are not wanted once they are too many.
+    fn keep(&mut self, found: Vec<Candidate<'b>>) {
         let mut candidates = std::mem::take(&mut self.candidates);
         candidates.extend(found);
         let slack = match (self.guess, self.bound) {

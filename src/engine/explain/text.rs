@@ -136,6 +136,11 @@ impl fmt::Display for Work {
             (self.counts_known, "count known", "counts known"),
             (self.evaluations, "evaluation", "evaluations"),
             (self.rows_evaluated, "row in it", "rows in them"),
+            (
+                self.rows_ranked,
+                "row asked in the order of all batches",
+                "rows asked in the order of all batches",
+            ),
             (self.passed_over, "batch passed over", "batches passed over"),
             (self.walked_sorted, "walked in the order of sorted rows", "walked in the order of sorted rows"),
             (self.walked_strings, "walked string by string", "walked string by string"),

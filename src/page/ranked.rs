@@ -1,0 +1,114 @@
+//! A page from the first rows of all batches together.
+
+use smallvec::SmallVec;
+
+use super::best::Best;
+use super::{At, SortBy, Visit, key_range};
+use crate::batch::{Batch, GlobalRow, Leader, split};
+use crate::column::LANES;
+use crate::exec::Selected;
+
+/// The batches whose order is known, and their first rows.
+pub(crate) struct Covered<'c, 'b, I> {
+    /// Those that may have a selected row, in the order of their first keys.
+    pub(crate) in_order: I,
+    /// How many these are.
+    pub(crate) kept: usize,
+    /// How many there are.
+    pub(crate) all: usize,
+    /// The first rows of all of them, in order; empty where they are not known.
+    pub(crate) leaders: &'c [Leader],
+    /// The batch of a number.
+    pub(crate) batch: &'c dyn Fn(usize) -> Option<&'b Batch>,
+    /// Those of at most 64 rows that are live and selected, a bit each.
+    pub(crate) select_rows: &'c dyn Fn(&[GlobalRow]) -> u64,
+}
+
+/// Finding the first rows of a batch takes as long as asking so many rows by themselves.
+const ROWS_OF_A_BATCH: usize = 128;
+/// So many leaders tell in how many batches they lie.
+const SAMPLE: usize = 64;
+/// So many selected rows may be missing by chance.
+const CHANCE: usize = 16;
+
+/// The best rows of all batches; `None` when they are sooner found batch by batch, or are not all known.
+pub(super) fn ranked<'b, 's>(
+    covered: &Covered<'_, 'b, impl Iterator<Item = Visit<'b>> + Clone>,
+    others: impl Iterator<Item = Visit<'b>>,
+    by: SortBy<'s>,
+    wanted: usize,
+    select: impl Fn(&Visit<'b>) -> Selected<'b>,
+) -> Option<Best<'b, 's>> {
+    let leaders = covered.leaders;
+    if batches(leaders.get(..wanted.max(SAMPLE))?) < 2 {
+        return None;
+    }
+    // As if the batches were like the first, and those that were ruled out had no row.
+    let first = covered.in_order.clone().next()?;
+    let likely = select(&first).likely().saturating_mul(covered.kept);
+    let rows = first.batch.rows().saturating_mul(covered.all);
+    let expected = wanted.saturating_mul(rows).checked_div(likely)?;
+    if batches(leaders.get(..expected)?).saturating_mul(ROWS_OF_A_BATCH) < expected {
+        return None;
+    }
+    let mut best = Best::new(by);
+    best.wanted = wanted;
+    best.take_in_first(first_selected(covered, leaders, wanted, expected)?.into_iter());
+    for visit in others {
+        if !best.is_behind(&key_range(visit.batch, by).0) {
+            best.take_in(&visit, &select(&visit), &mut 0);
+        }
+    }
+    Some(best)
+}
+
+/// In about how many batches some leaders lie, if these are not many.
+fn batches(leaders: &[Leader]) -> usize {
+    let mut numbers: SmallVec<[usize; SAMPLE]> = SmallVec::new();
+    for leader in leaders.iter().step_by(leaders.len().div_ceil(SAMPLE).max(1)) {
+        let (number, _) = split(leader.row);
+        if !numbers.contains(&number) {
+            numbers.push(number);
+        }
+    }
+    numbers.len()
+}
+
+/// The first so many leaders that are selected, with all of the last one's rank and perhaps some more; `None` when there are fewer, or by far fewer
+/// than `wanted` among `expected`.
+fn first_selected<'b, I>(
+    covered: &Covered<'_, 'b, I>,
+    leaders: &[Leader],
+    wanted: usize,
+    expected: usize,
+) -> Option<Vec<(&'b Batch, At)>> {
+    let mut found: Vec<(&'b Batch, At)> = Vec::with_capacity(wanted.saturating_add(LANES));
+    // The rank of the last one wanted: of rows of one rank, ids decide.
+    let mut last = None;
+    let mut asked: usize = 0;
+    for leaders in leaders.chunks(LANES) {
+        let is_behind = |rank| last.is_some_and(|last| rank > last);
+        if leaders.first().is_some_and(|leader| is_behind(leader.rank)) {
+            break;
+        }
+        let rows: SmallVec<[GlobalRow; LANES]> = leaders.iter().map(|leader| leader.row).collect();
+        let mut selected = (covered.select_rows)(&rows);
+        while selected != 0 {
+            let at = selected.trailing_zeros() as usize;
+            selected &= selected.wrapping_sub(1);
+            let leader = leaders.get(at)?;
+            let (number, row) = split(leader.row);
+            let at = At { batch: u32::try_from(number).ok()?, row };
+            found.push(((covered.batch)(number)?, at));
+            if found.len() == wanted {
+                last = Some(leader.rank);
+            }
+        }
+        asked = asked.saturating_add(leaders.len());
+        let due = asked.saturating_mul(wanted).checked_div(expected).unwrap_or(0);
+        if found.len().saturating_add(CHANCE) < due / 4 {
+            return None;
+        }
+    }
+    last.is_some().then_some(found)
+}
