@@ -6,9 +6,9 @@ use smallvec::SmallVec;
 
 use super::few::{self, passing, rows_of};
 use super::query::{Access, Query};
-use super::source::{codes_of, prefetch_values};
+use super::source::codes_of;
 use crate::batch::{Batch, GlobalRow, split};
-use crate::column::{Column, LANES, Layout};
+use crate::column::{Column, Layout};
 use crate::predicate::{Leaf, Test};
 
 /// A query made ready to ask any row of the covered batches, `B` being what gives the batch of a number.
@@ -59,16 +59,9 @@ impl<'q, 'b, B: Fn(usize) -> Option<&'b Batch>> Spread<'q, 'b, B> {
                 if found.len() <= FEW_STRINGS =>
             {
                 let by_batch = self.by_batch(node);
-                let asked = rows.map(|(at, row)| {
+                passing(rows, |row| {
                     let strings = by_batch.and_then(|by_batch| self.strings(by_batch, leaf, access, row));
-                    let row = split(row).1;
-                    strings.into_iter().for_each(|strings| prefetch_values(strings.column, usize::from(row)));
-                    (at, (strings, row))
-                });
-                // First, so that the misses of the cache of all rows overlap.
-                let asked: SmallVec<[_; LANES]> = asked.collect();
-                passing(asked.into_iter(), |(strings, row)| {
-                    strings.is_some_and(|strings| strings.are_any(row)) != is_negated
+                    strings.is_some_and(|strings| strings.are_any(split(row).1)) != is_negated
                 })
             }
             (Some(access @ Access::Strings(found, wanted)), Test::All(_)) if *wanted <= FEW_STRINGS => {
