@@ -1,7 +1,5 @@
 //! The distinct strings of a column, and codes that stand for them.
 
-use std::ops::Range;
-
 use smallvec::SmallVec;
 
 use super::slice::{Move, Slice};
@@ -33,30 +31,27 @@ impl Dictionary {
     /// The string of a code; empty for a code that does not exist.
     #[inline]
     pub(crate) fn get(&self, code: usize) -> &str {
-        self.at(self.span(code))
+        let (start, end) = self.span(code);
+        self.text.get(start..end).unwrap_or_default()
     }
 
-    /// The bytes of all strings, one behind the other.
-    pub(crate) fn bytes(&self) -> &[u8] {
-        self.text.as_bytes()
+    /// The bytes of that string, which takes a little less.
+    #[inline]
+    pub(crate) fn bytes(&self, code: usize) -> &[u8] {
+        let (start, end) = self.span(code);
+        self.text.as_bytes().get(start..end).unwrap_or_default()
     }
 
-    /// Where each string ends in the bytes, by code.
+    /// Where each string ends in the text, by code.
     pub(crate) fn ends(&self) -> &[u32] {
         &self.ends
     }
 
     /// Where the string of a code stands in the text.
     #[inline]
-    pub(crate) fn span(&self, code: usize) -> Range<u32> {
+    fn span(&self, code: usize) -> (usize, usize) {
         let start = code.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
-        start..self.ends.get(code).copied().unwrap_or(start)
-    }
-
-    /// The string that stands there.
-    #[inline]
-    pub(crate) fn at(&self, span: Range<u32>) -> &str {
-        self.text.get(span.start as usize..span.end as usize).unwrap_or_default()
+        (start as usize, self.ends.get(code).copied().unwrap_or(start) as usize)
     }
 
     /// The texts one behind the other, and where each ends.

@@ -6,10 +6,10 @@ use smallvec::{SmallVec, smallvec};
 
 use super::evaluate::Tiles;
 use super::kernels;
-use super::source::prefetch_values;
 use super::trace::Trace;
 use crate::batch::{Batch, Directory, FieldDirectory, GlobalRow, Occurrences, Zones, split};
 use crate::catalog::FieldId;
+use crate::column::Dictionary;
 use crate::operator::Connective;
 use crate::predicate::{Leaf, Node, Set, Test, Tree};
 
@@ -325,32 +325,28 @@ pub(crate) fn find_keys<'b>(
         let (batch_number, row) = split(row);
         Some((batch(batch_number)?.column(field)?, usize::from(row)))
     };
-    let text = |number: u32| texts.get(number as usize).map(AsRef::as_ref);
-    let (parts, few) = found.as_chunks::<TOGETHER>();
-    for found in parts {
-        let columns = found.map(|(row, _)| column(row));
-        columns.iter().flatten().for_each(|(column, row)| prefetch_values(column, *row));
-        let codes = columns.map(|column| column.and_then(|(column, row)| column.code(row)));
-        codes.iter().flatten().for_each(|(dictionary, code)| kernels::prefetch(dictionary.ends(), *code));
-        let spans = codes.map(|code| {
-            let (dictionary, code) = code?;
-            let span = dictionary.span(code);
-            kernels::prefetch(dictionary.bytes(), span.start as usize);
-            Some((dictionary, span))
-        });
-        for ((row, number), span) in found.iter().zip(spans) {
-            if let Some((dictionary, span)) = span
-                && Some(dictionary.at(span)) == text(*number)
+    let mut codes: SmallVec<[Option<(&Dictionary, usize)>; TOGETHER]> = SmallVec::new();
+    let mut strings: SmallVec<[Option<&[u8]>; TOGETHER]> = SmallVec::new();
+    for found in found.chunks(TOGETHER) {
+        codes.clear();
+        codes.extend(found.iter().map(|(row, _)| {
+            let (column, row) = column(*row)?;
+            let (dictionary, code) = column.code(row)?;
+            kernels::prefetch(dictionary.ends(), code);
+            Some((dictionary, code))
+        }));
+        strings.clear();
+        strings.extend(codes.iter().map(|code| {
+            let (dictionary, code) = (*code)?;
+            let string = dictionary.bytes(code);
+            kernels::prefetch(string, 0);
+            Some(string)
+        }));
+        for ((row, number), string) in found.iter().zip(&strings) {
+            if string.is_some() && *string == texts.get(*number as usize).map(|text| text.as_ref().as_bytes())
             {
                 take(*row, *number);
             }
-        }
-    }
-    for (row, number) in few {
-        if let Some((column, in_batch)) = column(*row)
-            && column.string(in_batch) == text(*number)
-        {
-            take(*row, *number);
         }
     }
 }
