@@ -104,7 +104,8 @@ pub enum PageStrategy {
     Empty,
     /// Batch after batch as they are stored: what is met first comes first.
     Stored,
-    /// Batches in the order of the first value that each can have, their rows by what they are sorted by.
+    /// Batches in the order of the first value that each can have, their rows by what they are sorted by; where many
+    /// overlap, the first rows of all of them, which are kept in one order.
     Sorted,
 }
 
