@@ -6,10 +6,11 @@ use smallvec::{SmallVec, smallvec};
 
 use super::evaluate::Tiles;
 use super::kernels;
+use super::source::prefetch_values;
 use super::trace::Trace;
 use crate::batch::{Batch, Directory, FieldDirectory, GlobalRow, Occurrences, Zones, split};
 use crate::catalog::FieldId;
-use crate::column::Dictionary;
+use crate::column::{Column, Dictionary};
 use crate::operator::Connective;
 use crate::predicate::{Leaf, Node, Set, Test, Tree};
 
@@ -325,12 +326,19 @@ pub(crate) fn find_keys<'b>(
         let (batch_number, row) = split(row);
         Some((batch(batch_number)?.column(field)?, usize::from(row)))
     };
+    let mut places: SmallVec<[Option<(&Column, usize)>; TOGETHER]> = SmallVec::new();
     let mut codes: SmallVec<[Option<(&Dictionary, usize)>; TOGETHER]> = SmallVec::new();
     let mut strings: SmallVec<[Option<&[u8]>; TOGETHER]> = SmallVec::new();
     for found in found.chunks(TOGETHER) {
-        codes.clear();
-        codes.extend(found.iter().map(|(row, _)| {
+        places.clear();
+        places.extend(found.iter().map(|(row, _)| {
             let (column, row) = column(*row)?;
+            prefetch_values(column, row);
+            Some((column, row))
+        }));
+        codes.clear();
+        codes.extend(places.iter().map(|place| {
+            let (column, row) = (*place)?;
             let (dictionary, code) = column.code(row)?;
             kernels::prefetch(dictionary.ends(), code);
             Some((dictionary, code))

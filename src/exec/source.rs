@@ -148,6 +148,12 @@ pub(super) fn prefetch(source: &Source<'_>, row: usize) {
         | Source::Scan(column, _) => column,
         Source::Kept(_) | Source::Asked(_) | Source::Present(_) | Source::Listed(_) => return,
     };
+    prefetch_values(column, row);
+}
+
+/// Has the processor fetch the values of a row, or where they stand.
+#[inline]
+pub(super) fn prefetch_values(column: &Column, row: usize) {
     if let Layout::Single(Selection::Bitmap(present)) = &column.layout {
         kernels::prefetch(present.words(), row / LANES);
     }
