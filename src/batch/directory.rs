@@ -1,15 +1,15 @@
 //! What is known of all batches of a snapshot together, so that a search meets few of them.
 
-use std::collections::HashMap;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use super::keys::{BatchKeys, KeyIndex, RunMerge, join, split};
-use super::leaders::{Leader, Leaders};
+use super::leaders::{Leaders, Leading};
+use super::strings::Strings;
 use super::zones::Zones;
 use super::{Batch, GlobalRow, MAX_BATCHES};
 use crate::catalog::{Catalog, FieldId, FieldType};
-use crate::column::{Column, Data, Postings};
+use crate::column::{Column, Data, LANES};
 use crate::value::{Number, Timestamp};
 
 /// Zone maps, values and keys of all covered batches, by field.
@@ -55,35 +55,10 @@ pub(crate) enum FieldDirectory {
     Numbers(Zones<Number>),
     /// The zone map of each batch.
     Timestamps(Zones<Timestamp>),
-    /// Each string and where it occurs; every batch has postings then.
-    Strings(HashMap<Arc<str>, Occurrences, foldhash::quality::RandomState>),
+    /// Where each string occurs; every batch has postings then.
+    Strings(Strings),
     /// Where each string is; the strings themselves are in the batches.
     Keys(KeyIndex),
-}
-
-/// Where a string occurs.
-#[derive(Clone, Debug)]
-pub(crate) struct Occurrences {
-    /// The code of the string in each covered batch that has it, ascending by batch.
-    pub(crate) codes: Vec<(u32, u32)>,
-    /// In how many rows of those, dead ones too.
-    pub(crate) rows: u64,
-}
-
-impl Occurrences {
-    /// The code of the string in the covered batch of a number, if it has it.
-    #[inline]
-    pub(crate) fn code(&self, number: usize) -> Option<u32> {
-        // Most strings occur in every batch: the entry then stands at the batch's own number.
-        let entry = match self.codes.get(number) {
-            Some(entry) if entry.0 as usize == number => Some(entry),
-            _ => {
-                let at = self.codes.partition_point(|(batch, _)| (*batch as usize) < number);
-                self.codes.get(at).filter(|(batch, _)| *batch as usize == number)
-            }
-        };
-        entry.map(|(_, code)| *code)
-    }
 }
 
 impl KeyWork {
@@ -100,9 +75,6 @@ impl KeyWork {
         self.step(directory, &mut budget);
     }
 }
-
-/// More strings than this in a field are looked up in each batch instead.
-const MOST_STRINGS: usize = 1 << 14;
 
 impl Directory {
     /// Numbers are below this.
@@ -170,7 +142,7 @@ impl Directory {
                     Arc::make_mut(leaders).add(number, column);
                     true
                 }
-                (FieldDirectory::Strings(strings), _) => add_strings(strings, number, column),
+                (FieldDirectory::Strings(strings), _) => strings.add(number, column),
                 (FieldDirectory::Keys(index), _) => {
                     let own = keys.iter().position(|(other, _)| *other == field);
                     let own = match own.map(|at| keys.swap_remove(at)) {
@@ -194,13 +166,20 @@ impl Directory {
         let fields = catalog.field_ids().map(|id| match catalog.field(id).kind() {
             _ if !(id == FieldId::ID || catalog.is_visible(id)) => FieldDirectory::Unknown,
             _ if has_keys(catalog, id) => FieldDirectory::Keys(KeyIndex::default()),
-            FieldType::String => FieldDirectory::Strings(HashMap::with_hasher(self.hasher.clone())),
+            FieldType::String => {
+                FieldDirectory::Strings(Strings::new(self.hasher.clone(), !catalog.field(id).is_many()))
+            }
             FieldType::Number => FieldDirectory::Numbers(Zones::default()),
             FieldType::Timestamp => FieldDirectory::Timestamps(Zones::default()),
             FieldType::Boolean => FieldDirectory::Unknown,
         });
         self.fields = fields.map(Arc::new).collect();
-        self.leaders = self.fields.iter().map(|_| Arc::default()).collect();
+        let fields = self.fields.len();
+        let leaders = self.fields.iter().map(|field| match **field {
+            FieldDirectory::Numbers(_) | FieldDirectory::Timestamps(_) => Leaders::new(fields),
+            _ => Leaders::new(0),
+        });
+        self.leaders = leaders.map(Arc::new).collect();
         self.numbers.clear();
     }
 
@@ -227,7 +206,7 @@ impl Directory {
                 }
                 FieldDirectory::Strings(strings) => {
                     if let Some(column) = batch.column(field) {
-                        remove_strings(strings, number, column);
+                        strings.remove(number, column);
                     }
                 }
                 FieldDirectory::Keys(_) | FieldDirectory::Unknown => {}
@@ -310,14 +289,7 @@ impl Directory {
                     zones.get(number) == zone
                 }),
                 FieldDirectory::Strings(strings) => {
-                    let mut exact = HashMap::with_hasher(self.hasher.clone());
-                    columns().all(|(number, column)| add_strings(&mut exact, number as usize, column))
-                        && exact.len() == strings.len()
-                        && exact.iter().all(|(text, found)| {
-                            strings
-                                .get(text)
-                                .is_some_and(|own| own.codes == found.codes && own.rows == found.rows)
-                        })
+                    strings.validate(columns().map(|(number, column)| (number as usize, column)))
                 }
                 FieldDirectory::Keys(keys) => {
                     keys.rows().all(|row| {
@@ -347,6 +319,15 @@ impl Directory {
                 if !self.leaders.get(at).is_some_and(|leaders| leaders.validate(&columns)) {
                     return Err(format!("first rows of field {at} that are not the first"));
                 }
+                let string = |field, row| match self.field(field) {
+                    FieldDirectory::Strings(strings) => {
+                        number_of(strings, field, row, |number| batches.get(number).copied().flatten())
+                    }
+                    _ => 0,
+                };
+                if !self.leaders.get(at).is_some_and(|leaders| leaders.validate_strings(catalog, string)) {
+                    return Err(format!("first rows of field {at} with strings of others"));
+                }
             }
         }
         Ok(())
@@ -367,8 +348,22 @@ impl Directory {
     }
 
     /// The first rows in the order of a field; those behind the last of them, and those without a value, are not told.
-    pub(crate) fn first(&self, field: FieldId, descending: bool) -> &[Leader] {
-        self.leaders.get(field.index()).map_or(&[], |leaders| leaders.first(descending))
+    pub(crate) fn first(&self, field: FieldId, descending: bool) -> Option<&Leading> {
+        self.leaders.get(field.index()).map(|leaders| leaders.first(descending))
+    }
+
+    /// The [number](super::Occurrences::number) of the string that each of the 64 leaders from 64 · `chunk` on has in a field, 0 where
+    /// it has none; `None` where strings have no numbers, or a row may have several. `batch` gives a covered batch by its number.
+    pub(crate) fn strings_of<'l, 'b>(
+        &self,
+        leading: &'l Leading,
+        chunk: usize,
+        field: FieldId,
+        batch: impl Fn(usize) -> Option<&'b Batch>,
+    ) -> Option<&'l [u32; LANES]> {
+        let FieldDirectory::Strings(strings) = self.field(field) else { return None };
+        let number = |row| number_of(strings, field, row, &batch);
+        strings.is_single().then(|| leading.strings(field, chunk, number)).flatten()
     }
 
     /// The rows whose string of a key field may be one of `texts`, each with the text's number; the hashes
@@ -412,67 +407,27 @@ impl Directory {
             FieldDirectory::Unknown => 0,
             FieldDirectory::Numbers(zones) => zones.size_bytes(),
             FieldDirectory::Timestamps(zones) => zones.size_bytes(),
-            FieldDirectory::Strings(strings) => strings
-                .iter()
-                .map(|(text, occurrences)| {
-                    let codes = occurrences.codes.capacity().saturating_mul(size_of::<(u32, u32)>());
-                    text.len().saturating_add(codes).saturating_add(size_of::<(Arc<str>, Occurrences)>())
-                })
-                .sum(),
+            FieldDirectory::Strings(strings) => strings.size_bytes(),
             FieldDirectory::Keys(keys) => keys.size_bytes(),
         };
         known.saturating_add(leaders)
     }
 }
 
+/// The number of the string that a row has, 0 where it has none.
+fn number_of<'b>(
+    strings: &Strings,
+    field: FieldId,
+    row: GlobalRow,
+    batch: impl Fn(usize) -> Option<&'b Batch>,
+) -> u32 {
+    let (number, row) = split(row);
+    let text = batch(number).and_then(|batch| batch.column(field)?.string(usize::from(row)));
+    text.and_then(|text| strings.get(text)).map_or(0, |occurrences| occurrences.number)
+}
+
 /// Whether the keys of a field are kept.
 fn has_keys(catalog: &Catalog, id: FieldId) -> bool {
     let field = catalog.field(id);
     (id == FieldId::ID || catalog.is_visible(id)) && field.kind() == FieldType::String && field.is_key()
-}
-
-/// Forgets the strings of one batch.
-fn remove_strings(
-    strings: &mut HashMap<Arc<str>, Occurrences, foldhash::quality::RandomState>,
-    number: usize,
-    column: &Column,
-) {
-    let Data::Strings { dictionary, postings: Some(postings), .. } = &column.data else { return };
-    for code in 0..u32::try_from(dictionary.len()).unwrap_or(u32::MAX) {
-        let text = dictionary.get(code as usize);
-        let Some(occurrences) = strings.get_mut(text) else { continue };
-        if let Ok(at) = occurrences.codes.binary_search_by_key(&number, |(number, _)| *number as usize) {
-            occurrences.codes.remove(at);
-            occurrences.rows = occurrences.rows.saturating_sub(Postings::count(postings, code) as u64);
-        }
-        if occurrences.codes.is_empty() {
-            strings.remove(text);
-        }
-    }
-}
-
-/// Notes the strings of one batch; false when there are too many, or the column has no postings.
-fn add_strings(
-    strings: &mut HashMap<Arc<str>, Occurrences, foldhash::quality::RandomState>,
-    number: usize,
-    column: &Column,
-) -> bool {
-    let Data::Strings { dictionary, postings, .. } = &column.data else { return false };
-    let Some(postings) = postings else { return dictionary.len() == 0 };
-    let Ok(number) = u32::try_from(number) else { return false };
-    for code in 0..u32::try_from(dictionary.len()).unwrap_or(u32::MAX) {
-        let text = dictionary.get(code as usize);
-        if !strings.contains_key(text) {
-            if strings.len() >= MOST_STRINGS {
-                return false;
-            }
-            strings.insert(text.into(), Occurrences { codes: Vec::new(), rows: 0 });
-        }
-        if let Some(occurrences) = strings.get_mut(text) {
-            let at = occurrences.codes.partition_point(|(other, _)| *other < number);
-            occurrences.codes.insert(at, (number, code));
-            occurrences.rows = occurrences.rows.saturating_add(Postings::count(postings, code) as u64);
-        }
-    }
-    true
 }

@@ -1,8 +1,11 @@
 //! The rows with the first values of a field, over all covered batches together.
 
+use std::sync::OnceLock;
+
 use super::GlobalRow;
 use super::keys::{join, split};
-use crate::column::Column;
+use crate::catalog::{Catalog, FieldId};
+use crate::column::{Column, LANES};
 
 /// A row, and what stands for its value: the ordinal, or in descending order that turned over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,20 +14,27 @@ pub(crate) struct Leader {
     pub(crate) row: GlobalRow,
 }
 
-/// The rows with the first values in one order, dead ones among them.
-#[derive(Clone, Debug, Default)]
-struct Leading {
+/// The rows with the first values in one order, dead ones among them; no row that has a value comes before the
+/// last of them but these.
+#[derive(Clone, Debug)]
+pub(crate) struct Leading {
     /// Ascending by rank.
     leaders: Vec<Leader>,
     /// Rows of this rank or a greater one are not among them, all others are; none, and all are that have a value.
     until: Option<i64>,
+    /// By field number.
+    strings: Box<[OnceLock<Strings>]>,
 }
+
+/// A number for the string that each leader has in a field, 64 leaders each. Made by the first search that
+/// asks, so that it need not go to the batches of all of them.
+type Strings = Box<[OnceLock<Box<[u32; LANES]>>]>;
 
 /// The rows with the first values of a field, and those with the last ones.
 ///
 /// A page of the first or last cases of many that match is found among them, however many batches
-/// there are. 32 bytes for each of up to 4,096 rows.
-#[derive(Clone, Debug, Default)]
+/// there are. 16 bytes for each of up to 8,192 rows, and 4 for each field of strings that such pages ask about.
+#[derive(Clone, Debug)]
 pub(crate) struct Leaders {
     ascending: Leading,
     descending: Leading,
@@ -37,14 +47,27 @@ fn rank(ordinal: i64, descending: bool) -> i64 {
     if descending { !ordinal } else { ordinal }
 }
 
+fn unknown_strings(fields: usize) -> Box<[OnceLock<Strings>]> {
+    (0..fields).map(|_| OnceLock::new()).collect()
+}
+
 impl Leading {
+    fn new(fields: usize) -> Self {
+        Self { leaders: Vec::new(), until: None, strings: unknown_strings(fields) }
+    }
+
+    /// Forgets what was noted of the leaders, who are others now.
+    fn forget_strings(&mut self) {
+        self.strings = unknown_strings(self.strings.len());
+    }
+
     fn is_before_end(&self, rank: i64) -> bool {
         self.until.is_none_or(|until| rank < until)
     }
 
     fn add(&mut self, number: usize, column: &Column, descending: bool) {
         let Some(rows) = column.in_order(descending) else {
-            *self = Self { leaders: Vec::new(), until: Some(i64::MIN) };
+            *self = Self { until: Some(i64::MIN), ..Self::new(self.strings.len()) };
             return;
         };
         let before = self.leaders.len();
@@ -59,6 +82,7 @@ impl Leading {
         if self.leaders.len() == before {
             return;
         }
+        self.forget_strings();
         // Of two runs in order, which are merged.
         self.leaders.sort_by_key(|leader| leader.rank);
         if let Some(first_out) = self.leaders.get(MOST).map(|leader| leader.rank) {
@@ -83,9 +107,45 @@ impl Leading {
         own.sort_unstable();
         is_sorted && own == exact && own.len() <= MOST
     }
+
+    pub(crate) fn leaders(&self) -> &[Leader] {
+        &self.leaders
+    }
+
+    /// What `number` gives for the 64 leaders from 64 · `chunk` on, 0 behind the last; asked once, and then kept with the field.
+    /// `None` where there are no such leaders.
+    pub(super) fn strings(
+        &self,
+        field: FieldId,
+        chunk: usize,
+        number: impl Fn(GlobalRow) -> u32,
+    ) -> Option<&[u32; LANES]> {
+        let chunks = self.leaders.chunks(LANES);
+        let strings = self.strings.get(field.index())?;
+        let strings = strings.get_or_init(|| chunks.map(|_| OnceLock::new()).collect());
+        let own = strings.get(chunk)?.get_or_init(|| {
+            let mut numbers = Box::new([0; LANES]);
+            let leaders = self.leaders.iter().skip(chunk.saturating_mul(LANES));
+            for (own, leader) in numbers.iter_mut().zip(leaders) {
+                *own = number(leader.row);
+            }
+            numbers
+        });
+        Some(own)
+    }
 }
 
 impl Leaders {
+    /// No rows; in a catalogue of so many fields.
+    pub(super) fn new(fields: usize) -> Self {
+        Self { ascending: Leading::new(fields), descending: Leading::new(fields) }
+    }
+
+    /// The first rows in an order.
+    pub(super) fn first(&self, descending: bool) -> &Leading {
+        if descending { &self.descending } else { &self.ascending }
+    }
+
     /// Takes in the rows of a batch.
     pub(super) fn add(&mut self, number: usize, column: &Column) {
         self.ascending.add(number, column, false);
@@ -95,13 +155,12 @@ impl Leaders {
     /// Forgets the rows of a batch. Those of others do not move up in their place until they are added anew.
     pub(super) fn retire(&mut self, number: usize) {
         for leading in [&mut self.ascending, &mut self.descending] {
+            let before = leading.leaders.len();
             leading.leaders.retain(|leader| split(leader.row).0 != number);
+            if leading.leaders.len() < before {
+                leading.forget_strings();
+            }
         }
-    }
-
-    /// The first rows in an order; no row that has a value comes before the last of them but these.
-    pub(crate) fn first(&self, descending: bool) -> &[Leader] {
-        if descending { &self.descending.leaders } else { &self.ascending.leaders }
     }
 
     /// Whether they are those of these columns, each with the number of its batch.
@@ -109,17 +168,42 @@ impl Leaders {
         self.ascending.validate(false, columns) && self.descending.validate(true, columns)
     }
 
+    /// Whether what is kept of their strings is what `number` gives.
+    pub(super) fn validate_strings(
+        &self,
+        catalog: &Catalog,
+        number: impl Fn(FieldId, GlobalRow) -> u32,
+    ) -> bool {
+        [&self.ascending, &self.descending].into_iter().all(|Leading { leaders, strings, .. }| {
+            let kept = catalog.field_ids().zip(strings).filter_map(|(field, own)| Some((field, own.get()?)));
+            kept.into_iter().all(|(field, strings)| {
+                strings.len() == leaders.len().div_ceil(LANES)
+                    && strings.iter().zip(leaders.chunks(LANES)).all(|(own, leaders)| {
+                        let exact = leaders.iter().map(|leader| number(field, leader.row));
+                        own.get().is_none_or(|own| exact.zip(own.iter()).all(|(exact, own)| exact == *own))
+                    })
+            })
+        })
+    }
+
     /// Heap memory, in bytes.
     pub(super) fn size_bytes(&self) -> usize {
-        let leaders = self.ascending.leaders.capacity().saturating_add(self.descending.leaders.capacity());
-        leaders.saturating_mul(size_of::<Leader>())
+        let of_strings = |strings: &Strings| {
+            let made = strings.iter().filter_map(OnceLock::get).map(|own| size_of_val::<[u32; LANES]>(own));
+            size_of_val::<[OnceLock<_>]>(strings).saturating_add(made.sum())
+        };
+        let of_leading = |leading: &Leading| {
+            let leaders = leading.leaders.capacity().saturating_mul(size_of::<Leader>());
+            let strings = leading.strings.iter().filter_map(OnceLock::get).map(of_strings);
+            leaders.saturating_add(size_of_val(&*leading.strings)).saturating_add(strings.sum())
+        };
+        of_leading(&self.ascending).saturating_add(of_leading(&self.descending))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalog::Catalog;
     use crate::column::ColumnBuilder;
     use crate::order::Order;
     use crate::value::{Number, Value};
@@ -154,16 +238,36 @@ mod tests {
                     column(&(first..first + rows).map(spread).collect::<Vec<_>>())
                 })
                 .collect();
-            let mut leaders = Leaders::default();
+            let catalog = Catalog::cases();
+            let mut leaders = Leaders::new(catalog.field_ids().count());
+            // As if each row had a string of its own.
+            let string =
+                |row: GlobalRow| u32::try_from(split(row).0 * 10_000).unwrap() + u32::from(split(row).1);
+            let are_strings_sound = |leaders: &Leaders| {
+                for leading in [leaders.first(false), leaders.first(true)] {
+                    assert_eq!(
+                        leading.strings(FieldId::ID, leading.leaders.len().div_ceil(64), string),
+                        None
+                    );
+                    for (chunk, rows) in leading.leaders.chunks(LANES).enumerate().step_by(3) {
+                        let own = leading.strings(FieldId::ID, chunk, string).unwrap();
+                        assert!(rows.iter().zip(own).all(|(leader, own)| string(leader.row) == *own));
+                        assert!(own[rows.len()..].iter().all(|own| *own == 0));
+                    }
+                }
+                leaders.validate_strings(&catalog, |_, row| string(row))
+                    && (leaders.first(true).leaders.is_empty()
+                        || !leaders.validate_strings(&catalog, |_, _| 7))
+            };
             let mut covered: Vec<(usize, &Column)> = Vec::new();
             for (number, column) in columns.iter().enumerate() {
                 leaders.add(number, column);
                 covered.push((number, column));
-                assert!(leaders.validate(&covered));
+                assert!(leaders.validate(&covered) && are_strings_sound(&leaders));
                 if number % 3 == 2 {
                     let (gone, column) = covered.remove(number / 3);
                     leaders.retire(gone);
-                    assert!(leaders.validate(&covered));
+                    assert!(leaders.validate(&covered) && are_strings_sound(&leaders));
                     if number % 2 == 0 {
                         leaders.add(gone, column);
                         covered.push((gone, column));
@@ -176,8 +280,12 @@ mod tests {
             let is_one_value = spread(0) == spread(1);
             // Where they are many, so are the leaders, unless all have one value.
             let least = if is_one_value { 0 } else { values.min(MOST / 2) };
-            assert!(leaders.first(true).len() >= least && leaders.first(false).len() >= least);
-            assert!(leaders.first(false).len() <= MOST && leaders.size_bytes() <= 2 * MOST * 16);
+            assert!(
+                leaders.first(true).leaders.len() >= least && leaders.first(false).leaders.len() >= least
+            );
+            assert!(
+                leaders.first(false).leaders.len() <= MOST && leaders.size_bytes() <= 2 * MOST * (16 + 4 + 1)
+            );
         }
     }
 }

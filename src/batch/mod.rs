@@ -11,18 +11,20 @@ mod leaders;
 mod owned;
 mod places;
 mod row;
+mod strings;
 mod waiting;
 mod zones;
 
 pub(crate) use builder::BatchBuilder;
-pub(crate) use directory::{Directory, FieldDirectory, KeyWork, Occurrences};
+pub(crate) use directory::{Directory, FieldDirectory, KeyWork};
 pub(crate) use documents::{Document, Documents, DocumentsBuilder, DocumentsMerge, Keep};
 pub(crate) use gather::Gather;
 pub(crate) use keys::{BatchKeys, GlobalRow, join, split};
-pub(crate) use leaders::Leader;
+pub(crate) use leaders::{Leader, Leading};
 pub(crate) use owned::OwnedRow;
 pub(crate) use places::Places;
 pub(crate) use row::Row;
+pub(crate) use strings::Occurrences;
 pub(crate) use waiting::FewRows;
 pub(crate) use zones::Zones;
 

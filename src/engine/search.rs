@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::counting::{self, Counted};
 use super::view::View;
 use super::{Answer, Engine};
-use crate::batch::{Batch, GlobalRow, Leader};
+use crate::batch::{Batch, Leader, Leading};
 use crate::catalog::Catalog;
 use crate::exec::{self, Query, Selected, Spread};
 use crate::filter::Filter;
@@ -180,8 +180,7 @@ impl<'s> Search<'s> {
 
     /// What the directory knows of the batches that it covers, and what the others have.
     fn known_total(&self) -> Option<u64> {
-        let is_single = |field| !self.catalog.field(field).is_many();
-        let covered = self.view.known_count(&self.query.known(is_single)?)?;
+        let covered = self.view.known_count(&self.query.known()?)?;
         let apart: Vec<usize> = self.view.apart_numbers().collect();
         Some(covered.saturating_add(self.count(&apart)))
     }
@@ -202,14 +201,20 @@ impl<'s> Search<'s> {
             PageStrategy::Sorted => {
                 let (in_order, (kept, all), others) = self.in_order();
                 let batch = |number| self.view.slot(number).map(|slot| &*slot.batch);
-                let spread = LazyCell::new(|| Spread::new(self.query, batch));
+                let order = self.request.order.filter(|_| self.query.asks_rows_fast());
+                let leading =
+                    order.and_then(|order| self.view.directory().first(order.field, order.descending));
+                let spread = LazyCell::new(|| Some(Spread::new(self.query, leading?, batch)));
                 let covered = Covered {
                     in_order: visits(self.view, in_order.map(|number| number as usize)),
                     kept,
                     all,
-                    leaders: self.leaders(),
+                    leaders: leading.map_or(&[], Leading::leaders),
                     batch: &batch,
-                    select_rows: &|rows| self.select_rows(&spread, rows),
+                    select_leaders: &|chunk, leaders| match &*spread {
+                        Some(spread) => self.select_leaders(spread, chunk, leaders),
+                        None => 0,
+                    },
                 };
                 let others = visits(self.view, others.iter().copied());
                 sorted_page(covered, others, self.sort_by(), page, along, |visit| self.select(visit))
@@ -246,26 +251,17 @@ impl<'s> Search<'s> {
         (in_order.iter().copied().filter(is_kept), counts, others)
     }
 
-    /// The first rows of all covered batches in the order of the page, where they are known.
-    fn leaders(&self) -> &'s [Leader] {
-        match self.request.order {
-            Some(order) if self.query.asks_rows_fast() => {
-                self.view.directory().first(order.field, order.descending)
-            }
-            _ => &[],
-        }
-    }
-
-    /// Those of at most 64 rows of covered batches that are live and selected, a bit each.
-    fn select_rows(
+    /// Of the leaders from 64 · `chunk` on, at most 64, those that are live and selected, a bit each.
+    fn select_leaders(
         &self,
         spread: &Spread<'_, 's, impl Fn(usize) -> Option<&'s Batch>>,
-        rows: &[GlobalRow],
+        chunk: usize,
+        leaders: &[Leader],
     ) -> u64 {
-        self.examined.set(self.examined.get().saturating_add(rows.len() as u64));
-        let mut selected = spread.select(rows);
-        for (at, row) in rows.iter().enumerate() {
-            if selected >> at & 1 == 1 && !self.view.is_live(*row) {
+        self.examined.set(self.examined.get().saturating_add(leaders.len() as u64));
+        let mut selected = spread.select(chunk, leaders);
+        for (at, leader) in leaders.iter().enumerate() {
+            if selected >> at & 1 == 1 && !self.view.is_live(leader.row) {
                 selected &= !(1 << at);
             }
         }

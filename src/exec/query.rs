@@ -255,12 +255,16 @@ impl<'q> Query<'q> {
     }
 
     /// What the directory knows of how many rows of the covered batches are selected, where no batch need be asked.
-    pub(crate) fn known(&self, is_single: impl Fn(FieldId) -> bool) -> Option<Known<'_>> {
+    pub(crate) fn known(&self) -> Option<Known<'_>> {
         let root = self.predicate.root();
+        let is_single = |field: &FieldId| match self.directory.field(*field) {
+            FieldDirectory::Strings(strings) => strings.is_single(),
+            _ => false,
+        };
         match (self.predicate.get(root)?, self.accesses.get(root)?) {
             // The rows of several values are disjoint only where a row has one at most.
             (Node::Leaf(Leaf { field, test: Test::Any(_) }), Access::Strings(found, wanted))
-                if *wanted == 1 || is_single(*field) =>
+                if *wanted == 1 || is_single(field) =>
             {
                 Some(Known::Strings(*field, found))
             }
@@ -294,7 +298,7 @@ fn access<'q, 'b>(
     let texts = points.as_slice();
     match directory.field(leaf.field) {
         FieldDirectory::Strings(strings) => {
-            Access::Strings(texts.iter().filter_map(|text| strings.get(&**text)).collect(), texts.len())
+            Access::Strings(texts.iter().filter_map(|text| strings.get(text)).collect(), texts.len())
         }
         FieldDirectory::Keys(_) => {
             let mut found = Vec::with_capacity(texts.len());

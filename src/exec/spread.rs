@@ -1,19 +1,21 @@
-//! Asking rows that lie in many batches, a few in each.
+//! Asking the first rows in an order, which lie in many batches, a few in each.
 
 use std::cell::OnceCell;
 
 use smallvec::SmallVec;
 
 use super::few::{self, passing, rows_of};
+use super::kernels::equal;
 use super::query::{Access, Query};
 use super::source::codes_of;
-use crate::batch::{Batch, GlobalRow, split};
-use crate::column::{Column, Layout};
+use crate::batch::{Batch, Leader, Leading, split};
+use crate::column::Column;
 use crate::predicate::{Leaf, Test};
 
-/// A query made ready to ask any row of the covered batches, `B` being what gives the batch of a number.
+/// A query made ready to ask the first rows of the covered batches, `B` being what gives the batch of a number.
 pub(crate) struct Spread<'q, 'b, B> {
     query: &'q Query<'q>,
+    leading: &'q Leading,
     batch: B,
     /// By node of the predicate; made when the node is first asked.
     strings: Box<[OnceCell<ByBatch<'b>>]>,
@@ -32,24 +34,29 @@ struct Strings<'b> {
 const FEW_STRINGS: usize = 8;
 
 impl<'q, 'b, B: Fn(usize) -> Option<&'b Batch>> Spread<'q, 'b, B> {
-    pub(crate) fn new(query: &'q Query<'q>, batch: B) -> Self {
-        Self { query, batch, strings: query.predicate.nodes().iter().map(|_| OnceCell::new()).collect() }
+    pub(crate) fn new(query: &'q Query<'q>, leading: &'q Leading, batch: B) -> Self {
+        Self {
+            query,
+            leading,
+            batch,
+            strings: query.predicate.nodes().iter().map(|_| OnceCell::new()).collect(),
+        }
     }
 
-    /// Those of at most 64 rows of covered batches that the query selects, dead ones among them, a bit each.
-    pub(crate) fn select(&self, rows: &[GlobalRow]) -> u64 {
+    /// Of the leaders from 64 · `chunk` on, at most 64, those that the query selects, dead ones among them, a bit each.
+    pub(crate) fn select(&self, chunk: usize, leaders: &[Leader]) -> u64 {
         if let Some(trace) = self.query.trace {
-            trace.note(|work| work.rows_ranked = work.rows_ranked.saturating_add(rows.len() as u64));
+            trace.note(|work| work.rows_ranked = work.rows_ranked.saturating_add(leaders.len() as u64));
         }
-        few::selected(self.query.predicate, few::all(rows.len()), |node, leaf, asked| {
-            let rows = rows_of(asked).filter_map(|at| Some((at, *rows.get(at)?)));
-            self.passing(node, leaf, rows)
+        few::selected(self.query.predicate, few::all(leaders.len()), |node, leaf, asked| {
+            self.passing(node, leaf, chunk, leaders, asked)
         })
     }
 
-    /// A bit for each of some rows that passes a leaf.
-    fn passing(&self, node: usize, leaf: &Leaf, rows: impl Iterator<Item = (usize, GlobalRow)>) -> u64 {
+    /// Those of the asked leaders, a bit each, that pass a leaf.
+    fn passing(&self, node: usize, leaf: &Leaf, chunk: usize, leaders: &[Leader], asked: u64) -> u64 {
         let is_negated = matches!(leaf.test, Test::None(_));
+        let rows = rows_of(asked).filter_map(|at| Some((at, leaders.get(at)?.row)));
         match (self.query.accesses.get(node), &leaf.test) {
             (Some(Access::Rows(found)), Test::Any(_) | Test::None(_)) => {
                 let found = found.ascending();
@@ -58,19 +65,28 @@ impl<'q, 'b, B: Fn(usize) -> Option<&'b Batch>> Spread<'q, 'b, B> {
             (Some(access @ Access::Strings(found, _)), Test::Any(_) | Test::None(_))
                 if found.len() <= FEW_STRINGS =>
             {
+                let directory = self.query.directory;
+                if let Some(numbers) = directory.strings_of(self.leading, chunk, leaf.field, &self.batch) {
+                    let mut bits = [0];
+                    for string in found {
+                        equal(numbers, string.number, &mut bits);
+                    }
+                    let [bits] = bits;
+                    return if is_negated { asked & !bits } else { asked & bits };
+                }
                 let by_batch = self.by_batch(node);
                 passing(rows, |row| {
-                    let strings = by_batch.and_then(|by_batch| self.strings(by_batch, leaf, access, row));
-                    strings.is_some_and(|strings| strings.are_any(split(row).1)) != is_negated
+                    let (number, row) = split(row);
+                    let strings = by_batch.and_then(|by_batch| self.strings(by_batch, leaf, access, number));
+                    strings.is_some_and(|strings| strings.are_any(row)) != is_negated
                 })
             }
             (Some(access @ Access::Strings(found, wanted)), Test::All(_)) if *wanted <= FEW_STRINGS => {
                 let by_batch = self.by_batch(node).filter(|_| found.len() == *wanted);
                 passing(rows, |row| {
-                    let strings = by_batch.and_then(|by_batch| self.strings(by_batch, leaf, access, row));
-                    strings.is_some_and(|strings| {
-                        strings.codes.len() == *wanted && strings.are_all(split(row).1)
-                    })
+                    let (number, row) = split(row);
+                    let strings = by_batch.and_then(|by_batch| self.strings(by_batch, leaf, access, number));
+                    strings.is_some_and(|strings| strings.codes.len() == *wanted && strings.are_all(row))
                 })
             }
             _ => passing(rows, |row| {
@@ -86,15 +102,14 @@ impl<'q, 'b, B: Fn(usize) -> Option<&'b Batch>> Spread<'q, 'b, B> {
         Some(self.strings.get(node)?.get_or_init(|| numbers.map(|_| OnceCell::new()).collect()))
     }
 
-    /// The strings of a leaf in the batch of a row.
+    /// The strings of a leaf in the batch of a number.
     fn strings<'s>(
         &'s self,
         by_batch: &'s ByBatch<'b>,
         leaf: &Leaf,
         access: &Access<'_>,
-        row: GlobalRow,
+        number: usize,
     ) -> Option<&'s Strings<'b>> {
-        let (number, _) = split(row);
         let found = || {
             let column = (self.batch)(number)?.column(leaf.field)?;
             let Access::Strings(found, _) = access else { return None };
@@ -107,15 +122,8 @@ impl<'q, 'b, B: Fn(usize) -> Option<&'b Batch>> Spread<'q, 'b, B> {
 
 impl Strings<'_> {
     /// Whether a row has one of them.
-    #[inline]
     fn are_any(&self, row: u16) -> bool {
-        let row = usize::from(row);
-        match (&self.column.layout, self.codes.as_slice()) {
-            (Layout::Single(_), [only]) => {
-                self.column.code(row).is_some_and(|(_, code)| code == *only as usize)
-            }
-            _ => codes_of(self.column, row).any(|code| self.codes.contains(&code)),
-        }
+        codes_of(self.column, usize::from(row)).any(|code| self.codes.contains(&code))
     }
 
     /// Whether a row has each of them.

@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use super::best::Best;
 use super::{At, SortBy, Visit, key_range};
-use crate::batch::{Batch, GlobalRow, Leader, split};
+use crate::batch::{Batch, Leader, split};
 use crate::column::LANES;
 use crate::exec::Selected;
 
@@ -20,8 +20,8 @@ pub(crate) struct Covered<'c, 'b, I> {
     pub(crate) leaders: &'c [Leader],
     /// The batch of a number.
     pub(crate) batch: &'c dyn Fn(usize) -> Option<&'b Batch>,
-    /// Those of at most 64 rows that are live and selected, a bit each.
-    pub(crate) select_rows: &'c dyn Fn(&[GlobalRow]) -> u64,
+    /// Of the leaders from 64 times a number on, at most 64, those that are live and selected, a bit each.
+    pub(crate) select_leaders: &'c dyn Fn(usize, &[Leader]) -> u64,
 }
 
 /// Finding the first rows of a batch takes as long as asking so many rows by themselves.
@@ -86,13 +86,12 @@ fn first_selected<'b, I>(
     // The rank of the last one wanted: of rows of one rank, ids decide.
     let mut last = None;
     let mut asked: usize = 0;
-    for leaders in leaders.chunks(LANES) {
+    for (chunk, leaders) in leaders.chunks(LANES).enumerate() {
         let is_behind = |rank| last.is_some_and(|last| rank > last);
         if leaders.first().is_some_and(|leader| is_behind(leader.rank)) {
             break;
         }
-        let rows: SmallVec<[GlobalRow; LANES]> = leaders.iter().map(|leader| leader.row).collect();
-        let mut selected = (covered.select_rows)(&rows);
+        let mut selected = (covered.select_leaders)(chunk, leaders);
         while selected != 0 {
             let at = selected.trailing_zeros() as usize;
             selected &= selected.wrapping_sub(1);

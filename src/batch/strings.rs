@@ -1,0 +1,130 @@
+//! The strings of a field in all covered batches.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::column::{Column, Data, Postings};
+
+type Hasher = foldhash::quality::RandomState;
+
+/// Each string of a field, where it occurs, and a number that stands for it.
+#[derive(Clone, Debug)]
+pub(crate) struct Strings {
+    by_text: HashMap<Arc<str>, Occurrences, Hasher>,
+    /// The numbers given so far are 1 to this; a string that has gone and comes again is given another.
+    numbered: u32,
+    is_single: bool,
+}
+
+/// Where a string occurs.
+#[derive(Clone, Debug)]
+pub(crate) struct Occurrences {
+    /// The same as long as a covered batch has the string, and never 0.
+    pub(crate) number: u32,
+    /// The code of the string in each covered batch that has it, ascending by batch.
+    pub(crate) codes: Vec<(u32, u32)>,
+    /// In how many rows of those, dead ones too.
+    pub(crate) rows: u64,
+}
+
+/// Fields of more strings than this are looked up in each batch instead.
+const MOST_STRINGS: usize = 1 << 14;
+
+impl Occurrences {
+    /// The code of the string in the covered batch of a number, if it has it.
+    #[inline]
+    pub(crate) fn code(&self, number: usize) -> Option<u32> {
+        // Most strings occur in every batch: the entry then stands at the batch's own number.
+        let entry = match self.codes.get(number) {
+            Some(entry) if entry.0 as usize == number => Some(entry),
+            _ => {
+                let at = self.codes.partition_point(|(batch, _)| (*batch as usize) < number);
+                self.codes.get(at).filter(|(batch, _)| *batch as usize == number)
+            }
+        };
+        entry.map(|(_, code)| *code)
+    }
+}
+
+impl Strings {
+    /// Of a field of which a row has at most one string, or else any number of them.
+    pub(super) fn new(hasher: Hasher, is_single: bool) -> Self {
+        Self { by_text: HashMap::with_hasher(hasher), numbered: 0, is_single }
+    }
+
+    pub(crate) fn get(&self, text: &str) -> Option<&Occurrences> {
+        self.by_text.get(text)
+    }
+
+    /// Whether no row has two of them.
+    pub(crate) fn is_single(&self) -> bool {
+        self.is_single
+    }
+
+    /// Notes the strings of a batch; false when there are too many, or the column has no postings.
+    pub(super) fn add(&mut self, batch: usize, column: &Column) -> bool {
+        let Data::Strings { dictionary, postings, .. } = &column.data else { return false };
+        let Some(postings) = postings else { return dictionary.len() == 0 };
+        let Ok(batch) = u32::try_from(batch) else { return false };
+        for code in 0..u32::try_from(dictionary.len()).unwrap_or(u32::MAX) {
+            let text = dictionary.get(code as usize);
+            if !self.by_text.contains_key(text) {
+                let number = self.numbered.saturating_add(1);
+                if self.by_text.len() >= MOST_STRINGS || number == u32::MAX {
+                    return false;
+                }
+                self.numbered = number;
+                self.by_text.insert(text.into(), Occurrences { number, codes: Vec::new(), rows: 0 });
+            }
+            if let Some(occurrences) = self.by_text.get_mut(text) {
+                let at = occurrences.codes.partition_point(|(other, _)| *other < batch);
+                occurrences.codes.insert(at, (batch, code));
+                occurrences.rows = occurrences.rows.saturating_add(Postings::count(postings, code) as u64);
+            }
+        }
+        true
+    }
+
+    /// Forgets the strings of a batch.
+    pub(super) fn remove(&mut self, batch: usize, column: &Column) {
+        let Data::Strings { dictionary, postings: Some(postings), .. } = &column.data else { return };
+        for code in 0..u32::try_from(dictionary.len()).unwrap_or(u32::MAX) {
+            let text = dictionary.get(code as usize);
+            let Some(occurrences) = self.by_text.get_mut(text) else { continue };
+            if let Ok(at) = occurrences.codes.binary_search_by_key(&batch, |(number, _)| *number as usize) {
+                occurrences.codes.remove(at);
+                occurrences.rows = occurrences.rows.saturating_sub(Postings::count(postings, code) as u64);
+            }
+            if occurrences.codes.is_empty() {
+                self.by_text.remove(text);
+            }
+        }
+    }
+
+    /// Whether they are those of these columns, each with the number of its batch, ascending.
+    pub(super) fn validate<'c>(&self, columns: impl Iterator<Item = (usize, &'c Column)>) -> bool {
+        let mut exact = Self::new(self.by_text.hasher().clone(), self.is_single);
+        let mut numbers: Vec<u32> = self.by_text.values().map(|own| own.number).collect();
+        numbers.sort_unstable();
+        let is_numbered = numbers.first() != Some(&0)
+            && numbers.last().is_none_or(|last| *last <= self.numbered)
+            && numbers.is_sorted_by(|one, other| one < other);
+        let is_same = |text: &Arc<str>, found: &Occurrences| {
+            self.by_text.get(text).is_some_and(|own| own.codes == found.codes && own.rows == found.rows)
+        };
+        let mut columns = columns;
+        is_numbered
+            && columns.all(|(number, column)| exact.add(number, column))
+            && exact.by_text.len() == self.by_text.len()
+            && exact.by_text.iter().all(|(text, found)| is_same(text, found))
+    }
+
+    /// Heap memory, in bytes.
+    pub(super) fn size_bytes(&self) -> usize {
+        let of_string = |(text, occurrences): (&Arc<str>, &Occurrences)| {
+            let codes = occurrences.codes.capacity().saturating_mul(size_of::<(u32, u32)>());
+            text.len().saturating_add(codes).saturating_add(size_of::<(Arc<str>, Occurrences)>())
+        };
+        self.by_text.iter().map(of_string).sum()
+    }
+}
