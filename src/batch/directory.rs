@@ -300,11 +300,7 @@ impl Directory {
                             None => true,
                             Some(text) => {
                                 let own = join(number as usize, row);
-                                self.probe(keys, &[text], |_, _| {})
-                                    .iter()
-                                    .filter(|(found, _)| Some(*found) == own)
-                                    .count()
-                                    == 1
+                                self.probe(keys, text).filter(|found| Some(*found) == own).count() == 1
                             }
                         })
                     })
@@ -366,23 +362,25 @@ impl Directory {
         strings.is_single().then(|| leading.strings(field, chunk, number)).flatten()
     }
 
-    /// The rows whose string of a key field may be one of `texts`, each with the text's number; the hashes
-    /// alone were compared. `announce` as for [`KeyIndex::probe_all`].
-    pub(crate) fn probe(
+    /// The rows whose string of a key field may be this one; the hashes alone were compared.
+    pub(crate) fn probe<'k>(
+        &self,
+        keys: &'k KeyIndex,
+        text: &str,
+    ) -> impl Iterator<Item = GlobalRow> + use<'k> {
+        keys.probe(self.hasher.hash_one(text))
+    }
+
+    /// As [`probe`](Self::probe), of many strings: each row with the number of its string. `announce` as for [`KeyIndex::probe_all`].
+    pub(crate) fn probe_all(
         &self,
         keys: &KeyIndex,
         texts: &[impl AsRef<str>],
         announce: impl Fn(&[u64], usize),
     ) -> Vec<(GlobalRow, u32)> {
-        let hash = |text| self.hasher.hash_one(AsRef::<str>::as_ref(text));
+        let hashes: Vec<u64> = texts.iter().map(|text| self.hasher.hash_one(text.as_ref())).collect();
         let mut found = Vec::with_capacity(texts.len());
-        match texts {
-            [text] => found.extend(keys.probe(hash(text)).map(|row| (row, 0))),
-            texts => {
-                let hashes: Vec<u64> = texts.iter().map(hash).collect();
-                keys.probe_all(&hashes, announce, &mut found);
-            }
-        }
+        keys.probe_all(&hashes, announce, &mut found);
         found
     }
 

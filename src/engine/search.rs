@@ -8,11 +8,11 @@ use serde::Serialize;
 use super::counting::{self, Counted};
 use super::view::View;
 use super::{Answer, Engine};
-use crate::batch::{Batch, Leader, Leading};
+use crate::batch::{Batch, Leader, Leading, split};
 use crate::catalog::Catalog;
 use crate::exec::{self, Query, Selected, Spread};
 use crate::filter::Filter;
-use crate::page::{At, Covered, SortBy, Visit, first_page, sorted_page};
+use crate::page::{At, Covered, SortBy, Visit, first_page, listed_page, listed_page_as_stored, sorted_page};
 use crate::request::Request;
 
 impl Engine {
@@ -102,6 +102,8 @@ pub enum TotalStrategy {
 pub enum PageStrategy {
     /// No case is asked for.
     Empty,
+    /// An index over all batches lists the few cases that match, which are sorted; only small batches written of late are asked.
+    Listed,
     /// Batch after batch as they are stored: what is met first comes first.
     Stored,
     /// Batches in the order of the first value that each can have, their rows by what they are sorted by; where many
@@ -172,6 +174,7 @@ impl<'s> Search<'s> {
         };
         let page = match order {
             _ if *limit == 0 => PageStrategy::Empty,
+            _ if self.query.listed().is_some() => PageStrategy::Listed,
             None if self.view.is_ordered() => PageStrategy::Stored,
             _ => PageStrategy::Sorted,
         };
@@ -197,6 +200,7 @@ impl<'s> Search<'s> {
         let page = (number(self.request.offset), number(self.request.limit));
         let rows = match strategy.page {
             PageStrategy::Empty => Vec::new(),
+            PageStrategy::Listed => self.listed(page),
             PageStrategy::Stored => first_page(self.visits(), page, along, |visit| self.select(visit)),
             PageStrategy::Sorted => {
                 let (in_order, (kept, all), others) = self.in_order();
@@ -221,6 +225,23 @@ impl<'s> Search<'s> {
             }
         };
         (rows, total)
+    }
+
+    /// The rows of the page, of those that the directory lists and those of apart batches.
+    fn listed(&self, page: (usize, usize)) -> Vec<At> {
+        let listed = self.query.listed().unwrap_or_default();
+        self.examined.set(self.examined.get().saturating_add(listed.len() as u64));
+        let mut rows = Vec::with_capacity(listed.len());
+        rows.extend(listed.iter().filter(|row| self.view.is_live(**row)).filter_map(|row| {
+            let (number, row) = split(*row);
+            Some(At { batch: u32::try_from(number).ok()?, row })
+        }));
+        let apart = visits(self.view, self.view.apart_numbers());
+        if self.request.order.is_none() && self.view.is_ordered() {
+            return listed_page_as_stored(rows, apart, page, |visit| self.select(visit));
+        }
+        let rows = rows.into_iter().filter_map(|at| Some((self.view.batch(at)?, at)));
+        listed_page(rows, apart, self.sort_by(), page, |visit| self.select(visit))
     }
 
     pub(super) fn sort_by(&self) -> SortBy<'s> {

@@ -254,6 +254,17 @@ impl<'q> Query<'q> {
             && matches!(self.accesses.get(root), Some(Access::Strings(..) | Access::Rows(_)))
     }
 
+    /// The rows of the covered batches that are selected, dead ones among them, in any order, where the directory lists them and they
+    /// are few.
+    pub(crate) fn listed(&self) -> Option<&[GlobalRow]> {
+        /// Sorting more rows than these takes longer than asking the batches that they lie in.
+        const MOST_LISTED: usize = 1 << 12;
+        match self.known()? {
+            Known::Rows(rows) if rows.len() <= MOST_LISTED => Some(rows),
+            _ => None,
+        }
+    }
+
     /// What the directory knows of how many rows of the covered batches are selected, where no batch need be asked.
     pub(crate) fn known(&self) -> Option<Known<'_>> {
         let root = self.predicate.root();
@@ -301,7 +312,9 @@ fn access<'q, 'b>(
             Access::Strings(texts.iter().filter_map(|text| strings.get(text)).collect(), texts.len())
         }
         FieldDirectory::Keys(_) => {
-            let mut found = Vec::with_capacity(texts.len());
+            /// A string that is a key for some still has a few rows.
+            const LIKELY: usize = 4;
+            let mut found = Vec::with_capacity(texts.len().max(LIKELY));
             find_keys(directory, leaf.field, texts, batch, |row, _| found.push(row));
             Access::Rows(KeyRows { found, ascending: OnceLock::new() })
         }
@@ -325,11 +338,19 @@ pub(crate) fn find_keys<'b>(
     mut take: impl FnMut(GlobalRow, u32),
 ) {
     let FieldDirectory::Keys(keys) = directory.field(field) else { return };
-    let found = directory.probe(keys, texts, kernels::prefetch);
     let column = |row| {
         let (batch_number, row) = split(row);
         Some((batch(batch_number)?.column(field)?, usize::from(row)))
     };
+    if let [text] = texts {
+        for found in directory.probe(keys, text.as_ref()) {
+            if column(found).and_then(|(column, row)| column.string(row)) == Some(text.as_ref()) {
+                take(found, 0);
+            }
+        }
+        return;
+    }
+    let found = directory.probe_all(keys, texts, kernels::prefetch);
     let mut places: SmallVec<[Option<(&Column, usize)>; TOGETHER]> = SmallVec::new();
     let mut codes: SmallVec<[Option<(&Dictionary, usize)>; TOGETHER]> = SmallVec::new();
     let mut strings: SmallVec<[Option<&[u8]>; TOGETHER]> = SmallVec::new();

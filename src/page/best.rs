@@ -300,10 +300,10 @@ impl<'b, 's> Best<'b, 's> {
         self.keep(found);
     }
 
-    /// Takes in selected rows that have keys.
-    pub(super) fn take_in_first(&mut self, rows: impl Iterator<Item = (&'b Batch, At)>) {
+    /// Takes in selected rows of any batches.
+    pub(super) fn take_in_rows(&mut self, rows: impl Iterator<Item = (&'b Batch, At)>) {
         let candidates = rows.map(|(batch, at)| {
-            let key = Keys::new(batch, self.by).key_of_present(usize::from(at.row), self.by);
+            let key = Keys::new(batch, self.by).key(usize::from(at.row), self.by);
             Candidate { rank: key.rank(self.descending), key, batch, at }
         });
         let candidates = candidates.collect();

@@ -1,9 +1,9 @@
-//! A page from the first rows of all batches together.
+//! A page from selected rows of all batches that are known together.
 
 use smallvec::SmallVec;
 
 use super::best::Best;
-use super::{At, SortBy, Visit, key_range};
+use super::{At, SortBy, Visit, first_page, key_range};
 use crate::batch::{Batch, Leader, split};
 use crate::column::LANES;
 use crate::exec::Selected;
@@ -51,15 +51,55 @@ pub(super) fn ranked<'b, 's>(
     if batches(leaders.get(..expected)?).saturating_mul(ROWS_OF_A_BATCH) < expected {
         return None;
     }
+    let first = first_selected(covered, leaders, wanted, expected)?;
+    Some(best_of(first.into_iter(), others, by, wanted, select))
+}
+
+/// Sorts selected rows together with those of other batches, and gives those from `offset`, at most `limit`.
+pub(crate) fn listed_page<'b>(
+    listed: impl Iterator<Item = (&'b Batch, At)>,
+    others: impl Iterator<Item = Visit<'b>>,
+    by: SortBy<'_>,
+    (offset, limit): (usize, usize),
+    select: impl Fn(&Visit<'b>) -> Selected<'b>,
+) -> Vec<At> {
+    best_of(listed, others, by, offset.saturating_add(limit), select).page(offset, limit)
+}
+
+/// Puts selected rows before those of other batches, which lie behind them, and gives those from `offset`, at most `limit`, as they
+/// are stored.
+pub(crate) fn listed_page_as_stored<'b>(
+    mut listed: Vec<At>,
+    others: impl Iterator<Item = Visit<'b>>,
+    (offset, limit): (usize, usize),
+    select: impl Fn(&Visit<'b>) -> Selected<'b>,
+) -> Vec<At> {
+    listed.sort_unstable_by_key(|at| (at.batch, at.row));
+    let passed = offset.min(listed.len());
+    listed.drain(..passed);
+    listed.truncate(limit);
+    let rest = (offset.saturating_sub(passed), limit.saturating_sub(listed.len()));
+    listed.extend(first_page(others, rest, None, select));
+    listed
+}
+
+/// The best of some selected rows and those of other batches.
+fn best_of<'b, 's>(
+    rows: impl Iterator<Item = (&'b Batch, At)>,
+    others: impl Iterator<Item = Visit<'b>>,
+    by: SortBy<'s>,
+    wanted: usize,
+    select: impl Fn(&Visit<'b>) -> Selected<'b>,
+) -> Best<'b, 's> {
     let mut best = Best::new(by);
     best.wanted = wanted;
-    best.take_in_first(first_selected(covered, leaders, wanted, expected)?.into_iter());
+    best.take_in_rows(rows);
     for visit in others {
         if !best.is_behind(&key_range(visit.batch, by).0) {
             best.take_in(&visit, &select(&visit), &mut 0);
         }
     }
-    Some(best)
+    best
 }
 
 /// In about how many batches some leaders lie, if these are not many.

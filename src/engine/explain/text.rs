@@ -97,11 +97,14 @@ impl fmt::Display for Answered {
 impl fmt::Display for Page {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let page = format!("Page: {} from {}", counted(self.limit, "case", "cases"), grouped(self.offset));
+        let order = self.order.as_deref().unwrap_or("the order in which they were first stored");
         match self.by {
             PageStrategy::Empty => return write!(f, "Page: none is asked for."),
+            PageStrategy::Listed => {
+                return write!(f, "{page} by {order}, of those that an index over all batches lists.");
+            }
             PageStrategy::Stored => write!(f, "{page} as they are stored, batch by batch")?,
             PageStrategy::Sorted => {
-                let order = self.order.as_deref().unwrap_or("the order in which they were first stored");
                 write!(f, "{page} by {order}; batches by their first value")?;
                 let ways = [
                     (self.by_sorted_rows, "walked in the order of sorted rows"),
