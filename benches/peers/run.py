@@ -126,16 +126,18 @@ def side_by_side(args, binary):
     (args.work / "expected.json").write_text(json.dumps(expected))
     say(f"casefilter: {file.name}")
     result = {"cases": args.cases, "shape": args.shape, "note": args.note, "machine": machine(), "engines": {}}
-    measured, summary = casefilter.bench(binary, file, wanted, args.work)
-    for name, line in measured.items():
-        answer = expected[name]
-        if "error" in line or (requests.is_count(wanted[name]) and line["matched"] != answer):
-            raise SystemExit(f"casefilter: {name}: {line}, search answers {answer}")
-    result["matched"] = {name: line["matched"] for name, line in measured.items()}
-    result["engines"]["casefilter"] = {
-        "version": casefilter.version(binary, not args.casefilter), "note": casefilter.NOTE, "load_s": summary["load_s"],
-        "bytes_per_case": summary["bytes_per_case"], "from": file.suffix[1:], "requests": measured,
-    }  # fmt: skip
+    version = casefilter.version(binary, not args.casefilter)
+    for engine, note in (("casefilter", casefilter.NOTE), (casefilter.CACHED, casefilter.CACHED_NOTE)):
+        measured, summary = casefilter.bench(binary, file, wanted, args.work, cached=engine == casefilter.CACHED)
+        for name, line in measured.items():
+            answer = expected[name]
+            if "error" in line or (requests.is_count(wanted[name]) and line["matched"] != answer):
+                raise SystemExit(f"{engine}: {name}: {line}, search answers {answer}")
+        result["matched"] = {name: line["matched"] for name, line in measured.items()}
+        result["engines"][engine] = {
+            "version": version, "note": note, "load_s": summary["load_s"],
+            "bytes_per_case": summary["bytes_per_case"], "from": file.suffix[1:], "requests": measured,
+        }  # fmt: skip
     for engine in args.engines.split(","):
         say(engine)
         (args.work / f"{engine}.json").unlink(missing_ok=True)

@@ -10,6 +10,7 @@ from matplotlib import pyplot as plt
 
 import engines
 import requests
+from engines.casefilter import CACHED
 
 SCAN_AIM, INDEXED_AIM, MEAN_AIM = 30, 10, 500
 
@@ -29,11 +30,11 @@ def best(result, kind, name):
     return min(times) if times else None
 
 
-def ratios(result, kind):
+def ratios(result, kind, of="casefilter"):
     """Name → how many times longer the best of these engines takes than casefilter."""
     found = {}
     for name in requests.TITLES:
-        own, other = median(result, "casefilter", name), best(result, kind, name)
+        own, other = median(result, of, name), best(result, kind, name)
         if own and other:
             found[name] = other / own
     return found
@@ -78,13 +79,18 @@ def table(result, plot):
         text += f"- **{engine}** {found['version']}: {found['note']}. Loaded in {found['load_s']} s{source}{bytes_per_case}.\n"
     text += f"\n{about(result['machine'])}. {result['note']}".rstrip() + "\n"
     bars(result, plot)
-    return text + f"\n![times]({plot.name})\n\n" + verdict(scan, indexed, every(result, engines.SCAN))
+    text += f"\n![times]({plot.name})\n\n" + verdict(scan, indexed, every(result, engines.SCAN))
+    if CACHED in result["engines"]:
+        scan, indexed = ratios(result, engines.SCAN, CACHED), ratios(result, engines.INDEXED, CACHED)
+        text += "\nWith the compiled filter from a cache:\n\n"
+        text += verdict(scan, indexed, every(result, engines.SCAN, CACHED))
+    return text
 
 
-def every(result, kind):
+def every(result, kind, of="casefilter"):
     """How many times longer each of these engines takes for each request, in one list."""
     pairs = [
-        (median(result, "casefilter", name), median(result, engine, name))
+        (median(result, of, name), median(result, engine, name))
         for name in requests.TITLES
         for engine in kind
     ]

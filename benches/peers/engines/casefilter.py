@@ -12,6 +12,11 @@ NOTE = (
     "`casefilter bench`, one thread: from the bytes of the body to the bytes of the answer, whole case documents "
     "on pages included"
 )
+CACHED = "casefilter, cached"
+CACHED_NOTE = (
+    "`casefilter bench --cache`, the same but that the body has been met before: its compiled filter is found by its bytes "
+    "in a bounded cache, as the service does"
+)
 
 
 def build():
@@ -65,9 +70,10 @@ def answers(binary, file, all_requests, work, check=True):
     return found
 
 
-def bench(binary, file, all_requests, work):
+def bench(binary, file, all_requests, work, cached=False):
     """(name → its line, the last line)"""
     command = [binary, "bench", file, "--requests", _requests_file(all_requests, work), "--format", "json"]
+    command += ["--cache"] if cached else []
     *timed, summary = lines(command)
     return dict(zip(all_requests, timed, strict=True)), summary
 
