@@ -1,7 +1,7 @@
 //! The rows of a batch that a query selects: found, counted, or asked one by one.
 
 use std::borrow::Cow;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use smallvec::SmallVec;
 
@@ -17,9 +17,28 @@ use crate::batch::{Batch, split};
 use crate::column::{LANES, Selection};
 use crate::predicate::Leaf;
 
+thread_local! {
+    /// The room of the last search of this thread, for the next one: clearing new memory takes as long as a small search.
+    static ROOM: Cell<Room> = Cell::default();
+}
+
 /// Room for the rows of groups, kept from batch to batch.
-#[derive(Default)]
 pub(super) struct Tiles(RefCell<Room>);
+
+impl Default for Tiles {
+    fn default() -> Self {
+        // A thread that is about to end may have given up its room.
+        Self(RefCell::new(ROOM.try_with(Cell::take).unwrap_or_default()))
+    }
+}
+
+impl Drop for Tiles {
+    fn drop(&mut self) {
+        let mut room = self.0.take();
+        room.shrink();
+        ROOM.try_with(|kept| kept.set(room)).unwrap_or_default();
+    }
+}
 
 /// The live rows of a batch that a query selects, not yet gathered.
 pub(crate) struct Selected<'q> {

@@ -40,6 +40,18 @@ impl Room {
         tile.get(..rows.div_ceil(LANES)).unwrap_or_default()
     }
 
+    /// Gives back what searches seldom need, so that a room can be kept: 16 KiB a level stay, 128 KiB in all.
+    pub(super) fn shrink(&mut self) {
+        const LEVELS: usize = 8;
+        const LISTED: usize = 1 << 12;
+        self.tiles.truncate(LEVELS);
+        self.lists.truncate(LEVELS);
+        self.lists.iter_mut().for_each(|list| {
+            list.clear();
+            list.shrink_to(LISTED);
+        });
+    }
+
     /// The rows that a program listed.
     pub(super) fn list(&self) -> &[u16] {
         self.lists.first().map_or(&[], |list| list)
@@ -112,6 +124,8 @@ impl<'q> Machine<'_, 'q> {
         self.levels.push(Level { connective, close, state });
         while self.room.tiles.len() <= self.levels.len() {
             self.room.tiles.push(Box::new([0; MAX_ROWS / LANES]));
+        }
+        while self.room.lists.len() <= self.levels.len() {
             self.room.lists.push(Vec::new());
         }
     }

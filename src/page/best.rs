@@ -183,7 +183,7 @@ impl<'b, 's> Best<'b, 's> {
         let end = if self.guess.is_some() { len } else { end };
         let together = met_before(self.wanted).min(expected).clamp(LEAST_TOGETHER, MOST_TOGETHER);
         let mut rows = Vec::with_capacity(together.min(end.saturating_sub(step)));
-        let mut found: Vec<Candidate<'b>> = Vec::new();
+        let mut found: Vec<Candidate<'b>> = Vec::with_capacity(self.wanted.min(expected).min(MOST_TOGETHER));
         let mut is_full = false;
         while step < end && !is_full {
             let next = step.saturating_add(together).min(end);
@@ -313,7 +313,11 @@ impl<'b, 's> Best<'b, 's> {
     /// Adds candidates, and drops those that are not wanted once they are too many.
     fn keep(&mut self, found: Vec<Candidate<'b>>) {
         let mut candidates = std::mem::take(&mut self.candidates);
-        candidates.extend(found);
+        if candidates.is_empty() {
+            candidates = found;
+        } else {
+            candidates.extend(found);
+        }
         let slack = match (self.guess, self.bound) {
             // No more than are wanted are not behind it, about.
             (Some(_), _) => SLACK.max(self.wanted),
