@@ -317,9 +317,11 @@ impl Directory {
                 }
                 let string = |field, row| match self.field(field) {
                     FieldDirectory::Strings(strings) => {
-                        number_of(strings, field, row, |number| batches.get(number).copied().flatten())
+                        let batch = |number: usize| batches.get(number).copied().flatten();
+                        Some(number_of(strings, field, row, batch))
                     }
-                    _ => 0,
+                    // Nobody asks for the numbers of strings that have become too many.
+                    _ => None,
                 };
                 if !self.leaders.get(at).is_some_and(|leaders| leaders.validate_strings(catalog, string)) {
                     return Err(format!("first rows of field {at} with strings of others"));

@@ -26,8 +26,8 @@ pub(crate) struct Leading {
     strings: Box<[OnceLock<Strings>]>,
 }
 
-/// A number for the string that each leader has in a field, 64 leaders each. Made by the first search that
-/// asks, so that it need not go to the batches of all of them.
+/// A number for the string that each leader has in a field, 64 leaders each. Made by the first search that asks for those; later
+/// ones need not go to the batches in which they lie.
 type Strings = Box<[OnceLock<Box<[u32; LANES]>>]>;
 
 /// The rows with the first values of a field, and those with the last ones.
@@ -168,19 +168,22 @@ impl Leaders {
         self.ascending.validate(false, columns) && self.descending.validate(true, columns)
     }
 
-    /// Whether what is kept of their strings is what `number` gives.
+    /// Whether what is kept of their strings is what `number` gives, where it gives something.
     pub(super) fn validate_strings(
         &self,
         catalog: &Catalog,
-        number: impl Fn(FieldId, GlobalRow) -> u32,
+        number: impl Fn(FieldId, GlobalRow) -> Option<u32>,
     ) -> bool {
         [&self.ascending, &self.descending].into_iter().all(|Leading { leaders, strings, .. }| {
-            let kept = catalog.field_ids().zip(strings).filter_map(|(field, own)| Some((field, own.get()?)));
-            kept.into_iter().all(|(field, strings)| {
+            let mut kept =
+                catalog.field_ids().zip(strings).filter_map(|(field, own)| Some((field, own.get()?)));
+            kept.all(|(field, strings)| {
                 strings.len() == leaders.len().div_ceil(LANES)
                     && strings.iter().zip(leaders.chunks(LANES)).all(|(own, leaders)| {
                         let exact = leaders.iter().map(|leader| number(field, leader.row));
-                        own.get().is_none_or(|own| exact.zip(own.iter()).all(|(exact, own)| exact == *own))
+                        own.get().is_none_or(|own| {
+                            exact.zip(own.iter()).all(|(exact, own)| exact.is_none_or(|exact| exact == *own))
+                        })
                     })
             })
         })
@@ -255,9 +258,9 @@ mod tests {
                         assert!(own[rows.len()..].iter().all(|own| *own == 0));
                     }
                 }
-                leaders.validate_strings(&catalog, |_, row| string(row))
+                leaders.validate_strings(&catalog, |_, row| Some(string(row)))
                     && (leaders.first(true).leaders.is_empty()
-                        || !leaders.validate_strings(&catalog, |_, _| 7))
+                        || !leaders.validate_strings(&catalog, |_, _| Some(7)))
             };
             let mut covered: Vec<(usize, &Column)> = Vec::new();
             for (number, column) in columns.iter().enumerate() {
