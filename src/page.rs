@@ -5,6 +5,7 @@ mod floor;
 mod ordered;
 mod ranked;
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use self::best::Best;
@@ -12,12 +13,12 @@ use self::floor::floor;
 use self::ordered::{Ordered, Ranged};
 use self::ranked::ranked;
 pub(crate) use self::ranked::{Covered, listed_page, listed_page_as_stored};
-use crate::batch::{Batch, MAX_ROWS};
+use crate::batch::{Batch, FewRows, MAX_ROWS};
 use crate::catalog::{Field, FieldId};
 use crate::column::{Column, Data, Layout, Postings, Selection, Sorted};
 use crate::exec::Selected;
 use crate::order::Order;
-use crate::value::{Number, Timestamp};
+use crate::value::{Number, Timestamp, Value};
 
 /// A row of a batch: the number of the batch in its snapshot, and of the row in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -190,13 +191,16 @@ impl<'b> Keys<'b> {
 
 /// The first and the last key that zone map or dictionary allow a batch, whichever rows are selected.
 fn key_range<'b>(batch: &'b Batch, by: SortBy<'_>) -> (Key<'b>, Key<'b>) {
-    let (id, descending) = match by {
+    let (field, id, descending) = match by {
         SortBy::Place => {
             let ends = batch.place_range();
             return ends.map_or((Key::Absent, Key::Absent), |(a, b)| (Key::Place(a), Key::Place(b)));
         }
-        SortBy::Field { id, descending, .. } => (id, descending),
+        SortBy::Field { field, id, descending } => (field, id, descending),
     };
+    if let Some(rows) = batch.few_rows() {
+        return few_keys_range(rows, field, id, descending);
+    }
     let Some(column) = batch.column(id) else { return (Key::Absent, Key::Absent) };
     let ends = match &column.data {
         Data::Strings { dictionary, .. } => {
@@ -219,6 +223,22 @@ fn key_range<'b>(batch: &'b Batch, by: SortBy<'_>) -> (Key<'b>, Key<'b>) {
     let (first, last) = if descending { (high, low) } else { (low, high) };
     let all_present = matches!(&column.layout, Layout::Single(Selection::All));
     (first, if all_present { last } else { Key::Absent })
+}
+
+/// As [`key_range`], of rows for which no column need be made: most often they are ruled out.
+fn few_keys_range<'b>(rows: FewRows<'b>, field: &Field, id: FieldId, descending: bool) -> (Key<'b>, Key<'b>) {
+    let key = |row| match rows.row(row).and_then(|row| row.values(id).next()) {
+        Some(Value::Number(number)) => Key::Number(number),
+        Some(Value::Timestamp(timestamp)) => Key::Timestamp(timestamp),
+        Some(Value::Boolean(boolean)) => Key::Boolean(boolean),
+        Some(Value::String(Cow::Borrowed(text))) => {
+            Key::String(field.known_rank(text).unwrap_or(usize::MAX), text)
+        }
+        Some(Value::String(Cow::Owned(_))) | None => Key::Absent,
+    };
+    let compare = |a: &Key<'_>, b: &Key<'_>| a.compare(b, descending);
+    let keys = (0..rows.len()).map(key);
+    keys.clone().min_by(compare).zip(keys.max_by(compare)).unwrap_or((Key::Absent, Key::Absent))
 }
 
 /// The rows of a batch that have a key, in its order, where it keeps them so.
