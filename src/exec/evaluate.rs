@@ -34,7 +34,7 @@ impl Default for Tiles {
 
 impl Drop for Tiles {
     fn drop(&mut self) {
-        let mut room = self.0.take();
+        let mut room = std::mem::take(self.0.get_mut());
         room.shrink();
         ROOM.try_with(|kept| kept.set(room)).unwrap_or_default();
     }
