@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::OwnedRow;
+use super::OwnedRows;
 
 /// What an engine does with the documents of its cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -43,7 +43,7 @@ pub(crate) enum Documents {
     /// That of each row.
     Text(Arc<Texts>),
     /// Those of rows that were not copied yet.
-    Rows(Arc<[Arc<OwnedRow>]>),
+    Rows(OwnedRows),
     /// Those of batches that were merged; for each row, which of the texts, and which document in them.
     Merged {
         texts: Box<[Arc<Texts>]>,
@@ -130,7 +130,7 @@ impl Documents {
         match self {
             Self::Nothing | Self::Numbers(Numbers::From(_)) => 0,
             Self::Text(texts) => texts.size_bytes(),
-            Self::Rows(rows) => rows.iter().map(|row| row.document().size_bytes()).sum(),
+            Self::Rows(rows) => rows.document_bytes(),
             Self::Merged { texts, rows } => {
                 let texts = texts.iter().map(|texts| texts.size_bytes().saturating_add(size_of::<Texts>()));
                 texts.fold(size_of_val::<[(u16, u16)]>(rows), usize::saturating_add)

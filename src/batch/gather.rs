@@ -91,7 +91,7 @@ impl Gather {
     /// Fills columns with the values of heads, if all sources are heads; true when nothing is left to fill.
     fn fill(&mut self, catalog: &Catalog, left: &mut usize) -> bool {
         if self.filling.is_none() {
-            if !self.sources.iter().all(|batch| batch.waiting_rows().is_some()) {
+            if !self.sources.iter().all(|batch| batch.is_waiting()) {
                 self.sources.iter().for_each(|batch| batch.seal_columns());
                 return true;
             }
@@ -109,8 +109,8 @@ impl Gather {
                 return false;
             }
             *left = left.saturating_sub(cost);
-            let rows = self.sources.get(usize::from(*source)).and_then(|batch| batch.waiting_rows());
-            if let Some(row) = rows.and_then(|rows| rows.get(usize::from(*row))) {
+            let batch = self.sources.get(usize::from(*source));
+            if let Some(row) = batch.and_then(|batch| batch.waiting_row(usize::from(*row))) {
                 row.fill(&mut filling.builders, filling.rows);
             }
             filling.rows = filling.rows.saturating_add(1);

@@ -21,7 +21,7 @@ pub(crate) use documents::{Document, Documents, DocumentsBuilder, DocumentsMerge
 pub(crate) use gather::Gather;
 pub(crate) use keys::{BatchKeys, GlobalRow, join, split};
 pub(crate) use leaders::{Leader, Leading};
-pub(crate) use owned::OwnedRow;
+pub(crate) use owned::{OwnedRow, OwnedRows};
 pub(crate) use places::Places;
 pub(crate) use row::Row;
 pub(crate) use strings::Occurrences;
@@ -185,6 +185,9 @@ impl Batch {
                 }
                 Some(column) => column.validate().map_err(|fault| format!("{name}: {fault}"))?,
             }
+        }
+        if let Columns::Waiting(waiting) = &self.columns {
+            waiting.validate()?;
         }
         if (0..self.rows).any(|row| self.id(row).is_empty()) {
             return Err("a row without an id".into());

@@ -1,6 +1,7 @@
-//! A case that waits to be sealed, in as few allocations as can be.
+//! Cases that wait to be sealed, each in as few allocations as can be.
 
 use std::borrow::Cow;
+use std::sync::{Arc, OnceLock};
 
 use super::{Document, Row};
 use crate::catalog::FieldId;
@@ -146,5 +147,79 @@ impl OwnedRow {
         size_of_val::<[Scalar]>(&self.values)
             .saturating_add(size_of_val::<[u32]>(&self.ends))
             .saturating_add(self.document_start as usize)
+    }
+}
+
+/// Rows of heads, one head behind the other: joining two of these touches none of the rows, which lie far apart.
+#[derive(Clone, Debug)]
+pub(crate) struct OwnedRows(Arc<[Head]>);
+
+/// The rows of one head.
+#[derive(Clone, Debug)]
+struct Head {
+    rows: Arc<[Arc<OwnedRow>]>,
+    /// How many rows this head and those before have.
+    end: usize,
+    /// What the values of the rows and their documents take, once somebody wants to know.
+    bytes: Arc<OnceLock<(usize, usize)>>,
+}
+
+impl Head {
+    fn bytes(&self) -> (usize, usize) {
+        *self.bytes.get_or_init(|| {
+            let bytes = |row: &Arc<OwnedRow>| (row.values_bytes(), row.document().size_bytes());
+            self.rows
+                .iter()
+                .map(bytes)
+                .fold((0, 0), |sum, next| (sum.0.saturating_add(next.0), sum.1.saturating_add(next.1)))
+        })
+    }
+}
+
+impl OwnedRows {
+    /// Those of one head.
+    pub(crate) fn new(rows: Vec<Arc<OwnedRow>>) -> Self {
+        let end = rows.len();
+        Self(Arc::new([Head { rows: rows.into(), end, bytes: Arc::default() }]))
+    }
+
+    /// These rows, and others behind them.
+    pub(crate) fn joined(&self, behind: &Self) -> Self {
+        let first = self.len();
+        let moved = behind.0.iter().map(|head| Head { end: first.saturating_add(head.end), ..head.clone() });
+        Self(self.0.iter().cloned().chain(moved).collect())
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.last().map_or(0, |head| head.end)
+    }
+
+    pub(crate) fn get(&self, row: usize) -> Option<&OwnedRow> {
+        let at = self.0.partition_point(|head| head.end <= row);
+        let head = self.0.get(at)?;
+        let start = head.end.saturating_sub(head.rows.len());
+        head.rows.get(row.checked_sub(start)?).map(|row| &**row)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &OwnedRow> {
+        self.0.iter().flat_map(|head| head.rows.iter()).map(|row| &**row)
+    }
+
+    /// The rows, if they are of one head.
+    pub(crate) fn single(&self) -> Option<&[Arc<OwnedRow>]> {
+        match &*self.0 {
+            [head] => Some(&head.rows),
+            _ => None,
+        }
+    }
+
+    /// What the values take, in bytes.
+    pub(crate) fn values_bytes(&self) -> usize {
+        self.0.iter().map(|head| head.bytes().0).fold(0, usize::saturating_add)
+    }
+
+    /// What the documents take, or would take if they are kept elsewhere, in bytes.
+    pub(crate) fn document_bytes(&self) -> usize {
+        self.0.iter().map(|head| head.bytes().1).fold(0, usize::saturating_add)
     }
 }

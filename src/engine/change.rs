@@ -436,11 +436,7 @@ impl<'e> Change<'e> {
         let mut merge = self.writer.merge.take();
         if view.apart(self.snapshot.head.id).is_some() {
             let is_taken = |id| merge.as_ref().is_some_and(|merge| merge.takes(id));
-            let joined = join_head(&mut view, (catalog, keep), effects.next_id(), sizes, is_taken);
-            if let Some(moved) = joined {
-                effects.take_batch_id();
-                effects.moved.push(moved);
-            }
+            effects.moved.extend(join_head(&mut view, keep, sizes, is_taken));
         }
         let mut rows = Vec::new();
         match std::mem::replace(&mut self.own, Own::Rows(Vec::new())) {

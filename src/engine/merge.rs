@@ -7,7 +7,7 @@ use crate::batch::{Batch, BatchKeys, Directory, FieldDirectory, Gather, Keep, MA
 use crate::catalog::{Catalog, FieldId};
 use crate::column::{Bitmap, Selection};
 
-/// Batches of one class that are merged into one.
+/// So many batches of one class are merged into one, and fewer if they have [rows enough](Sizes::classes).
 const FAN_IN: usize = 8;
 
 /// The most bytes of text in a batch whose columns wait: a search may have to seal it.
@@ -26,9 +26,9 @@ impl Sizes {
         (self.batch / 1024).clamp(4, 64).min(self.batch)
     }
 
-    /// Most rows of a batch that heads are joined to while its columns wait: sixteen heads.
+    /// Most rows of a batch that heads are joined to while its columns wait: thirty-two heads.
     pub(super) fn joined(self) -> usize {
-        self.head().saturating_mul(16).min(self.batch / 32)
+        self.head().saturating_mul(32).min(self.batch / 32)
     }
 
     /// A batch with fewer live rows than this is asked by itself rather than covered by the directory.
@@ -36,10 +36,16 @@ impl Sizes {
         live_rows >= (self.batch / 16).max(1)
     }
 
-    /// The class of a batch; `None` for one that is at least half full, which is left alone.
-    fn class(self, live_rows: usize) -> Option<usize> {
-        let parts = [self.batch / 64, self.batch / 16, (self.batch / 2).max(1)];
-        parts.iter().position(|most| live_rows < *most)
+    /// The classes of batches that are merged: each has fewer live rows than the first number, and when all have so many
+    /// rows as the second together, dead ones too, they are merged however few they are. A batch that is at least half
+    /// full is left alone.
+    fn classes(self) -> [(usize, usize); 3] {
+        let enough = self.batch / 8;
+        [
+            (self.batch / 64, enough),
+            (self.batch / 16, enough),
+            ((self.batch / 2).max(1), self.batch.saturating_add(1)),
+        ]
     }
 }
 
@@ -69,15 +75,15 @@ struct Copied {
 impl Merge {
     /// The next merge that batches call for: the oldest of the smallest class that has enough of them.
     pub(super) fn choose(view: &View, sizes: Sizes, keep: Keep) -> Option<Self> {
-        let mut classes: [Vec<&Slot>; 3] = Default::default();
+        let mut classes = sizes.classes().map(|(most, enough)| (most, enough, Vec::new()));
         for slot in view.slots() {
-            if let Some(class) = sizes.class(slot.live_rows).and_then(|class| classes.get_mut(class)) {
+            if let Some((.., class)) = classes.iter_mut().find(|(most, ..)| slot.live_rows < *most) {
                 class.push(slot);
             }
         }
-        classes.into_iter().find_map(|mut class| {
-            let rows: usize = class.iter().map(|slot| slot.live_rows).sum();
-            if class.len() < FAN_IN && rows <= sizes.batch {
+        classes.into_iter().find_map(|(_, enough, mut class)| {
+            let rows: usize = class.iter().map(|slot| slot.batch.rows()).sum();
+            if class.len() < FAN_IN && rows < enough {
                 return None;
             }
             class.sort_by_key(|slot| slot.id);
@@ -162,6 +168,7 @@ impl Merge {
         let is_covered = sizes.is_covered(slot.live_rows);
         let moved = Moved {
             sources: self.sources.iter().map(|id| (*id, view.apart(*id).is_some())).collect(),
+            first: 0,
             rows,
             to: slot.clone(),
             is_apart: !is_covered,
@@ -201,49 +208,50 @@ impl Copied {
 }
 
 /// Joins the batch that the head became, which must be the newest, to an earlier one whose columns wait as
-/// well: searches then meet one batch instead of two, and no value is copied.
+/// well: searches then meet one batch instead of two.
 ///
 /// None when there is no such batch, or when both together would have too many rows or too long documents. A
 /// batch that `is_taken` names is left alone.
 pub(super) fn join_head(
     view: &mut View,
-    (catalog, keep): (&Catalog, Keep),
-    id: BatchId,
+    keep: Keep,
     sizes: Sizes,
     is_taken: impl Fn(BatchId) -> bool,
 ) -> Option<Moved> {
-    let waits = |slot: &&Slot| slot.batch.waiting_rows().is_some() && !is_taken(slot.id);
+    let waits = |slot: &&Slot| slot.batch.is_waiting() && !is_taken(slot.id);
     let head = view.slots().max_by_key(|slot| slot.id).filter(waits)?;
-    // Only a batch of few enough rows is asked for its bytes, which are in each of its rows.
     let joins = |slot: &&Slot| {
-        let rows = slot.live_rows.saturating_add(head.live_rows);
+        let rows = slot.batch.rows().saturating_add(head.batch.rows());
         let bytes = || slot.batch.text_bytes().saturating_add(head.batch.text_bytes());
         slot.id != head.id && rows <= sizes.joined() && bytes() <= JOINED_BYTES
     };
     let before = view.slots().filter(waits).filter(joins).max_by_key(|slot| slot.id)?;
-    let mut rows = Vec::with_capacity(before.live_rows.saturating_add(head.live_rows));
-    for (source, slot) in (0_u16..).zip([before, head]) {
-        let owned = slot.batch.waiting_rows().unwrap_or_default();
-        rows.extend(
-            slot.live
-                .iter(owned.len())
-                .filter_map(|row| Some(((source, u16::try_from(row).ok()?), Arc::clone(owned.get(row)?)))),
-        );
-    }
-    rows.sort_by_key(|(_, row)| row.place);
-    let (rows, owned): (Vec<(u16, u16)>, Vec<_>) = rows.into_iter().unzip();
-    let slot = Slot::new(id, Batch::waiting(catalog, keep, owned.into()), Selection::All);
-    let sources = [before.id, head.id];
-    view.drop_where(catalog, |slot| sources.contains(&slot.id));
-    view.push_apart(slot.clone());
-    let sources = sources.map(|id| (id, true)).to_vec();
-    Some(Moved { sources, rows, to: slot, is_apart: true, gone: Vec::new() })
+    let batch = before.batch.joined(&head.batch, keep)?;
+    let first = before.batch.rows();
+    let dead =
+        |slot: &Slot| (0..slot.batch.rows()).filter(|row| !slot.live.contains(*row)).collect::<Vec<_>>();
+    let dead = dead(before).into_iter().chain(dead(head).into_iter().map(|row| first.saturating_add(row)));
+    let live = Bitmap::ones(batch.rows()).without(dead);
+    let rows = (0..head.batch.rows()).filter_map(|row| Some((0, u16::try_from(row).ok()?)));
+    let moved = Moved {
+        sources: vec![(head.id, true)],
+        first,
+        rows: rows.collect(),
+        to: Slot::new(before.id, batch, Selection::from_bitmap(live)),
+        is_apart: true,
+        gone: Vec::new(),
+    };
+    view.join_newest(moved.to.clone());
+    Some(moved)
 }
 
 /// Where the rows of merged batches went.
 pub(super) struct Moved {
     /// The batches they were in, and whether those were apart.
     sources: Vec<(BatchId, bool)>,
+    /// The first row, of the batch that they went to, that came from one of the sources.
+    first: usize,
+    /// For each from there on: its source, as an index, and the row in it.
     rows: Vec<(u16, u16)>,
     to: Slot,
     is_apart: bool,
@@ -254,9 +262,11 @@ pub(super) struct Moved {
 impl Moved {
     /// Gives for each live row of an apart batch its id, where it was, and where it is if that is apart as well.
     pub(super) fn each(&self, mut take: impl FnMut(&str, Option<(BatchId, u16)>, Option<(BatchId, u16)>)) {
-        for row in self.to.live.iter(self.rows.len()) {
-            let Some((source, from)) = self.rows.get(row) else { continue };
+        for (row, (source, from)) in (self.first..).zip(&self.rows) {
             let Some((batch, was_apart)) = self.sources.get(usize::from(*source)) else { continue };
+            if !self.to.live.contains(row) {
+                continue;
+            }
             let to = u16::try_from(row).ok().filter(|_| self.is_apart).map(|row| (self.to.id, row));
             let from = was_apart.then_some((*batch, *from));
             if from.is_some() || to.is_some() {

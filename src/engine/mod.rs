@@ -7,9 +7,10 @@
 //! **Head.** A single upsert or delete adds one edit to a persistent list of at most 64, whatever else is
 //! stored. The first search of a snapshot makes the list one more batch and applies its deaths to copies
 //! of the selections. Its rows are asked one by one for the values of a field, and a column of them is made only when
-//! searches keep asking. A snapshot that follows one that was searched starts from what that search made. A full head joins those before it in a batch of at most 1,024 rows,
-//! whose columns wait as well for a search to ask for them, so that nothing of it is copied. A write of more cases than the
-//! head takes fills batches at once.
+//! searches keep asking. A snapshot that follows one that was searched starts from what that search made. A full head
+//! is joined to the one before it, in a batch of at most 2,048 rows whose columns wait as well for a search to ask for
+//! them; those that were asked for are merged with the head's by the write that joins it. No row moves or is copied. A
+//! write of more cases than the head takes fills batches at once.
 //!
 //! **Covered and apart.** A batch with at least a sixteenth of a full one's rows is covered by the
 //! directory, which leads a search past batches it need not ask. Smaller ones stand apart: each is asked by
@@ -19,9 +20,10 @@
 //! the string, which is counted when first asked for and then kept up (`DeadRows`).
 //!
 //! **Merging.** By live rows against a full batch's B, a batch is of the class below B/64, below B/16 or below
-//! B/2, or is left alone. Eight of a class, or as many as make more than B rows, are merged into one, the
-//! oldest first: so there are about `cases / 32,768 + 24` batches, and a case that stays is copied some three times,
-//! first from rows into columns. Half-empty
+//! B/2, or is left alone. Eight of a class, or as many as have B/8 rows, dead ones too (of the last class more than B),
+//! are merged into one, the
+//! oldest first: so there are at most about `cases / 32,768 + 24` batches, and a case that stays is copied some three
+//! times, first from rows into columns. Half-empty
 //! batches fall into the classes as they lose rows; an empty one goes at once. Columns are merged one
 //! after the other, what their dictionaries and sorted rows know being merged as well, as later writes pay for
 //! them: one write for a column of at most a full batch, and one, when the head is next sealed, for putting the batch in

@@ -49,12 +49,8 @@ impl Effects {
         }
     }
 
-    pub(super) fn next_id(&self) -> BatchId {
-        BatchId(self.next_batch)
-    }
-
     pub(super) fn take_batch_id(&mut self) -> BatchId {
-        let id = self.next_id();
+        let id = BatchId(self.next_batch);
         self.next_batch = self.next_batch.saturating_add(1);
         id
     }

@@ -143,7 +143,7 @@ impl Snapshot {
             rows.extend(edit.stored.clone());
         }
         if !rows.is_empty() {
-            let batch = Batch::waiting(catalog, keep, rows.into());
+            let batch = Batch::waiting(catalog, keep, rows);
             view.push_apart(Slot::new(self.head.id, batch, Selection::All));
         }
         view.kill(dead);

@@ -11,7 +11,8 @@ use crate::column::{Bitmap, Selection};
 use crate::exec::find_keys;
 use crate::page::At;
 
-/// Names a batch for the life of an engine; later batches have greater numbers.
+/// Names a batch for the life of an engine; later batches have greater numbers. One that a head is joined to keeps its
+/// own, and its rows keep theirs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct BatchId(pub(crate) u64);
 
@@ -227,6 +228,16 @@ impl View {
     /// Drops the newest batch if it is this one.
     pub(super) fn pop_apart(&mut self, id: BatchId) {
         self.apart.pop_if(|last| last.id == id);
+    }
+
+    /// Puts a batch that the newest one was joined to in the place of both.
+    pub(super) fn join_newest(&mut self, slot: Slot) {
+        self.apart.pop();
+        if let Ok(at) = self.apart.binary_search_by_key(&slot.id, |slot| slot.id)
+            && let Some(place) = self.apart.get_mut(at)
+        {
+            *place = slot;
+        }
     }
 
     /// Adds a batch that the directory covers from now on; an apart one when there is no number for it. `keys` as for

@@ -9,6 +9,13 @@ use crate::batch::codec::{self, Part};
 use crate::catalog::Catalog;
 use crate::column::{Bitmap, Selection};
 
+/// What is known of a stored batch.
+#[derive(Debug, PartialEq)]
+pub(super) struct StoredBatch {
+    pub(super) rows: usize,
+    pub(super) live: Selection,
+}
+
 /// The key of the first piece of a part.
 fn first_piece(batch: u64, part: Part) -> (u64, u16, u32) {
     (batch, part.number(), 0)

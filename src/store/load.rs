@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use redb::{ReadableTable, ReadableTableMetadata};
 
+use super::batches::StoredBatch;
 use super::error::{Fault, guarded};
 use super::file::File;
 use super::tables::{
@@ -22,8 +23,7 @@ use crate::limits::Limits;
 pub(super) struct Loaded {
     pub(super) engine: Engine,
     pub(super) state: State,
-    /// The live rows of each stored batch, as they are in the file.
-    pub(super) stored: HashMap<u64, Selection>,
+    pub(super) stored: HashMap<u64, StoredBatch>,
     /// How many documents were read again because no stored batch has them.
     pub(super) replayed: u64,
 }
@@ -50,7 +50,8 @@ pub(super) fn load(file: &File, catalog: &Catalog, options: &StoreOptions) -> Re
         for number in numbers {
             let batch = batches::read(&pieces, catalog, number)?;
             let live = batches::read_live(&live_rows, number, batch.rows())?;
-            stored.insert(number, Selection::from_bitmap(live.clone()));
+            let stored_live = Selection::from_bitmap(live.clone());
+            stored.insert(number, StoredBatch { rows: batch.rows(), live: stored_live });
             let gone: Vec<usize> = released_rows(&batch, &released).filter(|row| live.get(*row)).collect();
             found = found.saturating_add(gone.len());
             let live = live.without(gone);

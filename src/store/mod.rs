@@ -29,7 +29,7 @@
 //! checkpoint stores the batches that the file does not have (those merged since, about 300 bytes a case), the live rows
 //! that changed, and drops batches that are gone. Writes wait for it, searches do not. A case's columns are
 //! stored again whenever its batch was merged or joined by newer cases, about four times on its way into a full
-//! batch; the newest thousand cases, whose batch still grows, at each checkpoint.
+//! batch; the newest two thousand cases, whose batch still grows, at each checkpoint.
 //! Batches are merged a little with every write, so that no write pays for a whole batch: for a column of one at most, or for
 //! the keys of one that is put in its place (the slowest of 200,000 writes to a million cases took some 30 ms, for a column of
 //! strings). So are the keys of all batches. Searches wait for none of it.

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use redb::{ReadableTableMetadata, WriteTransaction};
 
+use super::batches::StoredBatch;
 use super::error::{Fault, StoreError, StoreErrorKind, guarded};
 use super::tables::{DOCUMENTS, META, RELEASED, STATE, State, Stored, released_checksum};
 use super::{Documents, Durability, Store, batches};
@@ -16,8 +17,8 @@ use crate::filter::utf8;
 /// What the next write needs to know of the file.
 pub(super) struct Log {
     pub(super) state: State,
-    /// The live rows of each stored batch, as they are in the file.
-    stored: HashMap<u64, Selection>,
+    /// The stored batches, as they are in the file.
+    stored: HashMap<u64, StoredBatch>,
     /// Cases stored or deleted since the last checkpoint.
     since_checkpoint: u64,
     /// A write failed: memory may differ from the file.
@@ -25,7 +26,7 @@ pub(super) struct Log {
 }
 
 impl Log {
-    pub(super) fn new(state: State, stored: HashMap<u64, Selection>, since_checkpoint: u64) -> Self {
+    pub(super) fn new(state: State, stored: HashMap<u64, StoredBatch>, since_checkpoint: u64) -> Self {
         Self { state, stored, since_checkpoint, failed: false }
     }
 
@@ -237,21 +238,28 @@ impl Store {
         &self,
         transaction: &WriteTransaction,
         after: &Snapshot,
-        stored: &HashMap<u64, Selection>,
+        stored: &HashMap<u64, StoredBatch>,
         state: &mut State,
-    ) -> Result<HashMap<u64, Selection>, Fault> {
+    ) -> Result<HashMap<u64, StoredBatch>, Fault> {
         let catalog = self.engine.catalog();
         let view = self.engine.view_of(after);
         let mut now = HashMap::new();
         for slot in view.slots().filter(|slot| slot.id != after.head_id()) {
             let number = slot.id.0;
-            if !stored.contains_key(&number) {
+            let rows = slot.batch.rows();
+            let before = stored.get(&number);
+            // Heads are joined to a batch behind its rows: it is another one when it has more.
+            if before.is_none_or(|before| before.rows != rows) {
+                if before.is_some() {
+                    batches::remove(transaction, number)?;
+                }
                 batches::write(transaction, catalog, number, &slot.batch)?;
             }
-            if stored.get(&number) != Some(&*slot.live) {
-                batches::write_live(transaction, number, &slot.live, slot.batch.rows())?;
+            let batch = StoredBatch { rows, live: Selection::clone(&slot.live) };
+            if before != Some(&batch) {
+                batches::write_live(transaction, number, &slot.live, rows)?;
             }
-            now.insert(number, Selection::clone(&slot.live));
+            now.insert(number, batch);
         }
         for number in stored.keys().filter(|number| !now.contains_key(number)) {
             batches::remove(transaction, *number)?;

@@ -22,14 +22,15 @@ fn catalog() -> Catalog {
     .unwrap()
 }
 
-fn options() -> StoreOptions {
-    StoreOptions::default().checkpoint_every(12).batch_rows(8)
+/// Batches that are soon full, or ones that are not, to which heads are joined again and again.
+fn options(seed: u64) -> StoreOptions {
+    StoreOptions::default().checkpoint_every(12).batch_rows(if seed.is_multiple_of(2) { 8 } else { 512 })
 }
 
-fn open(disk: &Disk) -> Result<Store, StoreError> {
+fn open(disk: &Disk, seed: u64) -> Result<Store, StoreError> {
     let file = File::in_backend(disk.clone(), &catalog());
     file.map_err(|fault| fault.of_file("disk"))
-        .and_then(|file| Store::load("disk".to_owned(), file, &catalog(), options()))
+        .and_then(|file| Store::load("disk".to_owned(), file, &catalog(), options(seed)))
 }
 
 /// Everything that is stored, in order, the records behind the cases.
@@ -172,9 +173,9 @@ fn operate(store: &Store, plain: &mut Plain, dice: &mut Dice) -> Result<bool, St
 
 /// Runs operations until one fails, and gives the states that may be found on disk then: from the
 /// last that is there for sure to that of the operation that failed.
-fn run(disk: &Disk, dice: &mut Dice, plain: &mut Plain, operations: u64) -> Vec<Plain> {
+fn run(disk: &Disk, seed: u64, dice: &mut Dice, plain: &mut Plain, operations: u64) -> Vec<Plain> {
     let mut possible = vec![plain.clone()];
-    let Ok(store) = open(disk) else { return possible };
+    let Ok(store) = open(disk, seed) else { return possible };
     for _ in 0..operations {
         let mut next = plain.clone();
         let result = operate(&store, &mut next, dice);
@@ -213,13 +214,13 @@ fn a_store_holds_what_a_plain_list_holds_whatever_is_done_to_it() {
         let mut dice = Dice::new(seed);
         let disk = Disk::new(Vec::new(), Trouble::None, false);
         let mut plain = Plain::default();
-        let mut store = open(&disk).unwrap();
+        let mut store = open(&disk, seed).unwrap();
         for step in 0..60 {
             let at = format!("seed {seed}, step {step}");
             match dice.below(12) {
                 0 => {
                     drop(store);
-                    store = open(&disk).unwrap();
+                    store = open(&disk, seed).unwrap();
                 }
                 1 => assert!(store.compact().is_ok(), "{at}"),
                 _ => assert!(operate(&store, &mut plain, &mut dice).is_ok(), "{at}"),
@@ -236,10 +237,10 @@ fn a_store_holds_what_a_plain_list_holds_whatever_is_done_to_it() {
 }
 
 /// A disk on which a store was used for a while, and what that holds.
-fn used(dice: &mut Dice) -> (Vec<u8>, Plain) {
+fn used(seed: u64, dice: &mut Dice) -> (Vec<u8>, Plain) {
     let disk = Disk::new(Vec::new(), Trouble::None, false);
     let mut plain = Plain::default();
-    run(&disk, dice, &mut plain, 20);
+    run(&disk, seed, dice, &mut plain, 20);
     (disk.contents(), plain)
 }
 
@@ -248,11 +249,11 @@ fn after_a_crash_every_acknowledged_write_is_there_and_none_is_there_in_half() {
     let mut crashes = 0;
     for seed in seeds(400) {
         let mut dice = Dice::new(seed);
-        let (contents, plain) = used(&mut dice);
+        let (contents, plain) = used(seed, &mut dice);
         // How many operations there are without trouble.
         let calm = Disk::new(contents.clone(), Trouble::None, false);
         let script = dice.clone();
-        run(&calm, &mut script.clone(), &mut plain.clone(), 15);
+        run(&calm, seed, &mut script.clone(), &mut plain.clone(), 15);
         for _ in 0..5 {
             let at = dice.below(calm.operations());
             let trouble = match dice.below(8) {
@@ -262,11 +263,11 @@ fn after_a_crash_every_acknowledged_write_is_there_and_none_is_there_in_half() {
                 _ => Trouble::Crash(at),
             };
             let disk = Disk::new(contents.clone(), trouble, false);
-            let possible = run(&disk, &mut script.clone(), &mut plain.clone(), 15);
+            let possible = run(&disk, seed, &mut script.clone(), &mut plain.clone(), 15);
             let found = disk.after_crash(&mut dice);
             let context = format!("seed {seed}, {trouble:?}");
             let again = Disk::new(found, Trouble::None, false);
-            let store = open(&again).unwrap_or_else(|error| panic!("{context}: {error}"));
+            let store = open(&again, seed).unwrap_or_else(|error| panic!("{context}: {error}"));
             store.validate().unwrap_or_else(|fault| panic!("{context}: {fault}"));
             let documents = all(&store).unwrap();
             assert!(
@@ -275,7 +276,7 @@ fn after_a_crash_every_acknowledged_write_is_there_and_none_is_there_in_half() {
             );
             store.upsert(b"{\"id\":\"after\"}", Durability::Synced).unwrap();
             drop(store);
-            assert_eq!(all(&open(&again).unwrap()).unwrap().len(), documents.len() + 1, "{context}");
+            assert_eq!(all(&open(&again, seed).unwrap()).unwrap().len(), documents.len() + 1, "{context}");
             crashes += 1;
         }
     }
@@ -286,13 +287,13 @@ fn after_a_crash_every_acknowledged_write_is_there_and_none_is_there_in_half() {
 fn a_disk_that_lies_about_syncs_loses_writes_but_shows_no_mixture() {
     for seed in seeds(150) {
         let mut dice = Dice::new(seed);
-        let (contents, plain) = used(&mut dice);
+        let (contents, plain) = used(seed, &mut dice);
         let script = dice.clone();
         let at = 20 + dice.below(400);
         let disk = Disk::new(contents, Trouble::Crash(at), true);
         let mut states = vec![plain.clone()];
         let mut now = plain;
-        if let Ok(store) = open(&disk) {
+        if let Ok(store) = open(&disk, seed) {
             let mut script = script;
             for _ in 0..20 {
                 let mut next = now.clone();
@@ -305,7 +306,7 @@ fn a_disk_that_lies_about_syncs_loses_writes_but_shows_no_mixture() {
             }
         }
         let again = Disk::new(disk.after_crash(&mut dice), Trouble::None, false);
-        let found = open(&again).and_then(|store| all(&store));
+        let found = open(&again, seed).and_then(|store| all(&store));
         match found {
             Ok(documents) => {
                 assert!(
@@ -323,7 +324,7 @@ fn a_damaged_file_gives_the_right_answer_or_an_error() {
     let mut outcomes = [0_u32; 3];
     for seed in seeds(1500) {
         let mut dice = Dice::new(seed / 25);
-        let (mut contents, plain) = used(&mut dice);
+        let (mut contents, plain) = used(seed / 25, &mut dice);
         let mut dice = Dice::new(seed + 1_000_000);
         match dice.below(8) {
             0 => contents.truncate(dice.below(contents.len() as u64) as usize),
@@ -349,7 +350,7 @@ fn a_damaged_file_gives_the_right_answer_or_an_error() {
         }
         let disk = Disk::new(contents, Trouble::None, false);
         let used = catch_unwind(AssertUnwindSafe(|| {
-            let store = open(&disk)?;
+            let store = open(&disk, seed / 25)?;
             let documents = all(&store)?;
             store.upsert(b"{\"id\":\"after\"}", Durability::Synced)?;
             Ok::<_, StoreError>(documents)
