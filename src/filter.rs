@@ -85,8 +85,10 @@ impl Filter {
     /// Everything wrong with the body, up to ten errors in document order.
     pub fn compile_with(catalog: &Catalog, limits: &Limits, body: &[u8]) -> Result<Self, Errors> {
         let text = body_text(body, limits)?;
-        let (body, errors) = criteria::parse(text, limits);
-        let predicate = predicate_of(catalog, &body, errors).map_err(|errors| with_paths(errors, text))?;
+        let predicate = match predicate::compile_sound(text, catalog, limits) {
+            Some(predicate) => predicate,
+            None => compile_carefully(catalog, limits, text)?,
+        };
         Ok(Self::new(catalog, predicate, Source::Json(text.into())))
     }
 
@@ -361,6 +363,13 @@ impl fmt::Debug for Filter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Filter({})", self.to_text())
     }
+}
+
+/// The normal form of a body that need not be sound.
+#[cold]
+fn compile_carefully(catalog: &Catalog, limits: &Limits, text: &str) -> Result<Tree<Leaf>, Errors> {
+    let (body, errors) = criteria::careful(text, limits);
+    predicate_of(catalog, &body, errors).map_err(|errors| with_paths(errors, text))
 }
 
 /// The normal form of a body in which these errors were found, if they are all.

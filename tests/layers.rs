@@ -45,7 +45,7 @@ const ROOMS: &[Room] = &[
     ),
     room(
         "predicate/lower",
-        &["error", "operator", "catalog", "value", "criteria", "predicate"],
+        &["error", "limits", "operator", "catalog", "value", "criteria", "predicate"],
         "the one door from the body as written to what it means",
     ),
     room("column", &["catalog", "value"], "how values lie in memory, whatever they belong to"),

@@ -63,6 +63,13 @@ impl<'a> Body<'a> {
         self.nodes.len().saturating_sub(1)
     }
 
+    /// Lays down values and gives their range.
+    pub(crate) fn push_texts(&mut self, texts: &[Text<'a>]) -> Range<usize> {
+        let start = self.texts.len();
+        self.texts.extend_from_slice(texts);
+        start..self.texts.len()
+    }
+
     /// Lays down a list of children and gives its range.
     pub(crate) fn push_children(&mut self, nodes: impl IntoIterator<Item = NodeId>) -> Range<usize> {
         let start = self.children.len();

@@ -1,6 +1,7 @@
 //! A request body as written: what it says, before anyone asks what it means.
 //!
-//! [`parse`] reads the JSON body, [`text`] the syntax that people type; both give a [`Body`].
+//! [`parse`] reads the JSON body, [`text`] the syntax that people type; both give a [`Body`]. [`read`] tells a [`Sink`]
+//! what a body without errors says, and makes nothing of it.
 
 mod ast;
 mod names;
@@ -9,7 +10,8 @@ mod sound;
 pub(crate) mod text;
 
 pub(crate) use ast::{Body, Criterion, NodeId, Text};
-pub(crate) use parse::parse;
+pub(crate) use parse::{careful, parse};
+pub(crate) use sound::{Sink, read};
 
 use crate::error::{Error, ErrorKind};
 

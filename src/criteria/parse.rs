@@ -14,14 +14,15 @@ use crate::operator::{Connective, Operator};
 ///
 /// The paths of the errors are still empty. Linear in the length of `text`.
 pub(crate) fn parse<'a>(text: &'a str, limits: &Limits) -> (Body<'a>, Vec<Error>) {
-    match sound::parse(text, limits) {
-        Some(body) => (body, Vec::new()),
+    let mut body = Body::default();
+    match sound::read(text, limits, &mut body) {
+        Some(()) => (body, Vec::new()),
         None => careful(text, limits),
     }
 }
 
-/// As [`parse`], of any body.
-pub(super) fn careful<'a>(text: &'a str, limits: &Limits) -> (Body<'a>, Vec<Error>) {
+/// As [`parse`], of a body that need not be sound.
+pub(crate) fn careful<'a>(text: &'a str, limits: &Limits) -> (Body<'a>, Vec<Error>) {
     let mut parser = Parser {
         reader: Reader::new(text),
         limits,

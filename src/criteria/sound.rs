@@ -1,4 +1,4 @@
-//! From the text of a sound request body to a [`Body`], in one pass and without a word about any other.
+//! What a sound request body says, told in one pass over its text and without a word about any other.
 //!
 //! Most bodies are sound, and what makes [`parse`](super::parse()) careful costs time: places of keys,
 //! repeated and unknown ones, several errors in order. This reader gives up at the first thing
@@ -14,39 +14,51 @@ use crate::json::{Reader, plain_len};
 use crate::limits::Limits;
 use crate::operator::{Connective, Operator};
 
-/// Reads a body that has no error, `null` or `{}` in it; `None` for some of those too.
+/// What becomes of a body as it is read: criteria come when they end, so the innermost first.
+pub(crate) trait Sink<'a> {
+    /// A criterion on a field, its operator with the offset, with one value at least; `None` gives the body up.
+    fn field(&mut self, field: Text<'a>, operator: (Operator, usize), values: &[Text<'a>]) -> Option<NodeId>;
+    /// A criterion of others, of which there is one at least.
+    fn branch(&mut self, connective: Connective, children: &[NodeId]) -> NodeId;
+    /// The ids.
+    fn ids(&mut self, ids: &[Text<'a>]);
+    /// The outermost criteria, if any.
+    fn criteria(&mut self, criteria: &[NodeId]);
+}
+
+/// Reads a body that has no error, `null` or `{}` in it; `None` for some of those too, and what the sink was told
+/// means nothing then.
 ///
-/// What it gives is what [`parse`](super::parse()) gives, which then has no errors.
-pub(super) fn parse<'a>(text: &'a str, limits: &Limits) -> Option<Body<'a>> {
-    // A short criterion has 50 bytes; the vectors of large bodies may grow.
-    let likely = (text.len() / 50).min(32);
+/// A sink is told what [`parse`](super::parse()) gives, which then has no errors.
+pub(crate) fn read<'a>(text: &'a str, limits: &Limits, sink: &mut impl Sink<'a>) -> Option<()> {
     let mut reader = Sound {
         text,
         at: 0,
         limits,
-        body: Body {
-            ids: None,
-            criteria: None,
-            nodes: Vec::with_capacity(likely),
-            children: Vec::with_capacity(likely),
-            // A criterion has more than one value about as often as it is a complex one, with none.
-            texts: Vec::with_capacity(likely.saturating_mul(2)),
-        },
+        sink,
+        has_ids: false,
+        has_criteria: false,
+        texts: SmallVec::new(),
         siblings: SmallVec::new(),
+        criteria: 0,
         values: 0,
     };
-    reader.body()?;
-    Some(reader.body)
+    reader.body()
 }
 
-struct Sound<'a, 'l> {
+struct Sound<'a, 'l, S> {
     text: &'a str,
-    /// Where the next byte is read.
     at: usize,
     limits: &'l Limits,
-    body: Body<'a>,
+    sink: &'l mut S,
+    has_ids: bool,
+    has_criteria: bool,
+    /// The values of the criterion that is being read.
+    texts: SmallVec<[Text<'a>; 4]>,
     /// The finished criteria of all open arrays, innermost last.
     siblings: SmallVec<[NodeId; 16]>,
+    /// Criteria read so far.
+    criteria: usize,
     /// Values read so far, in all criteria.
     values: usize,
 }
@@ -71,18 +83,16 @@ enum Op {
 #[derive(Default)]
 struct Open<'a> {
     op: Option<Op>,
-    /// With its offset.
     field: Option<(&'a str, usize)>,
-    /// A range of [`Body::texts`]; empty until they are read, which they are not.
+    /// A range of [`Sound::texts`]; empty until they are read, which they are not.
     values: Range<usize>,
-    /// A range of [`Body::children`], likewise.
-    children: Range<usize>,
-    /// Where its children start among the siblings.
+    has_children: bool,
+    /// Where its children start in [`Sound::siblings`].
     start: usize,
 }
 
 /// Offsets wrap nowhere: they lie in the text or just behind it.
-impl<'a> Sound<'a, '_> {
+impl<'a, S: Sink<'a>> Sound<'a, '_, S> {
     fn body(&mut self) -> Option<()> {
         self.take(b'{')?;
         loop {
@@ -90,20 +100,24 @@ impl<'a> Sound<'a, '_> {
             if self.word(b"\"criteria\"") {
                 self.take(b':')?;
                 self.take(b'[')?;
-                if self.body.criteria.is_some() {
+                if std::mem::replace(&mut self.has_criteria, true) {
                     return None;
                 }
-                self.body.criteria = Some(if self.next_is(b']') { 0..0 } else { self.criteria()? });
+                if !self.next_is(b']') {
+                    self.criteria()?;
+                }
+                self.sink.criteria(&self.siblings);
             } else if self.word(b"\"ids\"") {
                 self.take(b':')?;
-                if self.body.ids.is_some() {
+                if std::mem::replace(&mut self.has_ids, true) {
                     return None;
                 }
                 let ids = self.texts()?;
                 if ids.len() > self.limits.ids {
                     return None;
                 }
-                self.body.ids = Some(ids);
+                self.sink.ids(self.texts.get(ids).unwrap_or_default());
+                self.texts.clear();
             } else {
                 return None;
             }
@@ -117,7 +131,7 @@ impl<'a> Sound<'a, '_> {
     }
 
     /// Reads the body's criteria with all that is nested in them, from behind the first bracket.
-    fn criteria(&mut self) -> Option<Range<usize>> {
+    fn criteria(&mut self) -> Option<()> {
         let mut outer: SmallVec<[Open<'a>; 4]> = SmallVec::new();
         let mut open = Open::default();
         self.take(b'{')?;
@@ -151,7 +165,7 @@ impl<'a> Sound<'a, '_> {
                 Key::Children => {
                     self.take(b'[')?;
                     self.take(b'{')?;
-                    if !open.children.is_empty() {
+                    if open.has_children {
                         return None;
                     }
                     open.start = self.siblings.len();
@@ -172,14 +186,10 @@ impl<'a> Sound<'a, '_> {
                     break;
                 }
                 self.take(b']')?;
-                let start = outer.last().map_or(0, |open| open.start);
-                let from = self.body.children.len();
-                self.body.children.extend_from_slice(self.siblings.get(start..).unwrap_or_default());
-                self.siblings.truncate(start);
-                let children = from..self.body.children.len();
+                // The children of the criterion around this one are whole, or those of the body.
                 match outer.pop() {
-                    Some(parent) => open = Open { children, ..parent },
-                    None => return Some(children),
+                    Some(parent) => open = Open { has_children: true, ..parent },
+                    None => return Some(()),
                 }
             }
         }
@@ -213,24 +223,28 @@ impl<'a> Sound<'a, '_> {
 
     /// Makes a criterion of what was read, and leaves an empty one behind.
     fn finish(&mut self, open: &mut Open<'a>) -> Option<()> {
-        let Open { op, field, values, children, .. } = std::mem::take(open);
-        let criterion = match (op?, field) {
-            (Op::Connective(connective), None) if values.is_empty() && !children.is_empty() => {
-                Criterion::Complex { connective, children }
+        let Open { op, field, values, has_children, start } = std::mem::take(open);
+        if self.criteria >= self.limits.criteria {
+            return None;
+        }
+        self.criteria = self.criteria.wrapping_add(1);
+        let node = match (op?, field) {
+            (Op::Connective(connective), None) if values.is_empty() && has_children => {
+                let node = self.sink.branch(connective, self.siblings.get(start..)?);
+                self.siblings.truncate(start);
+                node
             }
             (Op::Operator(operator, offset), Some((text, field_offset)))
-                if children.is_empty()
-                    && (values.len() == 1 || operator.takes_many() && !values.is_empty()) =>
+                if !has_children && (values.len() == 1 || operator.takes_many() && !values.is_empty()) =>
             {
                 let field = Text { text: Cow::Borrowed(text), offset: field_offset };
-                Criterion::Field { field, operator: Some((operator, offset)), values }
+                let start = values.start;
+                let node = self.sink.field(field, (operator, offset), self.texts.get(values)?)?;
+                self.texts.truncate(start);
+                node
             }
             _ => return None,
         };
-        if self.body.nodes.len() >= self.limits.criteria {
-            return None;
-        }
-        let node = self.body.push(criterion);
         self.siblings.push(node);
         Some(())
     }
@@ -238,21 +252,21 @@ impl<'a> Sound<'a, '_> {
     /// Reads an array of strings.
     fn texts(&mut self) -> Option<Range<usize>> {
         self.take(b'[')?;
-        let start = self.body.texts.len();
+        let start = self.texts.len();
         if !self.next_is(b']') {
             loop {
                 let text = match self.plain_string() {
                     Some((text, offset)) => Text { text: Cow::Borrowed(text), offset },
                     None => self.unusual_string()?,
                 };
-                self.body.texts.push(text);
+                self.texts.push(text);
                 if !self.next_is(b',') {
                     break;
                 }
             }
             self.take(b']')?;
         }
-        Some(start..self.body.texts.len())
+        Some(start..self.texts.len())
     }
 
     /// Reads a string without escapes, and says where it stands.
@@ -324,6 +338,26 @@ impl<'a> Sound<'a, '_> {
     }
 }
 
+impl<'a> Sink<'a> for Body<'a> {
+    fn field(&mut self, field: Text<'a>, operator: (Operator, usize), values: &[Text<'a>]) -> Option<NodeId> {
+        let values = self.push_texts(values);
+        Some(self.push(Criterion::Field { field, operator: Some(operator), values }))
+    }
+
+    fn branch(&mut self, connective: Connective, children: &[NodeId]) -> NodeId {
+        let children = self.push_children(children.iter().copied());
+        self.push(Criterion::Complex { connective, children })
+    }
+
+    fn ids(&mut self, ids: &[Text<'a>]) {
+        self.ids = Some(self.push_texts(ids));
+    }
+
+    fn criteria(&mut self, criteria: &[NodeId]) {
+        self.criteria = Some(self.push_children(criteria.iter().copied()));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -333,7 +367,10 @@ mod tests {
 
     /// What is read is what the careful reader reads, and that one finds no fault.
     fn agrees(text: &str, limits: &Limits) -> bool {
-        let Some(sound) = parse(text, limits) else { return false };
+        let mut sound = Body::default();
+        if read(text, limits, &mut sound).is_none() {
+            return false;
+        }
         let (body, errors) = careful(text, limits);
         assert_eq!(errors, [], "{text}");
         assert_eq!(sound, body, "{text}");

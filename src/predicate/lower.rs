@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 
-use super::optimize::Optimizer;
-use super::tree::{Children, Comparison, Leaf, Node, Tree, Values};
+use super::optimize::{Builder, Optimizer};
+use super::tree::{Children, Comparison, Leaf, Node, NodeId, Tree, Values};
 use crate::catalog::{Catalog, Field, FieldId, FieldType};
-use crate::criteria::{Body, Criterion, Text};
+use crate::criteria::{self, Body, Criterion, Sink, Text};
 use crate::error::{Error, ErrorKind, REPORTED_ERRORS, quote};
+use crate::limits::Limits;
 use crate::operator::{Connective, Operator};
 use crate::value::{Number, Timestamp, Value};
 
@@ -26,6 +27,60 @@ pub(crate) fn compile(body: &Body<'_>, catalog: &Catalog) -> (Tree<Leaf>, Vec<Er
     let mut optimizer = Optimizer::new(catalog, body.nodes.len().saturating_add(3));
     let errors = walk(body, catalog, |node| optimizer.push(&node));
     (optimizer.finish(), errors)
+}
+
+/// The normal form of a body, if it is plainly sound, made as it is read; what [`compile`] gives for the same body.
+pub(crate) fn compile_sound(text: &str, catalog: &Catalog, limits: &Limits) -> Option<Tree<Leaf>> {
+    // A criterion has fifty bytes at least; those of large bodies may grow.
+    let likely = (text.len() / 50).saturating_add(2).min(32);
+    let builder = Builder::new(catalog, likely);
+    let mut lowering = Lowering { catalog, builder, ids: None, criteria: None };
+    criteria::read(text, limits, &mut lowering)?;
+    let Lowering { mut builder, ids, criteria, .. } = lowering;
+    let root = match (ids, criteria) {
+        (Some(only), None) | (None, Some(only)) => only,
+        (Some(ids), Some(criteria)) => builder.make(Connective::Or, &[ids, criteria]),
+        (None, None) => builder.constant(false),
+    };
+    Some(builder.finish(root))
+}
+
+/// A body on its way to its normal form.
+struct Lowering<'c> {
+    catalog: &'c Catalog,
+    builder: Builder<'c>,
+    /// The nodes of the two parts that a body may have.
+    ids: Option<NodeId>,
+    criteria: Option<NodeId>,
+}
+
+impl<'a> Sink<'a> for Lowering<'_> {
+    fn field(&mut self, field: Text<'a>, operator: (Operator, usize), values: &[Text<'a>]) -> Option<NodeId> {
+        // Whoever reads the body again finds the errors.
+        let comparison = comparison(self.catalog, &field, Some(operator), values, &mut Vec::new())?;
+        Some(self.builder.comparison(&comparison))
+    }
+
+    fn branch(&mut self, connective: Connective, children: &[NodeId]) -> NodeId {
+        self.builder.make(connective, children)
+    }
+
+    fn ids(&mut self, ids: &[Text<'a>]) {
+        self.ids = Some(self.builder.comparison(&by_ids(ids)));
+    }
+
+    fn criteria(&mut self, criteria: &[NodeId]) {
+        self.criteria = Some(match criteria {
+            [] => self.builder.constant(false),
+            criteria => self.builder.make(Connective::And, criteria),
+        });
+    }
+}
+
+/// What `ids` ask.
+fn by_ids<'b>(ids: &'b [Text<'_>]) -> Comparison<'b> {
+    let values = ids.iter().map(|id| Value::String(Cow::Borrowed(&*id.text))).collect();
+    Comparison { field: FieldId::ID, operator: Operator::Contains, values }
 }
 
 /// Gives the nodes of the typed tree one by one, the root last.
@@ -50,10 +105,9 @@ fn walk<'b>(body: &'b Body<'_>, catalog: &Catalog, mut push: impl FnMut(Node<Com
     let mut count = body.nodes.len();
     let mut roots = Children::new();
     if let Some(ids) = &body.ids {
-        let values = body.texts(ids).iter().map(|id| Value::String(Cow::Borrowed(&*id.text))).collect();
         roots.push(count);
         count = count.saturating_add(1);
-        push(Node::Leaf(Comparison { field: FieldId::ID, operator: Operator::Contains, values }));
+        push(Node::Leaf(by_ids(body.texts(ids))));
     }
     if let Some(criteria) = &body.criteria {
         let children = body.children(criteria);

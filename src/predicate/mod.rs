@@ -12,7 +12,7 @@ mod tree;
 
 pub(crate) use lint::{MOST_WARNINGS, Places, lint};
 pub use lint::{Warning, WarningKind};
-pub(crate) use lower::{compile, lower};
+pub(crate) use lower::{compile, compile_sound, lower};
 pub(crate) use optimize::{both, normalize};
 pub(crate) use print::{Line, body_json, lines, plan, text};
 #[cfg(feature = "sql")]

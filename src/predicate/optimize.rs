@@ -137,7 +137,7 @@ fn interval<T: Copy>(
 }
 
 /// Makes nodes, each once, every one in normal form.
-struct Builder<'c> {
+pub(super) struct Builder<'c> {
     catalog: &'c Catalog,
     nodes: Vec<Node<Leaf>>,
     /// The numbers of the nodes by their hash, once there are many.
@@ -151,7 +151,8 @@ const FEW_NODES: usize = 24;
 type Nodes = SmallVec<[NodeId; 8]>;
 
 impl<'c> Builder<'c> {
-    fn new(catalog: &'c Catalog, likely: usize) -> Self {
+    /// For about so many nodes.
+    pub(super) fn new(catalog: &'c Catalog, likely: usize) -> Self {
         Self { catalog, nodes: Vec::with_capacity(likely), numbers: None }
     }
 
@@ -205,11 +206,11 @@ impl<'c> Builder<'c> {
         made.last().copied().unwrap_or_else(|| self.constant(false))
     }
 
-    fn constant(&mut self, value: bool) -> NodeId {
+    pub(super) fn constant(&mut self, value: bool) -> NodeId {
         self.intern(Node::Constant(value))
     }
 
-    fn comparison(&mut self, comparison: &Comparison<'_>) -> NodeId {
+    pub(super) fn comparison(&mut self, comparison: &Comparison<'_>) -> NodeId {
         let many = self.catalog.field(comparison.field).is_many();
         let node = match test(comparison, many) {
             Ok(test) => Node::Leaf(Leaf { field: comparison.field, test }),
@@ -219,7 +220,10 @@ impl<'c> Builder<'c> {
     }
 
     /// The normal form of a branch whose children are in normal form.
-    fn make(&mut self, connective: Connective, children: &[NodeId]) -> NodeId {
+    pub(super) fn make(&mut self, connective: Connective, children: &[NodeId]) -> NodeId {
+        if let [only] = children {
+            return *only;
+        }
         let neutral = connective == Connective::And;
         let mut leaves: SmallVec<[(FieldId, NodeId); 8]> = SmallVec::new();
         let mut branches = Nodes::new();
@@ -367,7 +371,12 @@ impl<'c> Builder<'c> {
     }
 
     /// The nodes below `root` in an order that depends on their structure alone.
-    fn finish(mut self, root: NodeId) -> Tree<Leaf> {
+    pub(super) fn finish(mut self, root: NodeId) -> Tree<Leaf> {
+        if let Some(Node::Constant(_) | Node::Leaf(_)) = self.nodes.get(root) {
+            self.nodes.swap(0, root);
+            self.nodes.truncate(1);
+            return Tree::from_nodes(self.nodes);
+        }
         // Children have smaller numbers, so one pass downwards reaches all that is needed.
         let mut places: SmallVec<[Place; 32]> = SmallVec::from_elem(Place::default(), self.nodes.len());
         if let Some(place) = places.get_mut(root) {

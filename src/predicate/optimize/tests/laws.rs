@@ -5,7 +5,10 @@ use proptest::sample::select;
 use serde_json::{Value as Json, json};
 
 use crate::catalog::{Catalog, Field, FieldType};
+use crate::criteria::careful;
 use crate::filter::Filter;
+use crate::limits::Limits;
+use crate::predicate::lower;
 use crate::predicate::tree::{Leaf, Node, Test, Tree};
 
 /// Name, path and type of the fields; `t` and `ts` are Unix milliseconds in documents.
@@ -412,6 +415,15 @@ proptest! {
             prop_assert_eq!(unoptimized.matches(json.as_bytes()), Ok(expected), "as written: {}", &json);
             prop_assert_eq!(filter.matches(json.as_bytes()), Ok(expected), "{} on {}", &filter, &json);
         }
+    }
+
+    #[test]
+    fn what_is_made_while_a_body_is_read_is_what_is_made_of_it_all((hide_id, body) in case()) {
+        let (catalog, limits, json) = (catalog(hide_id), Limits::default(), body.json());
+        let (read, faults) = careful(&json, &limits);
+        let (whole, errors) = lower::compile(&read, &catalog);
+        prop_assert!(faults.is_empty() && errors.is_empty(), "{}", &json);
+        prop_assert_eq!(lower::compile_sound(&json, &catalog, &limits), Some(whole), "{}", &json);
     }
 
     #[test]
