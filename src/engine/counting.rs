@@ -75,22 +75,24 @@ fn count_here(
     numbers: &[usize],
     mut look: impl FnMut(&Selected<'_>),
 ) -> Counted {
-    let mut counted = Counted::default();
-    let mut add = |selected: Option<Selected<'_>>| {
-        let rows = selected.map_or(0, |selected| selected.count() as u64);
-        counted.selected = counted.selected.saturating_add(rows);
-    };
+    let mut rows_selected: u64 = 0;
+    let count = |selected: Option<Selected<'_>>| selected.map_or(0, |selected| selected.count());
     // What the next batch is counted from is on its way while the one before it is counted.
     let (mut next, mut examined) = (None, 0_u64);
     for visit in visits(view, numbers.iter().copied()) {
+        if let Some(rows) = exec::count_of_range(query, visit.number, visit.batch, visit.live) {
+            examined = examined.saturating_add(visit.batch.rows() as u64);
+            rows_selected = rows_selected.saturating_add(rows as u64);
+            continue;
+        }
         let selected = exec::select(query, visit.number, visit.batch, visit.live);
         examined = examined.saturating_add(visit.batch.rows() as u64);
         look(&selected);
         selected.announce();
-        add(next.replace(selected));
+        rows_selected = rows_selected.saturating_add(count(next.replace(selected)) as u64);
     }
-    add(next);
-    Counted { examined, ..counted }
+    rows_selected = rows_selected.saturating_add(count(next) as u64);
+    Counted { selected: rows_selected, examined }
 }
 
 #[cfg(test)]

@@ -232,10 +232,10 @@ impl View {
 
     /// Puts a batch that the newest one was joined to in the place of both.
     pub(super) fn join_newest(&mut self, slot: Slot) {
+        let found = self.apart.binary_search_by_key(&slot.id, |slot| slot.id);
+        debug_assert!(found.is_ok_and(|at| at.saturating_add(1) < self.apart.len()), "an older batch");
         self.apart.pop();
-        if let Ok(at) = self.apart.binary_search_by_key(&slot.id, |slot| slot.id)
-            && let Some(place) = self.apart.get_mut(at)
-        {
+        if let Some(place) = found.ok().and_then(|at| self.apart.get_mut(at)) {
             *place = slot;
         }
     }

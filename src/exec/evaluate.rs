@@ -8,14 +8,14 @@ use smallvec::SmallVec;
 use super::few;
 use super::kernels;
 use super::machine::{self, Room, State};
-use super::plan::{Estimate, Plan, Step};
+use super::plan::{Counts, Estimate, Plan, Step};
 use super::program::{Op, Program};
 use super::query::Query;
 use super::rows::Rows;
 use super::trace::Work;
 use crate::batch::{Batch, split};
 use crate::column::{LANES, Selection};
-use crate::predicate::Leaf;
+use crate::predicate::{Leaf, Node, Set, Test};
 
 thread_local! {
     /// The room of the last search of this thread, for the next one: clearing new memory takes as long as a small search.
@@ -82,6 +82,26 @@ fn plan<'q>(query: &'q Query<'q>, number: usize, batch: &'q Batch, live: &'q Sel
     // Besides what the sets cost, the rows are written once.
     let effort = cost.saturating_add(batch.rows() / LANES);
     Selected { program, query, rows: batch.rows(), likely, effort, exact }
+}
+
+/// How many rows of a batch a query selects, where a range that is all it asks tells so without a plan.
+pub(crate) fn count_of_range(
+    query: &Query<'_>,
+    number: usize,
+    batch: &Batch,
+    live: &Selection,
+) -> Option<usize> {
+    let [Node::Leaf(leaf)] = query.predicate.nodes() else { return None };
+    let is_range = matches!(leaf.test, Test::Any(Set::Numbers(_) | Set::Timestamps(_)));
+    // Who traces wants to see a plan, and few rows are to know how often they are asked.
+    if !is_range || query.trace.is_some() || !matches!(live, Selection::All) || batch.few_rows().is_some() {
+        return None;
+    }
+    match Step::of_leaf(leaf, query.access(query.predicate.root(), number), Counts::Exact, number, batch) {
+        Step::Settled(all) => Some(if all { batch.rows() } else { 0 }),
+        Step::Leaf { estimate: Estimate { rows, is_exact: true, .. }, .. } => Some(rows),
+        _ => None,
+    }
 }
 
 /// The rows, live or not, that a step without children selects by itself.

@@ -14,7 +14,7 @@ mod source;
 mod spread;
 mod trace;
 
-pub(crate) use evaluate::{Selected, select};
+pub(crate) use evaluate::{Selected, count_of_range, select};
 pub use explain::Means;
 pub(crate) use explain::{Explained, Measured, explain, measure};
 #[cfg(feature = "parallel")]
