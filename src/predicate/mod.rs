@@ -2,6 +2,7 @@
 //!
 //! [`lower`] makes a [`Tree`] of [`Comparison`]s from a body, one for each criterion as written.
 //! [`compile`] makes the normal form from the same nodes, a tree of [`Leaf`]s; nothing in either can fail.
+//! [`compile_sound`] makes it as a body is read, of one without errors.
 
 mod lint;
 mod lower;
