@@ -455,6 +455,15 @@ impl<'a> Reader<'a> {
 /// How many bytes of a string stand before its next quote, backslash or control character.
 #[inline(always)]
 pub(crate) fn plain_len(bytes: &[u8]) -> usize {
+    match bytes.first_chunk().map(plain_in_sixteen) {
+        Some(len) if len < 16 => len,
+        _ => long_plain_len(bytes),
+    }
+}
+
+/// As [`plain_len`], whatever the length.
+#[inline(never)]
+fn long_plain_len(bytes: &[u8]) -> usize {
     let (chunks, rest) = bytes.as_chunks();
     let mut len: usize = 0;
     for chunk in chunks {

@@ -30,6 +30,11 @@ impl FieldType {
             Self::Boolean => "boolean",
         }
     }
+
+    /// True for the types whose values `>`, `>=`, `<` and `<=` compare.
+    pub(crate) fn is_ordered(self) -> bool {
+        matches!(self, Self::Number | Self::Timestamp)
+    }
 }
 
 impl fmt::Display for FieldType {

@@ -5,7 +5,6 @@
 //! that is not plainly right, be it an error or only unusual, and the careful one then decides.
 
 use std::borrow::Cow;
-use std::ops::Range;
 
 use smallvec::SmallVec;
 
@@ -33,11 +32,8 @@ pub(crate) trait Sink<'a> {
 pub(crate) fn read<'a>(text: &'a str, limits: &Limits, sink: &mut impl Sink<'a>) -> Option<()> {
     let mut reader = Sound {
         text,
-        at: 0,
         limits,
         sink,
-        has_ids: false,
-        has_criteria: false,
         texts: SmallVec::new(),
         siblings: SmallVec::new(),
         criteria: 0,
@@ -48,11 +44,8 @@ pub(crate) fn read<'a>(text: &'a str, limits: &Limits, sink: &mut impl Sink<'a>)
 
 struct Sound<'a, 'l, S> {
     text: &'a str,
-    at: usize,
     limits: &'l Limits,
     sink: &'l mut S,
-    has_ids: bool,
-    has_criteria: bool,
     /// The values of the criterion that is being read.
     texts: SmallVec<[Text<'a>; 4]>,
     /// The finished criteria of all open arrays, innermost last.
@@ -80,66 +73,66 @@ enum Op {
 }
 
 /// A criterion whose keys are being read.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 struct Open<'a> {
     op: Option<Op>,
     field: Option<(&'a str, usize)>,
-    /// A range of [`Sound::texts`]; empty until they are read, which they are not.
-    values: Range<usize>,
+    /// Its values are all of [`Sound::texts`].
+    has_values: bool,
     has_children: bool,
     /// Where its children start in [`Sound::siblings`].
     start: usize,
 }
 
-/// Offsets wrap nowhere: they lie in the text or just behind it.
 impl<'a, S: Sink<'a>> Sound<'a, '_, S> {
     fn body(&mut self) -> Option<()> {
-        self.take(b'{')?;
+        let mut cursor = Cursor { text: self.text, at: 0 };
+        let (mut has_ids, mut has_criteria) = (false, false);
+        cursor.take(b'{')?;
         loop {
-            self.space();
-            if self.word(b"\"criteria\"") {
-                self.take(b':')?;
-                self.take(b'[')?;
-                if std::mem::replace(&mut self.has_criteria, true) {
+            if cursor.word(b"\"criteria\"") {
+                cursor.take(b':')?;
+                cursor.take(b'[')?;
+                if std::mem::replace(&mut has_criteria, true) {
                     return None;
                 }
-                if !self.next_is(b']') {
-                    self.criteria()?;
+                if !cursor.next_is(b']') {
+                    cursor.at = self.criteria(cursor.at)?;
                 }
                 self.sink.criteria(&self.siblings);
-            } else if self.word(b"\"ids\"") {
-                self.take(b':')?;
-                if std::mem::replace(&mut self.has_ids, true) {
+            } else if cursor.word(b"\"ids\"") {
+                cursor.take(b':')?;
+                if std::mem::replace(&mut has_ids, true) {
                     return None;
                 }
-                let ids = self.texts()?;
-                if ids.len() > self.limits.ids {
+                cursor.at = self.texts(cursor.at)?;
+                if self.texts.len() > self.limits.ids {
                     return None;
                 }
-                self.sink.ids(self.texts.get(ids).unwrap_or_default());
+                self.sink.ids(&self.texts);
                 self.texts.clear();
             } else {
                 return None;
             }
-            if !self.next_is(b',') {
+            if !cursor.next_is(b',') {
                 break;
             }
         }
-        self.take(b'}')?;
-        self.space();
-        (self.at == self.text.len()).then_some(())
+        cursor.take(b'}')?;
+        cursor.is_at_end().then_some(())
     }
 
-    /// Reads the body's criteria with all that is nested in them, from behind the first bracket.
-    fn criteria(&mut self) -> Option<()> {
+    /// Reads the body's criteria with all that is nested in them, from behind the first bracket to behind the last.
+    fn criteria(&mut self, at: usize) -> Option<usize> {
+        let mut cursor = Cursor { text: self.text, at };
         let mut outer: SmallVec<[Open<'a>; 4]> = SmallVec::new();
         let mut open = Open::default();
-        self.take(b'{')?;
+        cursor.take(b'{')?;
         loop {
             // A key of the innermost criterion stands next.
-            match self.key()? {
+            match cursor.key()? {
                 Key::Op => {
-                    let (text, offset) = self.plain_string()?;
+                    let (text, offset) = cursor.plain_string(self.limits)?;
                     let op = match Operator::find(text) {
                         Some(operator) => Op::Operator(operator, offset),
                         None => Op::Connective(Connective::find(text)?),
@@ -149,22 +142,26 @@ impl<'a, S: Sink<'a>> Sound<'a, '_, S> {
                     }
                 }
                 Key::Field => {
-                    let field = self.plain_string()?;
+                    let field = cursor.plain_string(self.limits)?;
                     if open.field.replace(field).is_some() {
                         return None;
                     }
                 }
                 Key::Values => {
-                    let values = self.texts()?;
-                    self.values = self.values.saturating_add(values.len());
-                    if values.is_empty() || self.values > self.limits.values || !open.values.is_empty() {
+                    // Only one criterion has values that are not told yet.
+                    if !self.texts.is_empty() {
                         return None;
                     }
-                    open.values = values;
+                    cursor.at = self.texts(cursor.at)?;
+                    self.values = self.values.saturating_add(self.texts.len());
+                    if self.texts.is_empty() || self.values > self.limits.values {
+                        return None;
+                    }
+                    open.has_values = true;
                 }
                 Key::Children => {
-                    self.take(b'[')?;
-                    self.take(b'{')?;
+                    cursor.take(b'[')?;
+                    cursor.take(b'{')?;
                     if open.has_children {
                         return None;
                     }
@@ -178,69 +175,45 @@ impl<'a, S: Sink<'a>> Sound<'a, '_, S> {
                 }
             }
             // Behind the value of a key: the next key, or the ends of criteria and of their arrays.
-            while !self.next_is(b',') {
-                self.take(b'}')?;
-                self.finish(&mut open)?;
-                if self.next_is(b',') {
-                    self.take(b'{')?;
+            while !cursor.next_is(b',') {
+                cursor.take(b'}')?;
+                self.finish(&open)?;
+                open = Open::default();
+                if cursor.next_is(b',') {
+                    cursor.take(b'{')?;
                     break;
                 }
-                self.take(b']')?;
+                cursor.take(b']')?;
                 // The children of the criterion around this one are whole, or those of the body.
                 match outer.pop() {
                     Some(parent) => open = Open { has_children: true, ..parent },
-                    None => return Some(()),
+                    None => return Some(cursor.at),
                 }
             }
         }
     }
 
-    /// Reads a key of a criterion and its colon.
+    /// Makes a criterion of what was read.
     #[inline]
-    fn key(&mut self) -> Option<Key> {
-        const FIELD: u64 = u64::from_le_bytes(*b"\"field\":");
-        const VALUES: u64 = u64::from_le_bytes(*b"\"values\"");
-        const CHILDREN: u64 = u64::from_le_bytes(*b"\"childre");
-        self.space();
-        let word = u64::from_le_bytes(*self.text.as_bytes().get(self.at..)?.first_chunk()?);
-        let key = match word {
-            FIELD => {
-                self.at = self.at.wrapping_add(8);
-                return Some(Key::Field);
-            }
-            VALUES => {
-                self.at = self.at.wrapping_add(8);
-                Key::Values
-            }
-            CHILDREN if self.word(b"\"children\"") => Key::Children,
-            _ if self.word(b"\"op\"") => Key::Op,
-            _ if self.word(b"\"field\"") => Key::Field,
-            _ => return None,
-        };
-        self.take(b':')?;
-        Some(key)
-    }
-
-    /// Makes a criterion of what was read, and leaves an empty one behind.
-    fn finish(&mut self, open: &mut Open<'a>) -> Option<()> {
-        let Open { op, field, values, has_children, start } = std::mem::take(open);
+    fn finish(&mut self, open: &Open<'a>) -> Option<()> {
         if self.criteria >= self.limits.criteria {
             return None;
         }
         self.criteria = self.criteria.wrapping_add(1);
-        let node = match (op?, field) {
-            (Op::Connective(connective), None) if values.is_empty() && has_children => {
-                let node = self.sink.branch(connective, self.siblings.get(start..)?);
-                self.siblings.truncate(start);
+        let node = match (open.op?, open.field) {
+            (Op::Operator(operator, offset), Some((text, field_offset))) => {
+                let enough = open.has_values && (operator.takes_many() || self.texts.len() == 1);
+                if open.has_children || !enough {
+                    return None;
+                }
+                let field = Text { text: Cow::Borrowed(text), offset: field_offset };
+                let node = self.sink.field(field, (operator, offset), &self.texts)?;
+                self.texts.clear();
                 node
             }
-            (Op::Operator(operator, offset), Some((text, field_offset)))
-                if !has_children && (values.len() == 1 || operator.takes_many() && !values.is_empty()) =>
-            {
-                let field = Text { text: Cow::Borrowed(text), offset: field_offset };
-                let start = values.start;
-                let node = self.sink.field(field, (operator, offset), self.texts.get(values)?)?;
-                self.texts.truncate(start);
+            (Op::Connective(connective), None) if open.has_children && !open.has_values => {
+                let node = self.sink.branch(connective, self.siblings.get(open.start..)?);
+                self.siblings.truncate(open.start);
                 node
             }
             _ => return None,
@@ -249,93 +222,161 @@ impl<'a, S: Sink<'a>> Sound<'a, '_, S> {
         Some(())
     }
 
-    /// Reads an array of strings.
-    fn texts(&mut self) -> Option<Range<usize>> {
-        self.take(b'[')?;
-        let start = self.texts.len();
-        if !self.next_is(b']') {
+    /// Reads an array of strings into the texts, of which there are none.
+    #[inline]
+    fn texts(&mut self, at: usize) -> Option<usize> {
+        let mut cursor = Cursor { text: self.text, at };
+        cursor.take(b'[')?;
+        if !cursor.next_is(b']') {
             loop {
-                let text = match self.plain_string() {
+                let text = match cursor.plain_string(self.limits) {
                     Some((text, offset)) => Text { text: Cow::Borrowed(text), offset },
-                    None => self.unusual_string()?,
+                    None => {
+                        let (text, behind) = unusual_string(self.text, cursor.at, self.limits)?;
+                        cursor.at = behind;
+                        text
+                    }
                 };
                 self.texts.push(text);
-                if !self.next_is(b',') {
+                if !cursor.next_is(b',') {
                     break;
                 }
             }
-            self.take(b']')?;
+            cursor.take(b']')?;
         }
-        Some(start..self.texts.len())
+        Some(cursor.at)
+    }
+}
+
+/// A place in a text. Space is looked for only where something else stands than is usual.
+#[derive(Clone, Copy)]
+struct Cursor<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+/// Offsets wrap nowhere: they lie in the text or just behind it.
+impl<'a> Cursor<'a> {
+    /// Reads a key of a criterion and its colon.
+    #[inline(always)]
+    fn key(&mut self) -> Option<Key> {
+        const FIELD: u64 = u64::from_le_bytes(*b"\"field\":");
+        const VALUES: u64 = u64::from_le_bytes(*b"\"values\"");
+        const OP: u64 = u64::from_le_bytes(*b"\"op\":\0\0\0");
+        let rest = self.rest();
+        if let Some(word) = rest.first_chunk() {
+            let word = u64::from_le_bytes(*word);
+            if word == FIELD {
+                self.at = self.at.wrapping_add(8);
+                return Some(Key::Field);
+            }
+            if word & 0xff_ffff_ffff == OP {
+                self.at = self.at.wrapping_add(5);
+                return Some(Key::Op);
+            }
+            if word == VALUES && rest.get(8) == Some(&b':') {
+                self.at = self.at.wrapping_add(9);
+                return Some(Key::Values);
+            }
+        }
+        let (key, behind) = unusual_key(self.text, self.at)?;
+        self.at = behind;
+        Some(key)
     }
 
     /// Reads a string without escapes, and says where it stands.
-    #[inline]
-    fn plain_string(&mut self) -> Option<(&'a str, usize)> {
-        self.space();
-        let offset = self.at;
-        let [b'"', rest @ ..] = self.text.as_bytes().get(offset..)? else { return None };
+    #[inline(always)]
+    fn plain_string(&mut self, limits: &Limits) -> Option<(&'a str, usize)> {
+        let mut behind = *self;
+        behind.take(b'"')?;
+        let rest = self.text.as_bytes().get(behind.at..)?;
         let len = plain_len(rest);
-        if rest.get(len) != Some(&b'"') || len > self.limits.string_bytes {
+        if rest.get(len) != Some(&b'"') || len > limits.string_bytes {
             return None;
         }
-        self.at = offset.wrapping_add(len).wrapping_add(2);
-        Some((self.text.get(offset.wrapping_add(1)..)?.get(..len)?, offset))
+        let (start, end) = (behind.at, behind.at.wrapping_add(len));
+        self.at = end.wrapping_add(1);
+        Some((self.text.get(start..end)?, start.wrapping_sub(1)))
     }
 
-    /// Reads a string with escapes.
-    #[cold]
-    fn unusual_string(&mut self) -> Option<Text<'a>> {
-        let offset = self.at;
-        let mut reader = Reader::starting_at(self.text, offset);
-        let text = reader.string().ok()?;
-        self.at = reader.offset();
-        (text.len() <= self.limits.string_bytes).then_some(Text { text, offset })
-    }
-
-    #[inline]
-    fn byte(&self) -> Option<u8> {
-        self.text.as_bytes().get(self.at).copied()
-    }
-
-    #[inline]
-    fn space(&mut self) {
-        // Compact bodies have none.
-        if self.byte().is_some_and(|byte| byte <= b' ') {
-            self.much_space();
-        }
-    }
-
-    #[cold]
-    fn much_space(&mut self) {
-        while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.byte() {
-            self.at = self.at.wrapping_add(1);
-        }
+    #[inline(always)]
+    fn rest(&self) -> &'a [u8] {
+        self.text.as_bytes().get(self.at..).unwrap_or_default()
     }
 
     /// Reads over this byte, with space before it, if it stands next.
-    #[inline]
+    #[inline(always)]
     fn next_is(&mut self, byte: u8) -> bool {
-        self.space();
-        let is = self.byte() == Some(byte);
-        self.at = self.at.wrapping_add(usize::from(is));
-        is
+        let Some(next) = self.text.as_bytes().get(self.at) else { return false };
+        if *next != byte {
+            if *next > b' ' {
+                return false;
+            }
+            self.at = behind_space(self.text, self.at);
+            if self.text.as_bytes().get(self.at) != Some(&byte) {
+                return false;
+            }
+        }
+        self.at = self.at.wrapping_add(1);
+        true
     }
 
-    #[inline]
+    #[inline(always)]
     fn take(&mut self, byte: u8) -> Option<()> {
         self.next_is(byte).then_some(())
     }
 
-    /// Reads over these bytes if they stand next.
+    /// Reads over these bytes, with space before them, if they stand next.
     #[inline]
     fn word(&mut self, word: &[u8]) -> bool {
-        let is = self.text.as_bytes().get(self.at..).is_some_and(|rest| rest.starts_with(word));
+        self.at = behind_space(self.text, self.at);
+        let is = self.rest().starts_with(word);
         if is {
             self.at = self.at.wrapping_add(word.len());
         }
         is
     }
+
+    /// True when nothing but space is left.
+    fn is_at_end(self) -> bool {
+        behind_space(self.text, self.at) == self.text.len()
+    }
+}
+
+/// Reads a key of a criterion and its colon, with space before them.
+#[inline(never)]
+fn unusual_key(text: &str, at: usize) -> Option<(Key, usize)> {
+    let mut cursor = Cursor { text, at };
+    let key = if cursor.word(b"\"children\"") {
+        Key::Children
+    } else if cursor.word(b"\"field\"") {
+        Key::Field
+    } else if cursor.word(b"\"op\"") {
+        Key::Op
+    } else if cursor.word(b"\"values\"") {
+        Key::Values
+    } else {
+        return None;
+    };
+    cursor.take(b':')?;
+    Some((key, cursor.at))
+}
+
+/// Reads a string with escapes.
+#[cold]
+fn unusual_string<'a>(text: &'a str, at: usize, limits: &Limits) -> Option<(Text<'a>, usize)> {
+    let offset = behind_space(text, at);
+    let mut reader = Reader::starting_at(text, offset);
+    let string = reader.string().ok()?;
+    (string.len() <= limits.string_bytes).then_some((Text { text: string, offset }, reader.offset()))
+}
+
+/// Where the next byte stands that is no space.
+#[inline(never)]
+fn behind_space(text: &str, at: usize) -> usize {
+    let is_space = |byte: &&u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
+    let rest = text.as_bytes().get(at..).unwrap_or_default();
+    at.wrapping_add(rest.iter().take_while(is_space).count())
 }
 
 impl<'a> Sink<'a> for Body<'a> {
@@ -405,6 +446,37 @@ mod tests {
         ] {
             assert!(!agrees(BODY, &less), "{less:?}");
             assert!(!careful(BODY, &less).1.is_empty(), "{less:?}");
+        }
+    }
+
+    #[test]
+    fn parts_that_do_not_belong_together_are_left() {
+        let field = r#"{"field":"f","op":"=","values":["a"]}"#;
+        for criterion in [
+            r#"{"values":["a"],"children":[{"field":"f","op":"="}],"op":"$and"}"#.to_owned(),
+            r#"{"values":["a"],"children":[{"field":"f","op":"$contains"}],"op":"$and"}"#.to_owned(),
+            format!(r#"{{"values":["a"],"children":[{field}],"op":"$and"}}"#),
+            format!(r#"{{"children":[{field}],"values":["a"],"op":"$and"}}"#),
+            format!(r#"{{"children":[{field}],"op":"$and","field":"f"}}"#),
+            format!(r#"{{"children":[{field}],"values":["a"],"op":"=","field":"f"}}"#),
+            format!(r#"{{"children":[{field}],"children":[{field}],"op":"$and"}}"#),
+            r#"{"field":"f","op":"=","values":["a"],"values":["b"]}"#.to_owned(),
+            r#"{"field":"f","op":"$all","values":["a"],"values":["b"]}"#.to_owned(),
+            r#"{"field":"f","op":"=","values":["a","b"]}"#.to_owned(),
+            r#"{"field":"f","op":"$all","values":[]}"#.to_owned(),
+            r#"{"field":"f","field":"f","op":"=","values":["a"]}"#.to_owned(),
+            r#"{"field":"f","op":"=","op":"=","values":["a"]}"#.to_owned(),
+            r#"{"field":"f","op":"$and","values":["a"]}"#.to_owned(),
+            r#"{"op":"$and"}"#.to_owned(),
+        ] {
+            for text in [
+                format!(r#"{{"criteria":[{criterion}]}}"#),
+                format!(r#"{{"criteria":[{field},{criterion}]}}"#),
+                format!(r#"{{"criteria":[{{"op":"$or","children":[{criterion},{field}]}}]}}"#),
+            ] {
+                assert!(!agrees(&text, &Limits::default()), "{text}");
+                assert!(!careful(&text, &Limits::default()).1.is_empty(), "{text}");
+            }
         }
     }
 

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::optimize::{Builder, Optimizer};
+use super::set::Set;
 use super::tree::{Children, Comparison, Leaf, Node, NodeId, Tree, Values};
 use crate::catalog::{Catalog, Field, FieldId, FieldType};
 use crate::criteria::{self, Body, Criterion, Sink, Text};
@@ -57,8 +58,18 @@ struct Lowering<'c> {
 impl<'a> Sink<'a> for Lowering<'_> {
     fn field(&mut self, field: Text<'a>, operator: (Operator, usize), values: &[Text<'a>]) -> Option<NodeId> {
         // Whoever reads the body again finds the errors.
-        let comparison = comparison(self.catalog, &field, Some(operator), values, &mut Vec::new())?;
-        Some(self.builder.comparison(&comparison))
+        let id = self.catalog.find(&field.text)?;
+        let (operator, _) = operator;
+        let kind = self.catalog.field(id).kind();
+        if operator.is_range() && !kind.is_ordered() {
+            return None;
+        }
+        let texts = values.iter().map(|value| &*value.text);
+        // Two calls, each of which makes the leaf in its place.
+        Some(match kind {
+            FieldType::String => self.builder.leaf(id, operator, Set::of_strings(texts)?),
+            _ => self.builder.leaf(id, operator, Set::from_texts(kind, texts)?),
+        })
     }
 
     fn branch(&mut self, connective: Connective, children: &[NodeId]) -> NodeId {
@@ -66,7 +77,10 @@ impl<'a> Sink<'a> for Lowering<'_> {
     }
 
     fn ids(&mut self, ids: &[Text<'a>]) {
-        self.ids = Some(self.builder.comparison(&by_ids(ids)));
+        self.ids = Some(match Set::of_strings(ids.iter().map(|id| &*id.text)) {
+            Some(set) => self.builder.leaf(FieldId::ID, Operator::Contains, set),
+            None => self.builder.constant(false),
+        });
     }
 
     fn criteria(&mut self, criteria: &[NodeId]) {
@@ -148,7 +162,7 @@ fn comparison<'b>(
     let mut sound = true;
     if let Some((operator, operator_offset)) = operator
         && operator.is_range()
-        && !matches!(field.kind(), FieldType::Number | FieldType::Timestamp)
+        && !field.kind().is_ordered()
     {
         report(Error::new(
             ErrorKind::OperatorNotForType,

@@ -18,15 +18,14 @@ mod tests;
 use std::hash::BuildHasher;
 
 use hashbrown::HashTable;
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 
 use self::merge::{Merged, merge};
 pub(super) use self::merge::{decides, implies};
-use super::set::{Intervals, Set};
+use super::set::Set;
 use super::tree::{Children, Comparison, Leaf, Node, NodeId, Test, Tree};
 use crate::catalog::{Catalog, FieldId};
 use crate::operator::{Connective, Operator};
-use crate::value::{Number, Timestamp, Value};
 
 /// Beyond this many branches in one, they are not compared pairwise.
 const PAIRWISE: usize = 64;
@@ -91,60 +90,74 @@ pub(crate) fn normalize(tree: &Tree<Comparison<'_>>, catalog: &Catalog) -> Tree<
 
 /// What a comparison tests, or its truth where that is the same for every case.
 pub(super) fn test(comparison: &Comparison<'_>, many: bool) -> Result<Test, bool> {
-    let operator = comparison.operator;
-    if operator.is_range() {
-        let range = match comparison.values.first() {
-            Some(Value::Number(bound)) => {
-                interval(operator, *bound, Number::MIN, Number::MAX, |number, up| {
-                    if up { number.next_up() } else { number.next_down() }
-                })
-                .map(|range| Set::Numbers(Intervals::new(smallvec![range], true)))
-            }
-            Some(Value::Timestamp(bound)) => {
-                interval(operator, *bound, Timestamp::MIN, Timestamp::MAX, |timestamp, up| {
-                    if up { timestamp.next_up() } else { timestamp.next_down() }
-                })
-                .map(|range| Set::Timestamps(Intervals::new(smallvec![range], true)))
-            }
-            _ => None,
-        };
-        return range.map(Test::Any).ok_or(false);
+    match Set::from_values(&comparison.values) {
+        Some(set) => test_of(comparison.operator, set, many),
+        None => Err(false),
     }
-    let Some(set) = Set::from_values(&comparison.values) else { return Err(false) };
+}
+
+/// As [`test`], of the set of the values.
+#[inline(always)]
+fn test_of(operator: Operator, set: Set, many: bool) -> Result<Test, bool> {
     match operator {
+        Operator::Equal | Operator::Contains => Ok(Test::Any(set)),
         Operator::NotEqual => Ok(Test::None(set)),
         Operator::All if set.len() == 1 => Ok(Test::Any(set)),
         Operator::All if many => Ok(Test::All(set)),
         Operator::All => Err(false),
-        _ => Ok(Test::Any(set)),
+        Operator::Greater | Operator::GreaterOrEqual | Operator::Less | Operator::LessOrEqual => {
+            set.ray(operator).map(Test::Any).ok_or(false)
+        }
     }
-}
-
-/// The closed interval of what compares so with `bound`; `None` when nothing does.
-fn interval<T: Copy>(
-    operator: Operator,
-    bound: T,
-    least: T,
-    greatest: T,
-    neighbour: impl Fn(T, bool) -> Option<T>,
-) -> Option<(T, T)> {
-    Some(match operator {
-        Operator::Greater => (neighbour(bound, true)?, greatest),
-        Operator::GreaterOrEqual => (bound, greatest),
-        Operator::Less => (least, neighbour(bound, false)?),
-        _ => (least, bound),
-    })
 }
 
 /// Makes nodes, each once, every one in normal form.
 pub(super) struct Builder<'c> {
     catalog: &'c Catalog,
-    nodes: Vec<Node<Leaf>>,
-    /// The numbers of the nodes by their hash, once there are many.
-    numbers: Option<(HashTable<NodeId>, foldhash::quality::RandomState)>,
+    nodes: Vec<(Rank, Node<Leaf>)>,
+    /// Once there are many.
+    numbers: Option<Numbers>,
 }
 
-/// Up to this many nodes are compared one by one, which most often ends at the field.
+/// The numbers of nodes by their hash.
+struct Numbers {
+    table: HashTable<NodeId>,
+    hasher: foldhash::quality::RandomState,
+}
+
+impl Numbers {
+    #[cold]
+    fn new(nodes: &[(Rank, Node<Leaf>)]) -> Self {
+        let hasher = foldhash::quality::RandomState::default();
+        let mut table = HashTable::with_capacity(nodes.len().saturating_mul(2));
+        for (id, (_, node)) in nodes.iter().enumerate() {
+            table.insert_unique(hasher.hash_one(node), id, |id| hash_of(nodes, &hasher, *id));
+        }
+        Self { table, hasher }
+    }
+
+    /// The number of a node equal to this one; otherwise this one is given the number behind all.
+    fn find_or_insert(&mut self, nodes: &[(Rank, Node<Leaf>)], node: &Node<Leaf>) -> Option<NodeId> {
+        let hash = self.hasher.hash_one(node);
+        let is_equal = |id: &NodeId| nodes.get(*id).is_some_and(|(_, own)| own == node);
+        let found = self.table.find(hash, is_equal).copied();
+        if found.is_none() {
+            self.table.insert_unique(hash, nodes.len(), |id| hash_of(nodes, &self.hasher, *id));
+        }
+        found
+    }
+}
+
+/// The hash of the node, not of an option of it.
+fn hash_of(nodes: &[(Rank, Node<Leaf>)], hasher: &foldhash::quality::RandomState, id: NodeId) -> u64 {
+    nodes.get(id).map_or(0, |(_, node)| hasher.hash_one(node))
+}
+
+/// What orders nodes before anything else: the height, the leaves' being 0, above sixteen bits for the field of a
+/// leaf, or for the connective of a branch.
+type Rank = u64;
+
+/// Up to this many nodes are compared one by one, which most often ends at the rank.
 const FEW_NODES: usize = 24;
 
 /// Nodes of the builder, few as a rule.
@@ -157,36 +170,45 @@ impl<'c> Builder<'c> {
     }
 
     /// The number of a node equal to this one.
+    // The node is made in its place, since to move it costs as much as to look for it.
+    #[inline(always)]
     fn intern(&mut self, node: Node<Leaf>) -> NodeId {
-        let id = self.nodes.len();
-        if id < FEW_NODES {
-            if let Some(id) = self.nodes.iter().position(|own| *own == node) {
-                return id;
-            }
-            self.nodes.push(node);
-            return id;
-        }
-        // The hash must be that of the node, not of an option of it.
-        let hash_of = |nodes: &[Node<Leaf>], hasher: &foldhash::quality::RandomState, id: &NodeId| {
-            nodes.get(*id).map_or(0, |node| hasher.hash_one(node))
+        let rank = self.rank(&node);
+        self.nodes.push((rank, node));
+        self.number_of_last()
+    }
+
+    /// The number of the last node, which is gone if there was an equal one.
+    #[inline(never)]
+    fn number_of_last(&mut self) -> NodeId {
+        let Some(((rank, node), before)) = self.nodes.split_last() else { return 0 };
+        let id = before.len();
+        let equal = if id < FEW_NODES {
+            before.iter().position(|(own_rank, own)| own_rank == rank && own == node)
+        } else {
+            let numbers = self.numbers.get_or_insert_with(|| Numbers::new(before));
+            numbers.find_or_insert(before, node)
         };
-        let nodes = &self.nodes;
-        let (numbers, hasher) = self.numbers.get_or_insert_with(|| {
-            let hasher = foldhash::quality::RandomState::default();
-            let mut numbers = HashTable::with_capacity(nodes.len().saturating_mul(2));
-            for id in 0..nodes.len() {
-                numbers.insert_unique(hash_of(nodes, &hasher, &id), id, |id| hash_of(nodes, &hasher, id));
+        match equal {
+            Some(equal) => {
+                self.nodes.truncate(id);
+                equal
             }
-            (numbers, hasher)
-        });
-        let hash = hasher.hash_one(&node);
-        if let Some(id) = numbers.find(hash, |id| nodes.get(*id) == Some(&node)) {
-            return *id;
+            None => id,
         }
-        self.nodes.push(node);
-        let nodes = &self.nodes;
-        numbers.insert_unique(hash, id, |id| hash_of(nodes, hasher, id));
-        id
+    }
+
+    #[inline]
+    fn rank(&self, node: &Node<Leaf>) -> Rank {
+        match node {
+            Node::Constant(_) => 0,
+            Node::Leaf(leaf) => leaf.field.index() as u64,
+            Node::Branch(connective, children) => {
+                let height = |child: &NodeId| self.nodes.get(*child).map_or(0, |(rank, _)| rank >> 16);
+                let highest = children.iter().map(height).fold(0, u64::max);
+                highest.wrapping_add(1) << 16 | u64::from(*connective == Connective::Or)
+            }
+        }
     }
 
     /// The root of a tree, made anew from its nodes.
@@ -211,12 +233,25 @@ impl<'c> Builder<'c> {
     }
 
     pub(super) fn comparison(&mut self, comparison: &Comparison<'_>) -> NodeId {
-        let many = self.catalog.field(comparison.field).is_many();
-        let node = match test(comparison, many) {
-            Ok(test) => Node::Leaf(Leaf { field: comparison.field, test }),
+        match Set::from_values(&comparison.values) {
+            Some(set) => self.leaf(comparison.field, comparison.operator, set),
+            None => self.constant(false),
+        }
+    }
+
+    /// The field's values compared with these.
+    #[inline(always)]
+    pub(super) fn leaf(&mut self, field: FieldId, operator: Operator, set: Set) -> NodeId {
+        let many = self.catalog.field(field).is_many();
+        self.intern(match test_of(operator, set, many) {
+            Ok(test) => Node::Leaf(Leaf { field, test }),
             Err(constant) => Node::Constant(constant),
-        };
-        self.intern(node)
+        })
+    }
+
+    #[inline]
+    fn node(&self, id: NodeId) -> Option<&Node<Leaf>> {
+        self.nodes.get(id).map(|(_, node)| node)
     }
 
     /// The normal form of a branch whose children are in normal form.
@@ -225,19 +260,19 @@ impl<'c> Builder<'c> {
             return *only;
         }
         let neutral = connective == Connective::And;
-        let mut leaves: SmallVec<[(FieldId, NodeId); 8]> = SmallVec::new();
+        let mut leaves: SmallVec<[(Rank, NodeId); 8]> = SmallVec::new();
         let mut branches = Nodes::new();
         for id in children.iter().copied() {
             match self.nodes.get(id) {
-                Some(Node::Constant(value)) if *value == neutral => {}
-                Some(Node::Constant(_)) => return id,
-                Some(Node::Leaf(leaf)) => leaves.push((leaf.field, id)),
+                Some((_, Node::Constant(value))) if *value == neutral => {}
+                Some((_, Node::Constant(_))) => return id,
+                Some((rank, Node::Leaf(_))) => leaves.push((*rank, id)),
                 // Normal forms nest no conjunction in a conjunction, so one level of flattening is
                 // enough; and they have constants at the root alone.
-                Some(Node::Branch(inner, grandchildren)) if *inner == connective => {
+                Some((_, Node::Branch(inner, grandchildren))) if *inner == connective => {
                     for id in grandchildren {
                         match self.nodes.get(*id) {
-                            Some(Node::Leaf(leaf)) => leaves.push((leaf.field, *id)),
+                            Some((rank, Node::Leaf(_))) => leaves.push((*rank, *id)),
                             _ => branches.push(*id),
                         }
                     }
@@ -245,37 +280,48 @@ impl<'c> Builder<'c> {
                 _ => branches.push(id),
             }
         }
-        let Some(mut children) = self.merge_leaves(connective, leaves) else {
+        let mut children = Children::new();
+        if !self.merge_leaves(connective, &mut leaves, &mut children) {
             return self.constant(!neutral);
-        };
-        branches.sort_unstable();
-        branches.dedup();
-        self.absorb(connective, &children, &mut branches);
-        if children.is_empty()
-            && let Some(factored) = self.factor(connective, &branches)
-        {
-            return factored;
         }
-        children.extend(branches);
+        if !branches.is_empty() {
+            branches.sort_unstable();
+            branches.dedup();
+            self.absorb(connective, &children, &mut branches);
+            if children.is_empty()
+                && let Some(factored) = self.factor(connective, &branches)
+            {
+                return factored;
+            }
+            children.extend_from_slice(&branches);
+        }
         children.sort_unstable();
         match children.as_slice() {
             [] => self.constant(neutral),
             [only] => *only,
-            _ => self.intern(Node::Branch(connective, Children::from_slice(&children))),
+            _ => self.intern(Node::Branch(connective, children)),
         }
     }
 
-    /// The leaves, ascending by field, with those of each field merged; `None` when they decide the branch.
+    /// The leaves, ascending by field, with those of each field merged; false when they decide the branch.
     ///
     /// The only leaf of its field stays as it is: merging a test with none changes no normal form.
     fn merge_leaves(
         &mut self,
         connective: Connective,
-        mut leaves: SmallVec<[(FieldId, NodeId); 8]>,
-    ) -> Option<Nodes> {
-        leaves.sort_unstable();
+        leaves: &mut SmallVec<[(Rank, NodeId); 8]>,
+        merged: &mut Children,
+    ) -> bool {
+        let sorted = leaves.as_mut_slice();
+        sorted.sort_unstable();
+        if sorted.is_sorted_by(|(a, _), (b, _)| a < b) {
+            merged.reserve(sorted.len());
+            for (_, id) in sorted {
+                merged.push(*id);
+            }
+            return true;
+        }
         leaves.dedup();
-        let mut merged = Nodes::with_capacity(leaves.len());
         for group in leaves.chunk_by(|(a, _), (b, _)| a == b) {
             let field = match group {
                 [] => continue,
@@ -283,14 +329,17 @@ impl<'c> Builder<'c> {
                     merged.push(*only);
                     continue;
                 }
-                [(field, _), ..] => *field,
+                [(_, first), ..] => match self.node(*first) {
+                    Some(Node::Leaf(leaf)) => leaf.field,
+                    _ => continue,
+                },
             };
-            let tests = group.iter().filter_map(|(_, id)| match self.nodes.get(*id) {
+            let tests = group.iter().filter_map(|(_, id)| match self.node(*id) {
                 Some(Node::Leaf(leaf)) => Some(leaf.test.clone()),
                 _ => None,
             });
             match merge(connective, self.catalog.field(field).is_many(), tests.collect()) {
-                Merged::Decided => return None,
+                Merged::Decided => return false,
                 Merged::Tests(tests) => {
                     for test in tests {
                         merged.push(self.intern(Node::Leaf(Leaf { field, test })));
@@ -298,29 +347,31 @@ impl<'c> Builder<'c> {
                 }
             }
         }
-        Some(merged)
+        true
     }
 
     /// Drops branches that a sibling makes superfluous: a leaf, or a branch of fewer children.
     fn absorb(&self, connective: Connective, leaves: &[NodeId], branches: &mut Nodes) {
-        let children = |branch: NodeId| match self.nodes.get(branch) {
+        let children = |branch: NodeId| match self.node(branch) {
             Some(Node::Branch(_, children)) => children.as_slice(),
             _ => &[],
         };
+        // Leaves of one field, and they alone, have one rank.
         let leaf = |id: &NodeId| match self.nodes.get(*id) {
-            Some(Node::Leaf(leaf)) => Some(leaf),
+            Some((rank, Node::Leaf(leaf))) => Some((*rank, &leaf.test)),
             _ => None,
         };
+        let rank = |id: &NodeId| self.nodes.get(*id).map_or(0, |(rank, _)| *rank);
         branches.retain(|branch| {
             !children(*branch).iter().any(|child| {
-                let Some(inner) = leaf(child) else { return false };
-                let from = leaves.partition_point(|id| leaf(id).is_some_and(|leaf| leaf.field < inner.field));
-                let siblings = leaves.iter().skip(from).filter_map(leaf);
-                siblings.take_while(|outer| outer.field == inner.field).any(|outer| match connective {
+                let Some((of_field, inner)) = leaf(child) else { return false };
+                let from = leaves.partition_point(|id| rank(id) < of_field);
+                let siblings = leaves.get(from..).unwrap_or_default().iter().map_while(leaf);
+                siblings.take_while(|(rank, _)| *rank == of_field).any(|(_, outer)| match connective {
                     // The sibling makes an alternative of the branch true, and so the branch.
-                    Connective::And => implies(&outer.test, &inner.test),
+                    Connective::And => implies(outer, inner),
                     // The branch is true only where the sibling is.
-                    Connective::Or => implies(&inner.test, &outer.test),
+                    Connective::Or => implies(inner, outer),
                 })
             })
         });
@@ -347,8 +398,8 @@ impl<'c> Builder<'c> {
         if others.is_empty() {
             return None;
         }
-        let children = |nodes: &[Node<Leaf>], id: NodeId| match nodes.get(id) {
-            Some(Node::Branch(_, children)) => children.clone(),
+        let children = |nodes: &[(Rank, Node<Leaf>)], id: NodeId| match nodes.get(id) {
+            Some((_, Node::Branch(_, children))) => children.clone(),
             _ => Children::new(),
         };
         let mut common = children(&self.nodes, *first);
@@ -372,86 +423,76 @@ impl<'c> Builder<'c> {
 
     /// The nodes below `root` in an order that depends on their structure alone.
     pub(super) fn finish(mut self, root: NodeId) -> Tree<Leaf> {
-        if let Some(Node::Constant(_) | Node::Leaf(_)) = self.nodes.get(root) {
-            self.nodes.swap(0, root);
-            self.nodes.truncate(1);
-            return Tree::from_nodes(self.nodes);
+        if !matches!(self.node(root), Some(Node::Branch(..))) {
+            let node = self.nodes.into_iter().nth(root).map_or(Node::Constant(false), |(_, node)| node);
+            return Tree::from_nodes(vec![node]);
+        }
+        // For each node 1 when it is below the root, later its number in the finished tree.
+        let (mut few, mut many) = ([0; FEW_NODES], Vec::new());
+        let places = room(&mut few, &mut many, self.nodes.len());
+        if let Some(place) = places.get_mut(root) {
+            *place = 1;
         }
         // Children have smaller numbers, so one pass downwards reaches all that is needed.
-        let mut places: SmallVec<[Place; 32]> = SmallVec::from_elem(Place::default(), self.nodes.len());
-        if let Some(place) = places.get_mut(root) {
-            place.wanted = true;
-        }
-        for id in (0..=root).rev() {
-            if let Some(Node::Branch(_, children)) = self.nodes.get(id)
-                && places.get(id).is_some_and(|place| place.wanted)
-            {
-                for child in children {
-                    if let Some(place) = places.get_mut(*child) {
-                        place.wanted = true;
-                    }
-                }
-            }
-        }
-        // By level, the leaves first; in a level by what is cheap to compare.
-        let mut order: SmallVec<[(u64, NodeId); 24]> = SmallVec::new();
-        for (id, node) in self.nodes.iter().enumerate() {
-            if !places.get(id).is_some_and(|place| place.wanted) {
+        let (mut few, mut many) = ([(0, 0); FEW_NODES], Vec::new());
+        let order = room(&mut few, &mut many, self.nodes.len());
+        let mut from = order.len();
+        for (id, (rank, node)) in self.nodes.iter().enumerate().rev() {
+            if places.get(id).is_none_or(|place| *place == 0) {
                 continue;
             }
-            let (mut height, mut rank) = (0_u32, 0);
-            match node {
-                Node::Constant(_) => {}
-                Node::Leaf(leaf) => rank = leaf.field.index() as u64,
-                Node::Branch(connective, children) => {
-                    rank = u64::from(*connective == Connective::Or);
-                    for child in children {
-                        let below = places.get(*child).map_or(0, |place| place.height);
-                        height = height.max(below.saturating_add(1));
-                    }
-                    if let Some(place) = places.get_mut(id) {
-                        place.height = height;
+            from = from.wrapping_sub(1);
+            if let Some(entry) = order.get_mut(from) {
+                *entry = (*rank, id);
+            }
+            if let Node::Branch(_, children) = node {
+                for child in children {
+                    if let Some(place) = places.get_mut(*child) {
+                        *place = 1;
                     }
                 }
             }
-            order.push((u64::from(height) << 16 | rank, id));
         }
-        order.sort_unstable();
-        let mut number = 0;
+        let order = order.get_mut(from..).unwrap_or_default();
+        // By level, the leaves first; in a level by what is cheap to compare.
+        order.sort_by_key(|(rank, _)| *rank);
+        let mut out = Vec::with_capacity(order.len());
         for alike in order.chunk_by_mut(|(a, _), (b, _)| a == b) {
-            for (_, id) in alike.iter() {
-                if let Some(Node::Branch(_, children)) = self.nodes.get_mut(*id) {
-                    for child in children.iter_mut() {
-                        *child = places.get(*child).map_or(0, |place| place.number);
+            if alike.first().is_some_and(|(rank, _)| rank >> 16 > 0) {
+                for (_, id) in alike.iter() {
+                    if let Some((_, Node::Branch(_, children))) = self.nodes.get_mut(*id) {
+                        let children = children.as_mut_slice();
+                        for child in children.iter_mut() {
+                            *child = places.get(*child).copied().unwrap_or(0);
+                        }
+                        children.sort_unstable();
                     }
-                    children.sort_unstable();
                 }
             }
             if alike.len() > 1 {
-                alike.sort_unstable_by(|(_, a), (_, b)| self.nodes.get(*a).cmp(&self.nodes.get(*b)));
+                alike.sort_unstable_by(|(_, a), (_, b)| self.node(*a).cmp(&self.node(*b)));
             }
             for (_, id) in alike.iter() {
-                if let Some(place) = places.get_mut(*id) {
-                    place.number = number;
+                if let (Some(place), Some((_, node))) = (places.get_mut(*id), self.nodes.get_mut(*id)) {
+                    *place = out.len();
+                    out.push(std::mem::replace(node, Node::Constant(false)));
                 }
-                number = number.saturating_add(1);
-            }
-        }
-        let mut out = Vec::with_capacity(order.len());
-        for (_, id) in &order {
-            if let Some(node) = self.nodes.get_mut(*id) {
-                out.push(std::mem::replace(node, Node::Constant(false)));
             }
         }
         Tree::from_nodes(out)
     }
 }
 
-/// What [`Builder::finish`] knows of a node.
-#[derive(Clone, Copy, Default)]
-struct Place {
-    wanted: bool,
-    height: u32,
-    /// Its number in the finished tree.
-    number: NodeId,
+/// So many defaults, in the array if they fit.
+#[inline]
+fn room<'r, T: Clone + Default>(
+    few: &'r mut [T; FEW_NODES],
+    many: &'r mut Vec<T>,
+    len: usize,
+) -> &'r mut [T] {
+    if let Some(few) = few.get_mut(..len) {
+        return few;
+    }
+    many.resize(len, T::default());
+    many
 }

@@ -4,8 +4,10 @@ use std::borrow::Cow;
 use std::fmt::Debug;
 
 use compact_str::CompactString;
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
+use crate::catalog::FieldType;
+use crate::operator::Operator;
 use crate::value::{Number, Timestamp, Value};
 
 /// A finite set: strictly ascending.
@@ -129,6 +131,19 @@ impl<T: Discrete> Intervals<T> {
         behind.checked_sub(1).and_then(|at| self.0.get(at)).is_some_and(|(_, high)| value <= *high)
     }
 
+    /// What compares so with the only point of this set.
+    fn ray(&self, operator: Operator) -> Option<Self> {
+        let [(bound, _)] = *self.0.as_slice() else { return None };
+        let range = match operator {
+            Operator::Greater => (bound.above()?, T::GREATEST),
+            Operator::GreaterOrEqual => (bound, T::GREATEST),
+            Operator::Less => (T::LEAST, bound.below()?),
+            Operator::LessOrEqual => (T::LEAST, bound),
+            Operator::Equal | Operator::NotEqual | Operator::Contains | Operator::All => return None,
+        };
+        Some(Self(smallvec![range]))
+    }
+
     fn are_points(&self) -> bool {
         self.0.iter().all(|(low, high)| low == high)
     }
@@ -247,6 +262,61 @@ impl Set {
                 _ => None,
             }))),
         })
+    }
+
+    /// The set of these strings; `None` when there are none.
+    #[inline(always)]
+    pub(crate) fn of_strings<'t>(texts: impl Iterator<Item = &'t str>) -> Option<Self> {
+        // Sorted as they stand in the request, which moves and reads less than strings of our own.
+        let mut texts: SmallVec<[&str; 4]> = texts.collect();
+        let sorted = texts.as_mut_slice();
+        sorted.sort_unstable();
+        sorted.first()?;
+        let mut points = SmallVec::with_capacity(sorted.len());
+        let mut last = None;
+        for text in sorted {
+            if last != Some(&*text) {
+                points.push(CompactString::from(*text));
+                last = Some(text);
+            }
+        }
+        Some(Self::Strings(Points(points)))
+    }
+
+    /// The set of the values that these texts name; `None` when there are none, or one names no value of the type.
+    #[inline(never)]
+    pub(crate) fn from_texts<'t>(
+        kind: FieldType,
+        texts: impl ExactSizeIterator<Item = &'t str>,
+    ) -> Option<Self> {
+        fn all<T>(values: impl ExactSizeIterator<Item = Option<T>>) -> Option<SmallVec<[T; 1]>> {
+            let mut all = SmallVec::with_capacity(values.len());
+            for value in values {
+                all.push(value?);
+            }
+            (!all.is_empty()).then_some(all)
+        }
+        Some(match kind {
+            FieldType::String => return Self::of_strings(texts),
+            FieldType::Number => {
+                let point = |text| Number::parse(text).map(|number| (number, number));
+                Self::Numbers(Intervals::new(all(texts.map(point))?, false))
+            }
+            FieldType::Timestamp => {
+                let point = |text| Timestamp::parse(text).ok().map(|timestamp| (timestamp, timestamp));
+                Self::Timestamps(Intervals::new(all(texts.map(point))?, false))
+            }
+            FieldType::Boolean => Self::Booleans(Points::new(all(texts.map(|text| text.parse().ok()))?)),
+        })
+    }
+
+    /// All values that compare so with the only one of this set; `None` when there are none, or no order.
+    pub(crate) fn ray(&self, operator: Operator) -> Option<Self> {
+        match self {
+            Self::Numbers(points) => points.ray(operator).map(Self::Numbers),
+            Self::Timestamps(points) => points.ray(operator).map(Self::Timestamps),
+            Self::Strings(_) | Self::Booleans(_) => None,
+        }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
