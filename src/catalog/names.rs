@@ -9,7 +9,13 @@ use super::FieldId;
 /// The host chooses the names, so that no request can make them collide, and the hash may be cheap.
 #[derive(Default)]
 pub(super) struct Names {
-    table: HashTable<(Box<str>, FieldId)>,
+    table: HashTable<Entry>,
+}
+
+struct Entry {
+    ends: Ends,
+    name: Box<str>,
+    field: FieldId,
 }
 
 impl Names {
@@ -18,23 +24,42 @@ impl Names {
         if self.get(name).is_some() {
             return false;
         }
-        self.table.insert_unique(hash(name), (name.into(), field), |(name, _)| hash(name));
+        let entry = Entry { ends: Ends::of(name), name: name.into(), field };
+        self.table.insert_unique(entry.ends.hash(), entry, |entry| entry.ends.hash());
         true
     }
 
     pub(super) fn get(&self, name: &str) -> Option<FieldId> {
-        self.table.find(hash(name), |(own, _)| **own == *name).map(|(_, field)| *field)
+        let ends = Ends::of(name);
+        let is_same = |own: &Entry| own.ends == ends && (ends.len <= Ends::WHOLE || *own.name == *name);
+        self.table.find(ends.hash(), is_same).map(|own| own.field)
     }
 }
 
-/// Of length, first and last eight bytes: names that share all three are found one behind the other.
-fn hash(name: &str) -> u64 {
-    const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
-    let bytes = name.as_bytes();
-    let (first, last) = match (bytes.first_chunk(), bytes.last_chunk()) {
-        (Some(first), Some(last)) => (u64::from_le_bytes(*first), u64::from_le_bytes(*last)),
-        _ => (bytes.iter().fold(0, |word, byte| word << 8 | u64::from(*byte)), 0),
-    };
-    let mixed = (first ^ last.rotate_left(29) ^ bytes.len() as u64).wrapping_mul(ODD);
-    (mixed ^ mixed >> 32).wrapping_mul(ODD)
+/// Length, first and last eight bytes: names that share all three are found one behind the other.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Ends {
+    first: u64,
+    last: u64,
+    len: usize,
+}
+
+impl Ends {
+    /// Up to this length, the ends are all of a name.
+    const WHOLE: usize = 16;
+
+    fn of(name: &str) -> Self {
+        let bytes = name.as_bytes();
+        let (first, last) = match (bytes.first_chunk(), bytes.last_chunk()) {
+            (Some(first), Some(last)) => (u64::from_le_bytes(*first), u64::from_le_bytes(*last)),
+            _ => (bytes.iter().fold(0, |word, byte| word << 8 | u64::from(*byte)), 0),
+        };
+        Self { first, last, len: bytes.len() }
+    }
+
+    fn hash(self) -> u64 {
+        const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+        let mixed = (self.first ^ self.last.rotate_left(29) ^ self.len as u64).wrapping_mul(ODD);
+        (mixed ^ mixed >> 32).wrapping_mul(ODD)
+    }
 }

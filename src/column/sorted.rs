@@ -225,15 +225,33 @@ impl<'c> Sorted<'c> {
         ordinal: impl Fn(usize) -> i64,
         test: impl Fn(i64) -> bool,
     ) -> usize {
+        let passes = |at| self.get(at).is_some_and(|row| test(ordinal(row)));
         let (mut low, mut high) = (from, self.len());
         if let Self::Listed(list) = self {
-            let passed = list.samples.partition_point(|sample| test(*sample));
-            low = low.max(passed.saturating_sub(1).saturating_mul(SAMPLE));
-            high = high.min(passed.saturating_mul(SAMPLE)).max(from);
+            let first = from.div_ceil(SAMPLE);
+            let samples = list.samples.get(first..).unwrap_or_default();
+            let near = samples.first().is_none_or(|sample| !test(*sample));
+            let passed = if near { 0 } else { samples.partition_point(|sample| test(*sample)) };
+            let behind = first.saturating_add(passed);
+            high = behind.saturating_mul(SAMPLE).min(high);
+            if near {
+                // The end of a range seldom lies far behind its start, where one sample does not part them.
+                let mut step = 1;
+                while let next = low.saturating_add(step)
+                    && next <= high
+                    && passes(next.saturating_sub(1))
+                {
+                    low = next;
+                    step = step.saturating_mul(2);
+                }
+                high = low.saturating_add(step).saturating_sub(1).min(high);
+            } else {
+                low = low.max(behind.saturating_sub(1).saturating_mul(SAMPLE));
+            }
         }
         while low < high {
             let middle = low.midpoint(high);
-            if self.get(middle).is_some_and(|row| test(ordinal(row))) {
+            if passes(middle) {
                 low = middle.saturating_add(1);
             } else {
                 high = middle;

@@ -65,11 +65,7 @@ impl<'a> Sink<'a> for Lowering<'_> {
             return None;
         }
         let texts = values.iter().map(|value| &*value.text);
-        // Two calls, each of which makes the leaf in its place.
-        Some(match kind {
-            FieldType::String => self.builder.leaf(id, operator, Set::of_strings(texts)?),
-            _ => self.builder.leaf(id, operator, Set::from_texts(kind, texts)?),
-        })
+        Some(self.builder.leaf(id, operator, Set::from_texts(kind, texts)?))
     }
 
     fn branch(&mut self, connective: Connective, children: &[NodeId]) -> NodeId {

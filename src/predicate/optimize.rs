@@ -97,7 +97,6 @@ pub(super) fn test(comparison: &Comparison<'_>, many: bool) -> Result<Test, bool
 }
 
 /// As [`test`], of the set of the values.
-#[inline(always)]
 fn test_of(operator: Operator, set: Set, many: bool) -> Result<Test, bool> {
     match operator {
         Operator::Equal | Operator::Contains => Ok(Test::Any(set)),
@@ -240,7 +239,6 @@ impl<'c> Builder<'c> {
     }
 
     /// The field's values compared with these.
-    #[inline(always)]
     pub(super) fn leaf(&mut self, field: FieldId, operator: Operator, set: Set) -> NodeId {
         let many = self.catalog.field(field).is_many();
         self.intern(match test_of(operator, set, many) {

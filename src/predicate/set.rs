@@ -207,6 +207,8 @@ impl<T: Discrete> Intervals<T> {
 
 /// A set of values of one type.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+// A tag as wide as a word: with a narrower one a set is copied in words that lie across those just written, and waits for them.
+#[repr(usize)]
 pub(crate) enum Set {
     Strings(Points<CompactString>),
     Numbers(Intervals<Number>),
@@ -265,26 +267,30 @@ impl Set {
     }
 
     /// The set of these strings; `None` when there are none.
-    #[inline(always)]
     pub(crate) fn of_strings<'t>(texts: impl Iterator<Item = &'t str>) -> Option<Self> {
         // Sorted as they stand in the request, which moves and reads less than strings of our own.
         let mut texts: SmallVec<[&str; 4]> = texts.collect();
         let sorted = texts.as_mut_slice();
         sorted.sort_unstable();
-        sorted.first()?;
-        let mut points = SmallVec::with_capacity(sorted.len());
-        let mut last = None;
-        for text in sorted {
-            if last != Some(&*text) {
-                points.push(CompactString::from(*text));
-                last = Some(text);
+        let points = match sorted {
+            [] => return None,
+            [only] => smallvec![CompactString::from(*only)],
+            several => {
+                let mut points = Vec::with_capacity(several.len());
+                let mut last = None;
+                for text in several {
+                    if last != Some(&*text) {
+                        points.push(CompactString::from(*text));
+                        last = Some(text);
+                    }
+                }
+                SmallVec::from_vec(points)
             }
-        }
+        };
         Some(Self::Strings(Points(points)))
     }
 
     /// The set of the values that these texts name; `None` when there are none, or one names no value of the type.
-    #[inline(never)]
     pub(crate) fn from_texts<'t>(
         kind: FieldType,
         texts: impl ExactSizeIterator<Item = &'t str>,
