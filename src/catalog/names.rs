@@ -63,3 +63,26 @@ impl Ends {
         (mixed ^ mixed >> 32).wrapping_mul(ODD)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_found_by_every_byte() {
+        let name = "abcdefghijklmnopqrstuvwxyz";
+        for len in 0..=name.len() {
+            let (name, mut names) = (&name[..len], Names::default());
+            assert!(names.insert(name, FieldId::ID));
+            assert!(!names.insert(name, FieldId::ID));
+            assert_eq!(names.get(name), Some(FieldId::ID));
+            assert_eq!(names.get(&format!("{name}\0")), None);
+            assert_eq!(names.get(&format!("\0{name}")), None);
+            for at in 0..len {
+                let other = format!("{}\0{}", &name[..at], &name[at + 1..]);
+                assert_eq!(names.get(&other), None, "{other:?}");
+                assert!(names.insert(&other, FieldId::ID), "{other:?}");
+            }
+        }
+    }
+}
