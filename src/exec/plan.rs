@@ -22,6 +22,8 @@ pub(super) struct Plan<'p> {
 }
 
 /// How one node of the predicate is answered on this batch.
+// With a tag as wide as a word, a step is copied in words that do not lie across those just written, and waits for none.
+#[repr(usize)]
 pub(super) enum Step<'p> {
     /// Settled without reading a row: no row, or all.
     Settled(bool),

@@ -15,7 +15,9 @@ use crate::operator::Connective;
 /// One instruction: sets of rows, and groups of them from [`Open`](Self::Open) to [`Close`](Self::Close).
 ///
 /// Negated ones stand for all other rows.
+// The tag is a word for the reason that that of a step is.
 #[derive(Debug)]
+#[repr(usize)]
 pub(super) enum Op<'p> {
     /// What follows is combined thus, up to the instruction `close`.
     Open { connective: Connective, close: usize, effort: usize, by_row: Option<usize> },
