@@ -374,6 +374,21 @@ mod tests {
                         let expected: &[Range<usize>] =
                             if part.is_empty() { &[] } else { std::slice::from_ref(&part) };
                         assert_eq!(&*found, expected, "{low}..={high}");
+                        // A second range is sought from the end of the first.
+                        for from in ends.iter().step_by(5).filter(|from| *from > high) {
+                            for to in [*from, i64::MAX] {
+                                let behind = values.partition_point(|value| value < from)
+                                    ..values.partition_point(|value| *value <= to);
+                                let mut both = vec![part.clone(), behind];
+                                both.retain(|part| !part.is_empty());
+                                let ranges = [(*low, *high), (*from, to)];
+                                assert_eq!(
+                                    *Sorted::Listed(&list).parts(&ranges, zone, value),
+                                    *both,
+                                    "{ranges:?}"
+                                );
+                            }
+                        }
                         let near = list.near((*low, *high), zone);
                         let ends = [(near.start, part.start), (near.end, part.end.max(part.start))];
                         for (near, exact) in ends {

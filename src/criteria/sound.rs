@@ -105,10 +105,7 @@ impl<'a, S: Sink<'a>> Sound<'a, '_, S> {
                 if std::mem::replace(&mut has_ids, true) {
                     return None;
                 }
-                cursor.at = self.texts(cursor.at)?;
-                if self.texts.len() > self.limits.ids {
-                    return None;
-                }
+                cursor.at = self.texts(cursor.at, self.limits.ids)?;
                 self.sink.ids(&self.texts);
                 self.texts.clear();
             } else {
@@ -127,6 +124,10 @@ impl<'a, S: Sink<'a>> Sound<'a, '_, S> {
         let mut cursor = Cursor { text: self.text, at };
         let mut outer: SmallVec<[Open<'a>; 4]> = SmallVec::new();
         let mut open = Open::default();
+        // The body's array is one level.
+        if self.limits.depth == 0 {
+            return None;
+        }
         cursor.take(b'{')?;
         loop {
             // A key of the innermost criterion stands next.
@@ -152,9 +153,9 @@ impl<'a, S: Sink<'a>> Sound<'a, '_, S> {
                     if !self.texts.is_empty() {
                         return None;
                     }
-                    cursor.at = self.texts(cursor.at)?;
+                    cursor.at = self.texts(cursor.at, self.limits.values.saturating_sub(self.values))?;
                     self.values = self.values.saturating_add(self.texts.len());
-                    if self.texts.is_empty() || self.values > self.limits.values {
+                    if self.texts.is_empty() {
                         return None;
                     }
                     open.has_values = true;
@@ -222,9 +223,9 @@ impl<'a, S: Sink<'a>> Sound<'a, '_, S> {
         Some(())
     }
 
-    /// Reads an array of strings into the texts, of which there are none.
+    /// Reads an array of at most so many strings into the texts, of which there are none.
     #[inline]
-    fn texts(&mut self, at: usize) -> Option<usize> {
+    fn texts(&mut self, at: usize, most: usize) -> Option<usize> {
         let mut cursor = Cursor { text: self.text, at };
         cursor.take(b'[')?;
         if !cursor.next_is(b']') {
@@ -237,6 +238,9 @@ impl<'a, S: Sink<'a>> Sound<'a, '_, S> {
                         text
                     }
                 };
+                if self.texts.len() >= most {
+                    return None;
+                }
                 self.texts.push(text);
                 if !cursor.next_is(b',') {
                     break;
@@ -248,7 +252,7 @@ impl<'a, S: Sink<'a>> Sound<'a, '_, S> {
     }
 }
 
-/// A place in a text. Space is looked for only where something else stands than is usual.
+/// A place in a text. Space before a byte is looked for only where that byte does not stand.
 #[derive(Clone, Copy)]
 struct Cursor<'a> {
     text: &'a str,
@@ -284,7 +288,8 @@ impl<'a> Cursor<'a> {
         Some(key)
     }
 
-    /// Reads a string without escapes, and says where it stands.
+    /// Reads a string without escapes, with space before it, and says where it stands; stays where it is if there is none, or too long a
+    /// one.
     #[inline(always)]
     fn plain_string(&mut self, limits: &Limits) -> Option<(&'a str, usize)> {
         let mut behind = *self;
@@ -437,6 +442,12 @@ mod tests {
         let exact =
             Limits { depth: 3, criteria: 6, values: 6, ids: 2, string_bytes: 28, ..Limits::default() };
         assert!(agrees(BODY, &exact));
+        let flat = r#"{"criteria":[{"field":"f","op":"=","values":["a"]}]}"#;
+        for (depth, is_read) in [(0, false), (1, true)] {
+            let limits = Limits { depth, ..Limits::default() };
+            assert_eq!(agrees(flat, &limits), is_read);
+            assert_eq!(careful(flat, &limits).1.is_empty(), is_read);
+        }
         for less in [
             Limits { depth: 2, ..exact.clone() },
             Limits { criteria: 5, ..exact.clone() },

@@ -22,7 +22,7 @@ pub(super) struct Plan<'p> {
 }
 
 /// How one node of the predicate is answered on this batch.
-// With a tag as wide as a word, a step is copied in words that do not lie across those just written, and waits for none.
+// The tag is as wide as a word for the reason that that of a `Set` is.
 #[repr(usize)]
 pub(super) enum Step<'p> {
     /// Settled without reading a row: no row, or all.

@@ -15,7 +15,7 @@ use crate::operator::Connective;
 /// One instruction: sets of rows, and groups of them from [`Open`](Self::Open) to [`Close`](Self::Close).
 ///
 /// Negated ones stand for all other rows.
-// The tag is a word for the reason that that of a step is.
+// The tag is as wide as a word for the reason that that of a `Set` is.
 #[derive(Debug)]
 #[repr(usize)]
 pub(super) enum Op<'p> {

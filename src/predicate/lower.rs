@@ -32,7 +32,7 @@ pub(crate) fn compile(body: &Body<'_>, catalog: &Catalog) -> (Tree<Leaf>, Vec<Er
 
 /// The normal form of a body, if it is plainly sound, made as it is read; what [`compile`] gives for the same body.
 pub(crate) fn compile_sound(text: &str, catalog: &Catalog, limits: &Limits) -> Option<Tree<Leaf>> {
-    // A criterion has fifty bytes at least; those of large bodies may grow.
+    // A criterion has about fifty bytes; room for those of large bodies may grow.
     let likely = (text.len() / 50).saturating_add(2).min(32);
     let builder = Builder::new(catalog, likely);
     let mut lowering = Lowering { catalog, builder, ids: None, criteria: None };

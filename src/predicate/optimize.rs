@@ -152,11 +152,12 @@ fn hash_of(nodes: &[(Rank, Node<Leaf>)], hasher: &foldhash::quality::RandomState
     nodes.get(id).map_or(0, |(_, node)| hasher.hash_one(node))
 }
 
-/// What orders nodes before anything else: the height, the leaves' being 0, above sixteen bits for the field of a
-/// leaf, or for the connective of a branch.
+/// What orders nodes before anything else: the height, that of leaves and constants being 0, above sixteen bits for the field
+/// of a leaf, or for the connective of a branch.
 type Rank = u64;
 
-/// Up to this many nodes are compared one by one, which most often ends at the rank.
+/// Up to this many nodes are compared one by one, which most often ends at the rank, and brought into order without
+/// allocating.
 const FEW_NODES: usize = 24;
 
 /// Nodes of the builder, few as a rule.
@@ -354,7 +355,7 @@ impl<'c> Builder<'c> {
             Some(Node::Branch(_, children)) => children.as_slice(),
             _ => &[],
         };
-        // Leaves of one field, and they alone, have one rank.
+        // Leaves of one field have one rank, and of the leaves those alone.
         let leaf = |id: &NodeId| match self.nodes.get(*id) {
             Some((rank, Node::Leaf(leaf))) => Some((*rank, &leaf.test)),
             _ => None,
@@ -425,7 +426,7 @@ impl<'c> Builder<'c> {
             let node = self.nodes.into_iter().nth(root).map_or(Node::Constant(false), |(_, node)| node);
             return Tree::from_nodes(vec![node]);
         }
-        // For each node 1 when it is below the root, later its number in the finished tree.
+        // For each node 1 when it is the root or below it, later its number in the finished tree.
         let (mut few, mut many) = ([0; FEW_NODES], Vec::new());
         let places = room(&mut few, &mut many, self.nodes.len());
         if let Some(place) = places.get_mut(root) {

@@ -18,7 +18,11 @@ impl<T: Ord + Clone> Points<T> {
     pub(crate) fn new(mut values: SmallVec<[T; 1]>) -> Self {
         if values.len() > 1 {
             values.sort_unstable();
+            let all = values.len();
             values.dedup();
+            if values.len() < all {
+                values.shrink_to_fit();
+            }
         }
         Self(values)
     }
@@ -100,7 +104,8 @@ impl<T: Discrete> Intervals<T> {
             return Self(intervals);
         }
         intervals.sort_unstable();
-        let mut merged: SmallVec<[(T, T); 1]> = SmallVec::with_capacity(intervals.len());
+        let all = intervals.len();
+        let mut merged: SmallVec<[(T, T); 1]> = SmallVec::with_capacity(all);
         for (low, high) in intervals {
             match merged.last_mut() {
                 Some((_, end)) if low <= *end => *end = (*end).max(high),
@@ -108,6 +113,9 @@ impl<T: Discrete> Intervals<T> {
             }
         }
         if !fuse {
+            if merged.len() < all {
+                merged.shrink_to_fit();
+            }
             return Self(merged);
         }
         let mut fused: SmallVec<[(T, T); 1]> = SmallVec::with_capacity(merged.len());
@@ -118,6 +126,9 @@ impl<T: Discrete> Intervals<T> {
                 }
                 _ => fused.extend(run.iter().copied()),
             }
+        }
+        if fused.len() < all {
+            fused.shrink_to_fit();
         }
         Self(fused)
     }
@@ -207,7 +218,8 @@ impl<T: Discrete> Intervals<T> {
 
 /// A set of values of one type.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-// A tag as wide as a word: with a narrower one a set is copied in words that lie across those just written, and waits for them.
+// With a tag narrower than a word, a set is copied in words that lie across those just written, and waits for them: benches/README.md,
+// "Compile".
 #[repr(usize)]
 pub(crate) enum Set {
     Strings(Points<CompactString>),
@@ -241,10 +253,12 @@ impl Set {
             all
         }
         Some(match values.first()? {
-            Value::String(_) => Self::Strings(Points::new(all(values, |value| match value {
-                Value::String(text) => Some(CompactString::from(&**text)),
-                _ => None,
-            }))),
+            Value::String(_) => {
+                return Self::of_strings(values.iter().filter_map(|value| match value {
+                    Value::String(text) => Some(&**text),
+                    _ => None,
+                }));
+            }
             Value::Number(_) => Self::Numbers(Intervals::new(
                 all(values, |value| match value {
                     Value::Number(number) => Some((*number, *number)),
@@ -278,11 +292,14 @@ impl Set {
             several => {
                 let mut points = Vec::with_capacity(several.len());
                 let mut last = None;
-                for text in several {
-                    if last != Some(&*text) {
+                for text in several.iter() {
+                    if last != Some(text) {
                         points.push(CompactString::from(*text));
                         last = Some(text);
                     }
+                }
+                if points.len() < several.len() {
+                    points.shrink_to_fit();
                 }
                 SmallVec::from_vec(points)
             }
@@ -457,6 +474,21 @@ mod tests {
         assert!(set.contains(Number::new(3.0).unwrap()));
         assert!(!set.contains(Number::new(4.0).unwrap()));
         assert_eq!(numbers(&[(3.0, 2.0)]), numbers(&[]));
+    }
+
+    #[test]
+    fn repeated_values_take_no_room() {
+        let texts = ["2", "1"].into_iter().cycle().take(1000);
+        let numbers = texts.clone().map(|text| Number::parse(text).unwrap()).map(|number| (number, number));
+        let Some(Set::Strings(strings)) = Set::of_strings(texts) else { panic!("no strings") };
+        assert_eq!((strings.0.len(), strings.0.capacity()), (2, 2));
+        for fuse in [false, true] {
+            let numbers = Intervals::new(numbers.clone().collect(), fuse);
+            assert_eq!((numbers.0.len(), numbers.0.capacity()), (2, 2));
+        }
+        let booleans = Points::new([true, false].into_iter().cycle().take(1000).collect());
+        assert_eq!(booleans.0.len(), 2);
+        assert!(booleans.0.capacity() <= size_of::<[usize; 2]>());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! PostgreSQL, and Citus.
 
 use super::{Operand, Syntax, columns, heading, quoted, separated, table_name, time_column};
-use crate::catalog::{FieldId, FieldType};
+use crate::catalog::FieldId;
 use crate::sql::datum::Datum;
 use crate::sql::table::{Column, ColumnType, Table};
 
@@ -177,7 +177,7 @@ fn indexes(table: &Table, name: &str, out: &mut String) {
         let on = format!("CREATE INDEX ON {name}");
         if column.is_list() {
             wanted.push_str(&format!("{on} USING gin ({quoted});\n"));
-        } else if matches!(field.kind(), FieldType::Number | FieldType::Timestamp) {
+        } else if field.kind().is_ordered() {
             // Greatest first is not least first from behind: absent values come last in both.
             wanted.push_str(&format!("{on} ({quoted} DESC NULLS LAST, \"id\");\n"));
             let least_first = format!("{on} ({quoted}, \"id\");\n");

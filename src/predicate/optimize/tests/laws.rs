@@ -467,3 +467,46 @@ proptest! {
         prop_assert_eq!(filter, doubled);
     }
 }
+
+#[test]
+fn a_value_that_is_none_leaves_the_body_to_the_careful_reader() {
+    let limits = Limits::default();
+    let texts = [
+        "",
+        "a",
+        "0",
+        "-0",
+        "1.5",
+        "1e3",
+        "1e999",
+        "+1",
+        "01",
+        " 1",
+        "true",
+        "false",
+        "True",
+        "true ",
+        "1700000000000",
+        "2024-02-29 00:00:00",
+        "2023-02-29 00:00:00",
+        "2024-02-29T00:00:00",
+        "2024-02-29 00:00:00+05:30",
+        "NaN",
+    ];
+    for (_, path, kind) in FIELDS {
+        let catalog = Catalog::new([Field::new(path, kind)]).unwrap();
+        for operator in ["=", "<>", ">", "<=", "$contains", "$all"] {
+            for text in texts {
+                for values in [vec![text], vec![texts[1], text], vec![text, text]] {
+                    let field = path.replace("[]", "");
+                    let body =
+                        json!({"criteria": [{"field": field, "op": operator, "values": values}]}).to_string();
+                    let (read, faults) = careful(&body, &limits);
+                    let (whole, errors) = lower::compile(&read, &catalog);
+                    let sound = (faults.is_empty() && errors.is_empty()).then_some(whole);
+                    assert_eq!(lower::compile_sound(&body, &catalog, &limits), sound, "{body} on {kind}");
+                }
+            }
+        }
+    }
+}
