@@ -5,6 +5,7 @@ mod world;
 
 use std::fmt::Write as _;
 
+use casefilter::explain::TotalStrategy;
 use casefilter::{Catalog, Engine, Filter, Request, reference};
 use proptest::prelude::*;
 
@@ -133,6 +134,131 @@ fn conjunctions_that_become_few_select_the_same() {
         assert_eq!(engine.count(&filter), total, "{text}");
         let wanted = page.iter().map(|at| documents[*at]);
         assert!(engine.search(&request).documents().eq(wanted), "{text}");
+    }
+}
+
+/// Counts that indexes know without a plan, and those of rows that are listed by key beside others, in batches large
+/// enough for bitmaps of sorted rows; with rows that died, and some written of late.
+#[test]
+fn counts_of_ranges_and_of_listed_rows_are_those_of_the_documents() {
+    const ROWS: u64 = 7_000;
+    let mut state = 11_u64;
+    let mut next = move |below: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    let mut document = |number: u64| {
+        // `createdAt` ascends, `updatedAt` hardly; statuses are frequent, rare and in every row of a batch.
+        let status = ["open", "blocked", "rare"][usize::from(next(3) == 0) + usize::from(next(400) == 0)];
+        let minute = number % 60;
+        let mut text = format!(
+            "{{\"id\":\"{number}\",\"priority\":\"p{}\",\"caseReview\":{{\"status\":\"{status}\"}},\"createdAt\":\"2024-{:02}-{:02} {:02}:{minute:02}:00\"",
+            number / 3_000,
+            1 + number / 1_000 % 12,
+            1 + number / 40 % 25,
+            number % 40 / 2,
+        );
+        if next(9) > 0 {
+            write!(text, ",\"applicantReference\":{{\"applicantId\":\"a{}\"}}", next(ROWS / 3)).unwrap();
+        }
+        if next(5) > 0 {
+            write!(text, ",\"totalAmountInDefaultCurrency\":{}", next(10_000)).unwrap();
+        }
+        if next(4) > 0 {
+            let (month, day) = (1 + number / 1_000 % 12 + u64::from(next(30) == 0), 1 + next(28));
+            write!(text, ",\"updatedAt\":\"2024-{month:02}-{day:02} {:02}:00:00\"", next(24)).unwrap();
+        }
+        text + "}"
+    };
+    let mut documents: Vec<String> = (0..ROWS).map(&mut document).collect();
+    let catalog = Catalog::cases();
+    let engine = Engine::builder(catalog.clone()).batch_rows(3_000).build();
+    engine.upsert_many(documents.join("\n").as_bytes()).unwrap();
+    let mut state = 13_u64;
+    let mut next = move |below: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    let mut filters = || {
+        let mut range = || {
+            let (a, b) = (next(10_000), next(10_000));
+            match next(7) {
+                0 => format!(
+                    "totalAmountInDefaultCurrency >= {} and totalAmountInDefaultCurrency < {}",
+                    a.min(b),
+                    a.max(b)
+                ),
+                1 => format!("totalAmountInDefaultCurrency > {a}"),
+                2 => format!("totalAmountInDefaultCurrency <= {}", a / 10),
+                3 => format!("updatedAt > \"2024-{:02}-{:02} 07:00:00\"", 1 + a % 12, 1 + b % 28),
+                4 => format!("updatedAt < \"2024-{:02}-{:02} 07:00:00\"", 1 + a % 12, 1 + b % 28),
+                5 => format!("createdAt >= \"2024-{:02}-{:02} 00:00:00\"", 1 + a % 12, 1 + b % 28),
+                _ => "totalAmountInDefaultCurrency >= 0".to_owned(),
+            }
+        };
+        let (range, other) = (range(), range());
+        let string = match next(5) {
+            0 => format!("priority = p{}", next(4)),
+            1 => "status = rare".to_owned(),
+            2 => "status = blocked".to_owned(),
+            3 => "status in (open, nowhere)".to_owned(),
+            _ => "status = open".to_owned(),
+        };
+        let listed = |name: &str, most: u64, next: &mut dyn FnMut(u64) -> u64| {
+            let keys: Vec<String> = (0..1 + next(12)).map(|_| format!("{name}{}", next(most))).collect();
+            keys.join(", ")
+        };
+        let ids = listed("", ROWS + 20, &mut next);
+        let applicants = listed("a", ROWS / 3, &mut next);
+        [
+            range.clone(),
+            format!("{string} and {range}"),
+            format!("id in ({ids}) or {range}"),
+            format!("id in ({ids}) or {string} and {range}"),
+            format!("id in ({ids}) or {string} and {range} and {other}"),
+            format!("id in ({ids}) or {string} and {range} or {other}"),
+            format!("id in ({ids}) or applicantReference.applicantId in ({applicants})"),
+            format!(
+                "id in ({ids}) or applicantReference.applicantId in ({applicants}) or {string} and {range}"
+            ),
+            format!("id in ({ids}) or {string} and priority <> p1 and {range}"),
+            format!(
+                "id in ({ids}) or {range} and (applicantReference.applicantId in ({applicants}) or {string})"
+            ),
+        ]
+    };
+    for stage in 0..3 {
+        if stage == 1 {
+            // Some die, and some are replaced.
+            let dead = |number: &u64| number % 7 == 3 && *number < 3_500;
+            for number in (0..ROWS).filter(dead) {
+                assert!(engine.delete(&number.to_string()));
+            }
+            documents =
+                (0..ROWS).zip(documents).filter(|(number, _)| !dead(number)).map(|(_, text)| text).collect();
+        }
+        if stage == 2 {
+            for number in ROWS..ROWS + 20 {
+                let text = format!(
+                    "{{\"id\":\"{number}\",\"caseReview\":{{\"status\":\"open\"}},\"totalAmountInDefaultCurrency\":{}}}",
+                    number % 10 * 1_000
+                );
+                engine.upsert(text.as_bytes()).unwrap();
+                documents.push(text);
+            }
+        }
+        let beside =
+            Filter::compile_text(&catalog, "id in (1, 2) or totalAmountInDefaultCurrency > 5").unwrap();
+        let explanation = engine.explain(&Request::new(beside).limit(0).count(true));
+        assert_eq!(explanation.total.by, TotalStrategy::Beside);
+        for text in (0..6).flat_map(|_| filters()) {
+            let filter = Filter::compile_text(&catalog, &text).unwrap();
+            let selects = |document: &&String| reference::matches(&filter, document).unwrap();
+            let expected = documents.iter().filter(selects).count() as u64;
+            assert_eq!(engine.count(&filter), expected, "{text}");
+            let page = engine.search(&Request::new(filter).limit(3).count(true));
+            assert_eq!(page.total(), Some(expected), "{text}");
+        }
     }
 }
 

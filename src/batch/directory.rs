@@ -221,10 +221,11 @@ impl Directory {
         })
     }
 
-    /// Work that is due on keys: runs to be merged, or to be swept of what names retired batches.
-    pub(crate) fn key_work(&self) -> Option<KeyWork> {
-        let merge =
-            self.keys().find_map(|(field, keys)| Some(KeyWork { field, merge: keys.merge(self.retired)? }));
+    /// Work that is due on keys after so many writes: runs to be merged, or to be swept of what names retired batches.
+    pub(crate) fn key_work(&self, writes: usize) -> Option<KeyWork> {
+        let merge = self
+            .keys()
+            .find_map(|(field, keys)| Some(KeyWork { field, merge: keys.merge(self.retired, writes)? }));
         let count = |is_it: fn(&Use) -> bool| self.numbers.iter().filter(|number| is_it(number)).count();
         let retired = || count(|number| matches!(number, Use::Retired(_)));
         // Sweeping goes through all keys, so as many batches must have gone as keep it a small part of

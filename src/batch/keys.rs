@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use crate::column::{Column, Data, sort_from_bit};
+use crate::column::{Column, Data, LANES, sort_from_bit};
 
 /// A row of some batch of a snapshot: the batch's number in the upper half, the row's in the lower.
 pub(crate) type GlobalRow = u32;
@@ -183,17 +183,34 @@ impl Run {
         }
     }
 
-    /// The rows of those among these entries that have the hash.
-    #[inline]
-    fn rows(&self, entries: Range<u32>, hash: u64) -> impl Iterator<Item = GlobalRow> {
-        let entries = self.entries.get(entries.start as usize..entries.end as usize).unwrap_or_default();
-        let upper = hash >> 32;
-        #[expect(clippy::cast_possible_truncation, reason = "the row is the lower half")]
-        entries.iter().filter(move |entry| **entry >> 32 == upper).map(|entry| *entry as u32)
+    fn entries(&self, places: Range<u32>) -> &[u64] {
+        self.entries.get(places.start as usize..places.end as usize).unwrap_or_default()
     }
 
+    /// The rows whose value may have the hash.
     fn probe(&self, hash: u64) -> impl Iterator<Item = GlobalRow> {
-        self.rows(self.bucket(hash), hash)
+        let upper = hash >> 32;
+        #[expect(clippy::cast_possible_truncation, reason = "the row is the lower half")]
+        self.entries(self.bucket(hash))
+            .iter()
+            .filter(move |entry| **entry >> 32 == upper)
+            .map(|entry| *entry as u32)
+    }
+
+    /// Adds the rows of those among some entries that have the hash, each with the number.
+    #[inline]
+    fn find(&self, places: Range<u32>, hash: u64, number: u32, found: &mut Vec<(GlobalRow, u32)>) {
+        let upper = hash >> 32;
+        for entries in self.entries(places).chunks(LANES) {
+            // Which of them it is cannot be foreseen, so nothing branches on each.
+            let bit = |(at, entry): (usize, &u64)| u64::from(*entry >> 32 == upper) << at;
+            let mut bits = entries.iter().enumerate().map(bit).fold(0, |bits, bit| bits | bit);
+            while let Some(entry) = entries.get(bits.trailing_zeros() as usize) {
+                #[expect(clippy::cast_possible_truncation, reason = "the row is the lower half")]
+                found.push((*entry as u32, number));
+                bits &= bits.wrapping_sub(1);
+            }
+        }
     }
 }
 
@@ -239,13 +256,16 @@ impl KeyIndex {
     /// Two neighbours that are to be merged, the smallest that there are.
     ///
     /// An older one more than twice as large is left alone: so each entry is moved a logarithm of their number of
-    /// times, and as many runs are left.
-    pub(super) fn merge(&self, retired: u64) -> Option<RunMerge> {
+    /// times, and as many runs are left. Unless most of both was written just now, in so many `writes`: then moving all
+    /// once more is little beside that, and every search has a run less to look into.
+    pub(super) fn merge(&self, retired: u64, writes: usize) -> Option<RunMerge> {
+        let size = |pair: &&[Arc<Run>]| pair.iter().map(|run| run.entries.len()).sum::<usize>();
         let is_due = |pair: &&[Arc<Run>]| match pair {
-            [older, newer] => older.entries.len() <= newer.entries.len().saturating_mul(2),
+            [older, newer] => {
+                older.entries.len() <= newer.entries.len().saturating_mul(2) || size(pair) / 2 <= writes
+            }
             _ => false,
         };
-        let size = |pair: &&[Arc<Run>]| pair.iter().map(|run| run.entries.len()).sum::<usize>();
         match self.runs.windows(2).filter(is_due).min_by_key(size)? {
             [older, newer] => Some(RunMerge::new(older, Some(newer), retired)),
             _ => None,
@@ -307,7 +327,7 @@ impl KeyIndex {
                 buckets.extend(hashes.iter().map(|hash| run.bucket(*hash)));
                 buckets.iter().for_each(|bucket| announce(&run.entries, bucket.start as usize));
                 for ((number, hash), bucket) in (part..).zip(hashes).zip(&buckets) {
-                    found.extend(run.rows(bucket.clone(), *hash).map(|row| (row, number)));
+                    run.find(bucket.clone(), *hash, number, found);
                 }
             }
         }
@@ -364,12 +384,19 @@ mod tests {
                 add(&mut index, next..next + size);
                 next += size;
             }
-            while let Some(mut merge) = index.merge(0) {
-                while !merge.step(|_| true, &mut 777) {}
-                index.put(merge);
-            }
-            assert_eq!(index.runs.iter().map(|run| run.entries.len()).sum::<usize>(), next as usize);
+            let merge_all = |index: &mut KeyIndex, writes| {
+                while let Some(mut merge) = index.merge(0, writes) {
+                    while !merge.step(|_| true, &mut 777) {}
+                    index.put(merge);
+                }
+                assert_eq!(index.runs.iter().map(|run| run.entries.len()).sum::<usize>(), next as usize);
+            };
+            merge_all(&mut index, 0);
             assert!(index.runs.len() <= 2 + next.ilog2_or_zero() as usize, "{} runs", index.runs.len());
+            if sizes.len() % 2 == 0 {
+                merge_all(&mut index, next as usize);
+                assert!(index.runs.len() <= 1, "{} runs", index.runs.len());
+            }
             for row in 0..next {
                 assert!(
                     index.probe(hash(u64::from(row) / 2)).any(|found| found == row),
@@ -401,7 +428,7 @@ mod tests {
         let mut sweep = index.sweep(20).unwrap();
         assert!(!sweep.step(is_kept, &mut 1));
         // What came of a run that is gone meanwhile is thrown away.
-        let mut merge = index.merge(0).unwrap();
+        let mut merge = index.merge(0, 0).unwrap();
         while !merge.step(|_| true, &mut 100) {}
         let gone = index.sweep(20).unwrap();
         index.put(merge);

@@ -327,6 +327,10 @@ impl Catalog {
     /// ```
     #[must_use]
     pub fn is_within(&self, other: &Self) -> bool {
+        // Most often they are the same one.
+        if Arc::ptr_eq(&self.inner, &other.inner) {
+            return true;
+        }
         let (own, others) = (&*self.inner, &*other.inner);
         let same_fields = Arc::ptr_eq(&own.fields, &others.fields) || own.fields == others.fields;
         same_fields && own.visible.iter().zip(&others.visible).all(|(own, others)| !own || *others)

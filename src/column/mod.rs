@@ -120,6 +120,14 @@ impl Column {
         self.code(row).map(|(dictionary, code)| dictionary.get(code))
     }
 
+    /// The strings of a single-valued column, and their codes by row, which mean nothing where a row has no value.
+    pub(crate) fn dictionary(&self) -> Option<(&Dictionary, &Codes)> {
+        match (&self.layout, &self.data) {
+            (Layout::Single(_), Data::Strings { dictionary, codes, .. }) => Some((dictionary, codes)),
+            _ => None,
+        }
+    }
+
     /// The code of that string, and what it is a code of.
     #[inline]
     pub(crate) fn code(&self, row: usize) -> Option<(&Dictionary, usize)> {

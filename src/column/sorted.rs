@@ -34,11 +34,24 @@ pub(crate) enum Before<'s> {
     EveryRow,
 }
 
+impl Before<'_> {
+    pub(crate) fn contains(self, row: u16) -> bool {
+        match self {
+            Self::NoRow => false,
+            Self::Words(words) => {
+                let row = usize::from(row);
+                words.get(row / LANES).is_some_and(|word| word >> (row % LANES) & 1 == 1)
+            }
+            Self::EveryRow => true,
+        }
+    }
+}
+
 /// Sorted rows between two bitmaps: 2,048 make 32 bitmaps, of a bit a row each, in a full batch.
 const FENCE: usize = 1 << 11;
 /// Sorted rows for each of the samples, which lie side by side: a value looked up among them costs few misses of
 /// the cache, where one among the rows costs two at each step.
-const SAMPLE: usize = 1 << 8;
+const SAMPLE: usize = 1 << 6;
 
 impl SortedRows {
     /// Of these rows in a batch of `batch_rows`, by their ordinals.
@@ -106,6 +119,14 @@ impl SortedRows {
             let (fence, before) = self.fence(end);
             (before, rows(fence.min(end)..fence.max(end)))
         })
+    }
+
+    /// The rows of these parts by themselves, in the order of their values, where no bitmap has a part in them.
+    pub(crate) fn listed(&self, parts: &[Range<usize>]) -> Option<&[u16]> {
+        match parts {
+            [part] if part.len() <= FENCE / 2 => self.rows.get(part.clone()),
+            _ => None,
+        }
     }
 
     /// How many rows there are in the lists of the pieces of these parts.
@@ -194,22 +215,19 @@ impl<'c> Sorted<'c> {
     /// least and the greatest ordinal.
     pub(crate) fn parts(
         self,
-        ranges: &[(i64, i64)],
+        ranges: impl Iterator<Item = (i64, i64)>,
         zone: (i64, i64),
         ordinal: impl Fn(usize) -> i64,
     ) -> SmallVec<[Range<usize>; 2]> {
         let mut parts: SmallVec<[Range<usize>; 2]> = SmallVec::new();
         for (low, high) in ranges {
             let from = parts.last().map_or(0, |part: &Range<usize>| part.end);
-            let start = if *low <= zone.0 {
-                from
-            } else {
-                self.partition_point(from, &ordinal, |value| value < *low)
-            };
-            let end = if *high >= zone.1 {
+            let start =
+                if low <= zone.0 { from } else { self.partition_point(from, &ordinal, |value| value < low) };
+            let end = if high >= zone.1 {
                 self.len()
             } else {
-                self.partition_point(start, &ordinal, |value| value <= *high)
+                self.partition_point(start, &ordinal, |value| value <= high)
             };
             if start < end {
                 parts.push(start..end);
@@ -370,7 +388,7 @@ mod tests {
                     for high in ends.iter().filter(|high| *high >= low) {
                         let part = values.partition_point(|value| value < low)
                             ..values.partition_point(|value| value <= high);
-                        let found = Sorted::Listed(&list).parts(&[(*low, *high)], zone, value);
+                        let found = Sorted::Listed(&list).parts([(*low, *high)].into_iter(), zone, value);
                         let expected: &[Range<usize>] =
                             if part.is_empty() { &[] } else { std::slice::from_ref(&part) };
                         assert_eq!(&*found, expected, "{low}..={high}");
@@ -383,7 +401,7 @@ mod tests {
                                 both.retain(|part| !part.is_empty());
                                 let ranges = [(*low, *high), (*from, to)];
                                 assert_eq!(
-                                    *Sorted::Listed(&list).parts(&ranges, zone, value),
+                                    *Sorted::Listed(&list).parts(ranges.into_iter(), zone, value),
                                     *both,
                                     "{ranges:?}"
                                 );

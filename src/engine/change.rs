@@ -385,10 +385,10 @@ impl<'e> Change<'e> {
             }
         };
         let writes = stored.saturating_add(self.dead.len()).saturating_add(1);
-        let mut budget = MERGE_STEP.saturating_mul(writes);
-        let mut keys = KEY_STEP.saturating_mul(writes);
         match &self.own {
             Own::Rows(rows) if self.fits_head(rows.len()) => {
+                let (mut budget, mut keys) =
+                    (MERGE_STEP.saturating_mul(writes), KEY_STEP.saturating_mul(writes));
                 if let Some(merge) = &mut self.writer.merge {
                     let directory = self.snapshot.base.directory();
                     merge.step(&self.engine.catalog, directory, self.engine.sizes, &mut budget);
@@ -398,7 +398,7 @@ impl<'e> Change<'e> {
                 }
                 self.prepare_in_head()
             }
-            _ => self.prepare_sealed(budget, keys),
+            _ => self.prepare_sealed(writes),
         }
     }
 
@@ -423,8 +423,10 @@ impl<'e> Change<'e> {
         Prepared { writer: self.writer, after, released: self.released, effects }
     }
 
-    /// Seals the head as it was, and batches of the change if it has some; other cases of it start a new head.
-    fn prepare_sealed(mut self, mut budget: usize, mut keys: usize) -> Prepared<'e> {
+    /// Seals the head as it was, and batches of the change if it has some; other cases of it start a new head. `writes` are
+    /// the cases that the change stores or deletes.
+    fn prepare_sealed(mut self, writes: usize) -> Prepared<'e> {
+        let (mut budget, mut keys) = (MERGE_STEP.saturating_mul(writes), KEY_STEP.saturating_mul(writes));
         let engine = self.engine;
         let (catalog, sizes, keep) = (&engine.catalog, engine.sizes, engine.keep);
         let mut view = View::clone(self.snapshot.view(catalog, keep));
@@ -460,7 +462,7 @@ impl<'e> Change<'e> {
         }
         effects.merge = merge;
         let mut key_work = self.writer.keys.take();
-        while let Some(mut work) = key_work.take().or_else(|| view.directory().key_work()) {
+        while let Some(mut work) = key_work.take().or_else(|| view.directory().key_work(writes)) {
             if !work.step(view.directory(), &mut keys) {
                 key_work = Some(work);
                 break;

@@ -2,7 +2,7 @@
 
 use super::search::visits;
 use super::view::View;
-use crate::exec::{self, Query, Selected};
+use crate::exec::{self, Query, Ready, Selected};
 
 /// What counting came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,7 +23,7 @@ impl Counted {
     }
 }
 
-/// Counts in the batches of these numbers.
+/// Counts in the batches of these numbers; rows that the query leaves out are not counted, whether selected or not.
 ///
 /// The first ones tell what the others will take; if that is long, all threads of rayon's pool share them.
 pub(super) fn count(query: &Query<'_>, view: &View, numbers: &[usize]) -> Counted {
@@ -42,9 +42,7 @@ fn count_shared(query: &Query<'_>, view: &View, numbers: &[usize], long: usize) 
         && rayon::current_num_threads() > 1
     {
         let mut effort: usize = 0;
-        let counted = count_here(query, view, first, |selected| {
-            effort = effort.saturating_add(selected.effort());
-        });
+        let counted = count_here(query, view, first, |each| effort = effort.saturating_add(each));
         let expected = (effort / SAMPLE).saturating_mul(rest.len());
         let others = if expected < long {
             count_here(query, view, rest, |_| {})
@@ -69,30 +67,30 @@ const CHUNK: usize = 8;
 #[cfg(feature = "parallel")]
 const LONG: usize = 2_000_000;
 
-fn count_here(
-    query: &Query<'_>,
-    view: &View,
-    numbers: &[usize],
-    mut look: impl FnMut(&Selected<'_>),
-) -> Counted {
-    let mut rows_selected: u64 = 0;
+/// `note` gets the effort that each batch takes.
+fn count_here(query: &Query<'_>, view: &View, numbers: &[usize], mut note: impl FnMut(usize)) -> Counted {
+    let (mut rows_selected, mut left_out) = (0_u64, 0_u64);
     let count = |selected: Option<Selected<'_>>| selected.map_or(0, |selected| selected.count());
+    let ready = Ready::new(query);
     // What the next batch is counted from is on its way while the one before it is counted.
     let (mut next, mut examined) = (None, 0_u64);
     for visit in visits(view, numbers.iter().copied()) {
-        if let Some(rows) = exec::count_of_range(query, visit.number, visit.batch, visit.live) {
-            examined = examined.saturating_add(visit.batch.rows() as u64);
+        examined = examined.saturating_add(visit.batch.rows() as u64);
+        if let Some(ready) = &ready
+            && let Some(rows) = ready.count(visit.number, visit.batch, visit.live)
+        {
+            note(ready.effort(visit.batch));
             rows_selected = rows_selected.saturating_add(rows as u64);
             continue;
         }
         let selected = exec::select(query, visit.number, visit.batch, visit.live);
-        examined = examined.saturating_add(visit.batch.rows() as u64);
-        look(&selected);
+        note(selected.effort());
         selected.announce();
+        left_out = left_out.saturating_add(selected.count_left_out(visit.number) as u64);
         rows_selected = rows_selected.saturating_add(count(next.replace(selected)) as u64);
     }
     rows_selected = rows_selected.saturating_add(count(next) as u64);
-    Counted { selected: rows_selected, examined }
+    Counted { selected: rows_selected.saturating_sub(left_out), examined }
 }
 
 #[cfg(test)]

@@ -73,7 +73,7 @@ impl View {
     /// `None` when a batch has dead rows with too many different strings.
     pub(super) fn known_count(&self, known: &Known<'_>) -> Option<u64> {
         match known {
-            Known::Rows(rows) => Some(rows.iter().filter(|row| self.is_live(**row)).count() as u64),
+            Known::Rows(rows) => Some(self.count_live(rows)),
             Known::Strings(field, found) => {
                 let mut rows: u64 = found.iter().map(|occurrences| occurrences.rows).sum();
                 for (number, slot) in self.covered_with_dead() {
@@ -85,6 +85,14 @@ impl View {
                 }
                 Some(rows)
             }
+        }
+    }
+
+    /// How many of these rows of covered batches are live.
+    pub(super) fn count_live(&self, rows: &[GlobalRow]) -> u64 {
+        match self.covered_with_dead().next() {
+            None => rows.len() as u64,
+            Some(_) => rows.iter().filter(|row| self.is_live(**row)).count() as u64,
         }
     }
 

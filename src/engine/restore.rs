@@ -59,7 +59,7 @@ impl EngineBuilder {
                 view.push_apart(slot);
             }
         }
-        while let Some(mut work) = view.directory().key_work() {
+        while let Some(mut work) = view.directory().key_work(usize::MAX) {
             work.finish(view.directory());
             view.put_keys(work);
         }

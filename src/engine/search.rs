@@ -91,6 +91,8 @@ pub enum TotalStrategy {
     },
     /// Each batch is asked how many it has, and the page is found apart from that.
     Counting,
+    /// An index over all batches lists the cases that one alternative selects; batches are asked for those of the others.
+    Beside,
     /// Each batch is asked once, for its part of the page and for how many it has.
     WithPage,
 }
@@ -153,12 +155,14 @@ impl<'s> Search<'s> {
 
     /// The batches that may have a selected row.
     pub(super) fn numbers(&self) -> &[usize] {
-        self.numbers.get_or_init(|| {
-            let mut numbers = self.query.batches();
-            numbers.retain(|number| self.view.directory().covers(*number));
-            numbers.extend(self.view.apart_numbers());
-            numbers
-        })
+        self.numbers.get_or_init(|| self.numbers_of(self.query))
+    }
+
+    fn numbers_of(&self, query: &Query<'_>) -> Vec<usize> {
+        let mut numbers = query.batches();
+        numbers.retain(|number| self.view.directory().covers(*number));
+        numbers.extend(self.view.apart_numbers());
+        numbers
     }
 
     pub(super) fn strategy(&self) -> Strategy {
@@ -169,6 +173,7 @@ impl<'s> Search<'s> {
             true if *limit > 0 && !self.query.is_listed() => TotalStrategy::WithPage,
             true => match self.known_total() {
                 Some(cases) => TotalStrategy::Directory { cases },
+                None if self.query.is_partly_listed() => TotalStrategy::Beside,
                 None => TotalStrategy::Counting,
             },
         };
@@ -185,14 +190,16 @@ impl<'s> Search<'s> {
     fn known_total(&self) -> Option<u64> {
         let covered = self.view.known_count(&self.query.known()?)?;
         let apart: Vec<usize> = self.view.apart_numbers().collect();
-        Some(covered.saturating_add(self.count(&apart)))
+        let of_apart = if apart.is_empty() { 0 } else { self.count(self.query, &apart) };
+        Some(covered.saturating_add(of_apart))
     }
 
     /// The rows of the page, and the total if it is asked for.
     pub(super) fn run(&self, strategy: &Strategy) -> (Vec<At>, u64) {
         let mut total = match strategy.total {
             TotalStrategy::Directory { cases } => cases,
-            TotalStrategy::Counting => self.count(self.numbers()),
+            TotalStrategy::Counting => self.count(self.query, self.numbers()),
+            TotalStrategy::Beside => self.count_beside(),
             TotalStrategy::NotAsked | TotalStrategy::WithPage => 0,
         };
         let along = (strategy.total == TotalStrategy::WithPage).then_some(&mut total);
@@ -289,10 +296,18 @@ impl<'s> Search<'s> {
         selected
     }
 
-    fn count(&self, numbers: &[usize]) -> u64 {
-        let Counted { selected, examined } = counting::count(self.query, self.view, numbers);
+    fn count(&self, query: &Query<'_>, numbers: &[usize]) -> u64 {
+        let Counted { selected, examined } = counting::count(query, self.view, numbers);
         self.examined.set(self.examined.get().saturating_add(examined));
         selected
+    }
+
+    /// How many are selected: those that the directory lists, and those beside them.
+    fn count_beside(&self) -> u64 {
+        let others = self.query.others();
+        let listed = others.left_out_rows();
+        self.examined.set(self.examined.get().saturating_add(listed.len() as u64));
+        self.view.count_live(listed).saturating_add(self.count(&others, &self.numbers_of(&others)))
     }
 
     fn select(&self, visit: &Visit<'s>) -> Selected<'s> {

@@ -96,12 +96,21 @@ pub(crate) struct View {
     directory: Arc<Directory>,
     cases: usize,
     ordered: bool,
+    /// The numbers of the covered batches some of whose rows are dead, ascending.
+    with_dead: Vec<usize>,
 }
 
 impl View {
     /// No batch.
     pub(super) fn empty() -> Self {
-        Self { covered: Vec::new(), apart: Vec::new(), directory: Arc::default(), cases: 0, ordered: true }
+        Self {
+            covered: Vec::new(),
+            apart: Vec::new(),
+            directory: Arc::default(),
+            cases: 0,
+            ordered: true,
+            with_dead: Vec::new(),
+        }
     }
 
     pub(super) fn directory(&self) -> &Directory {
@@ -136,9 +145,7 @@ impl View {
 
     /// The covered batches some of whose rows are dead, with their numbers.
     pub(super) fn covered_with_dead(&self) -> impl Iterator<Item = (usize, &Slot)> {
-        let numbered = self.covered.iter().enumerate();
-        numbered
-            .filter_map(|(number, slot)| Some((number, slot.as_ref().filter(|slot| !slot.is_all_live())?)))
+        self.with_dead.iter().filter_map(|number| Some((*number, self.covered.get(*number)?.as_ref()?)))
     }
 
     /// True when walking the batches by number meets the cases in the order of their places.
@@ -276,7 +283,11 @@ impl View {
                 Some((from, to)) => last.replace(to).is_none_or(|last| last < from),
                 None => false,
             });
-        (self.cases, self.ordered) = (cases, ordered);
+        let with_dead = self.covered.iter().enumerate().filter_map(|(number, slot)| {
+            let has_dead = slot.as_ref().is_some_and(|slot| !slot.is_all_live());
+            has_dead.then_some(number)
+        });
+        (self.cases, self.ordered, self.with_dead) = (cases, ordered, with_dead.collect());
     }
 
     pub(super) fn validate(&self, catalog: &Catalog) -> Result<(), String> {
@@ -322,6 +333,9 @@ impl View {
         again.settle();
         if ids.len() != self.cases || (again.cases, again.ordered) != (self.cases, self.ordered) {
             return Err(format!("{} cases, counted as {}", ids.len(), self.cases));
+        }
+        if again.with_dead != self.with_dead {
+            return Err("batches with dead rows that are not known as such".into());
         }
         if !self.apart.is_sorted_by_key(|slot| slot.id) {
             return Err("apart batches out of order".into());

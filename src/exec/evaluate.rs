@@ -8,14 +8,14 @@ use smallvec::SmallVec;
 use super::few;
 use super::kernels;
 use super::machine::{self, Room, State};
-use super::plan::{Counts, Estimate, Plan, Step};
+use super::plan::{Estimate, Plan, Step, rows_of_batch};
 use super::program::{Op, Program};
 use super::query::Query;
 use super::rows::Rows;
 use super::trace::Work;
 use crate::batch::{Batch, split};
 use crate::column::{LANES, Selection};
-use crate::predicate::{Leaf, Node, Set, Test};
+use crate::predicate::Leaf;
 
 thread_local! {
     /// The room of the last search of this thread, for the next one: clearing new memory takes as long as a small search.
@@ -24,6 +24,13 @@ thread_local! {
 
 /// Room for the rows of groups, kept from batch to batch.
 pub(super) struct Tiles(RefCell<Room>);
+
+impl Tiles {
+    /// The room, for a query that runs instead of this one's.
+    pub(super) fn hand_on(&self) -> Self {
+        Self(RefCell::new(self.0.take()))
+    }
+}
 
 impl Default for Tiles {
     fn default() -> Self {
@@ -35,6 +42,10 @@ impl Default for Tiles {
 impl Drop for Tiles {
     fn drop(&mut self) {
         let mut room = std::mem::take(self.0.get_mut());
+        // What was handed on is given back by whom it was handed to.
+        if room.is_empty() {
+            return;
+        }
         room.shrink();
         ROOM.try_with(|kept| kept.set(room)).unwrap_or_default();
     }
@@ -73,7 +84,7 @@ fn plan<'q>(query: &'q Query<'q>, number: usize, batch: &'q Batch, live: &'q Sel
             let step = Step::asked(selected, batch.rows());
             (Plan { steps: vec![step] }, 0)
         }
-        None => (Plan::needed(query, number, batch), query.predicate.root()),
+        None => (Plan::needed(query, number, batch), query.root(number)),
     };
     let program = Program::new(plan, root, live);
     let Estimate { rows: likely, is_exact, cost } = program.estimate(root);
@@ -82,26 +93,6 @@ fn plan<'q>(query: &'q Query<'q>, number: usize, batch: &'q Batch, live: &'q Sel
     // Besides what the sets cost, the rows are written once.
     let effort = cost.saturating_add(batch.rows() / LANES);
     Selected { program, query, rows: batch.rows(), likely, effort, exact }
-}
-
-/// How many rows of a batch a query selects, where a range that is all it asks tells so without a plan.
-pub(crate) fn count_of_range(
-    query: &Query<'_>,
-    number: usize,
-    batch: &Batch,
-    live: &Selection,
-) -> Option<usize> {
-    let [Node::Leaf(leaf)] = query.predicate.nodes() else { return None };
-    let is_range = matches!(leaf.test, Test::Any(Set::Numbers(_) | Set::Timestamps(_)));
-    // Who traces wants to see a plan, and few rows are to know how often they are asked.
-    if !is_range || query.trace.is_some() || !matches!(live, Selection::All) || batch.few_rows().is_some() {
-        return None;
-    }
-    match Step::of_leaf(leaf, query.access(query.predicate.root(), number), Counts::Exact, number, batch) {
-        Step::Settled(all) => Some(if all { batch.rows() } else { 0 }),
-        Step::Leaf { estimate: Estimate { rows, is_exact: true, .. }, .. } => Some(rows),
-        _ => None,
-    }
 }
 
 /// The rows, live or not, that a step without children selects by itself.
@@ -143,6 +134,17 @@ impl<'q> Selected<'q> {
         }
     }
 
+    /// How many of the rows that the query leaves out are selected all the same; `number` is that of the batch.
+    pub(crate) fn count_left_out(&self, number: usize) -> usize {
+        let listed = rows_of_batch(self.query.left_out_rows(), number);
+        if listed.is_empty() || self.is_known_none() {
+            return 0;
+        }
+        let mut rows = listed.iter().map(|row| split(*row).1).collect();
+        self.retain(&mut rows);
+        rows.len()
+    }
+
     /// Has the processor fetch what finding the rows begins with.
     pub(crate) fn announce(&self) {
         if self.exact.is_none() {
@@ -152,7 +154,6 @@ impl<'q> Selected<'q> {
     }
 
     /// What gathering the rows takes, in the time that a word of 64 rows takes.
-    #[cfg(feature = "parallel")]
     pub(crate) fn effort(&self) -> usize {
         if self.exact.is_some() { 0 } else { self.effort }
     }

@@ -11,8 +11,8 @@
 mod simd;
 
 pub(crate) use simd::{
-    ByteSet, Combine, Outcome, combine, combine_into, count_both, count_ones, has_byte_sets, in_byte_set,
-    prefetch,
+    ByteSet, Combine, Outcome, combine, combine_into, count_between, count_both, count_ones, has_byte_sets,
+    in_byte_set, prefetch,
 };
 
 use crate::column::LANES;
@@ -181,6 +181,21 @@ pub(super) fn set_range(rows: std::ops::Range<usize>, words: &mut [u64]) {
     }
 }
 
+/// How many bits are set of a range of rows, all of which lie within the words.
+pub(super) fn count_range(words: &[u64], rows: std::ops::Range<usize>) -> usize {
+    if rows.is_empty() {
+        return 0;
+    }
+    let (first, last) = (rows.start / LANES, (rows.end - 1) / LANES);
+    let head = u64::MAX << (rows.start % LANES);
+    let tail = u64::MAX >> (LANES - 1 - (rows.end - 1) % LANES);
+    let count = |word: u64| word.count_ones() as usize;
+    if first == last {
+        return count(words[first] & head & tail);
+    }
+    count(words[first] & head) + count_ones(&words[first + 1..last]) + count(words[last] & tail)
+}
+
 /// Rows that have a value at all.
 pub(super) fn non_empty(ends: &[u32], words: &mut [u64]) {
     let mut start = 0;
@@ -202,6 +217,18 @@ mod tests {
 
     fn bits(words: &[u64], len: usize) -> Vec<bool> {
         (0..len).map(|at| words[at / 64] >> (at % 64) & 1 == 1).collect()
+    }
+
+    #[test]
+    fn the_bits_of_a_range_are_counted() {
+        let words: Vec<u64> = (0..5_u64).map(|at| at.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
+        let set = bits(&words, 320);
+        for start in 0..=320 {
+            for end in start..=320 {
+                let expected = set[start..end].iter().filter(|bit| **bit).count();
+                assert_eq!(count_range(&words, start..end), expected, "{start}..{end}");
+            }
+        }
     }
 
     #[test]

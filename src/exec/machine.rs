@@ -15,9 +15,9 @@
 use smallvec::SmallVec;
 
 use super::kernels::{self, Combine, Outcome, Pair};
-use super::plan::{COST_OF_A_ROW, Step};
+use super::plan::{COST_OF_A_ROW, Source, Step};
 use super::program::{Op, Program};
-use super::rows::{clear_tail, list_bits};
+use super::rows::{clear_tail, has_bit, list_bits};
 use super::source;
 use crate::batch::{MAX_ROWS, split};
 use crate::column::{LANES, set_rows};
@@ -40,6 +40,11 @@ impl Room {
         tile.get(..rows.div_ceil(LANES)).unwrap_or_default()
     }
 
+    /// True when there is none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.tiles.is_empty()
+    }
+
     /// Gives back what searches seldom need, so that a room can be kept: 16 KiB a level stay, 128 KiB in all.
     pub(super) fn shrink(&mut self) {
         const LEVELS: usize = 8;
@@ -59,7 +64,7 @@ impl Room {
 }
 
 /// Combines all sets of rows of a batch of so many rows; what is owned lies in the first tile, what is listed in the
-/// first list. With `count` the rows may be counted only.
+/// first list, ascending. With `count` the rows may be counted only, and a list is in any order.
 pub(super) fn run<'q>(program: &Program<'q>, rows: usize, room: &mut Room, count: bool) -> State<'q> {
     let ops = &program.ops;
     let is_set = |op: &Op<'_>| !matches!(op, Op::Close { .. });
@@ -73,8 +78,18 @@ pub(super) fn run<'q>(program: &Program<'q>, rows: usize, room: &mut Room, count
     }
     machine.combine_pair();
     let state = machine.levels.pop().map_or(State::Zero, |level| level.state);
-    if let (State::Own, Some(tile)) = (&state, room.tiles.first_mut()) {
-        clear_tail(tile.get_mut(..rows.div_ceil(LANES)).unwrap_or_default(), rows);
+    match &state {
+        State::Own => {
+            if let Some(tile) = room.tiles.first_mut() {
+                clear_tail(tile.get_mut(..rows.div_ceil(LANES)).unwrap_or_default(), rows);
+            }
+        }
+        State::Listed if !count => {
+            if let Some(list) = room.lists.first_mut() {
+                list.sort_unstable();
+            }
+        }
+        _ => {}
     }
     state
 }
@@ -88,7 +103,7 @@ pub(super) enum State<'p> {
     Pair(Combine, Side<'p>, Side<'p>),
     /// The bits in the tile of the level; those behind the last row mean nothing.
     Own,
-    /// Some rows in the list of the level, ascending, each once; of a conjunction only.
+    /// Some rows in the list of the level, each once; of a conjunction only.
     Listed,
     /// This many rows, of the outermost group.
     Counted(usize),
@@ -194,6 +209,13 @@ impl<'q> Machine<'_, 'q> {
                 if !self.filter(at, *effort, 1) {
                     let (program, rows) = (self.program, self.rows);
                     if let Some(Step::Leaf { source, .. }) = program.plan.steps.get(*step) {
+                        if let Some(count) = self.count_beside(at, source, *negated) {
+                            return self.finish(count);
+                        }
+                        if let Some(list) = source::listed(source) {
+                            self.list(list, *negated, at);
+                            return self.next(at);
+                        }
                         self.write_upper(|words| source::write(source, rows, words));
                     }
                     if let Some(count) = self.count(at, None, *negated) {
@@ -330,16 +352,23 @@ impl<'q> Machine<'_, 'q> {
         self.settle(state);
     }
 
-    /// Listed rows, ascending, join the group.
+    /// Listed rows join the group.
     fn list(&mut self, rows: &[u16], negated: bool, at: usize) {
         self.combine_pair();
         let Some(level) = self.levels.last() else { return };
-        if level.connective == Connective::And && !negated && is_neutral(level) {
-            let is_any = self.own_list().is_some_and(|list| {
-                list.clear();
-                list.extend_from_slice(rows);
-                !list.is_empty()
-            });
+        if level.connective == Connective::And && !negated {
+            let from = self.levels.len().saturating_sub(1);
+            let (Some(tile), Some(list)) = (self.room.tiles.get(from), self.room.lists.get_mut(from)) else {
+                return;
+            };
+            list.clear();
+            list.extend_from_slice(rows);
+            match level.state {
+                State::Borrowed(before) => kernels::retain(list, |row| has_bit(before, row)),
+                State::Own => kernels::retain(list, |row| has_bit(&tile[..], row)),
+                _ => {}
+            }
+            let is_any = !list.is_empty();
             return self.settle(if is_any { State::Listed } else { State::Zero });
         }
         if level.connective == Connective::Or && !negated && !matches!(level.state, State::Full) {
@@ -419,6 +448,21 @@ impl<'q> Machine<'_, 'q> {
             found.is_negated ^= self.program.is_negated(level.close);
         }
         Some(found.count(self.rows))
+    }
+
+    /// How many rows there are, when the source of an instruction is the last set, and can be counted beside all that came before
+    /// without its bits being made.
+    fn count_beside(&self, at: usize, source: &Source<'q>, negated: bool) -> Option<usize> {
+        let [Level { connective: Connective::And, state, .. }] = self.levels.as_slice() else { return None };
+        if self.last != Some(at) || negated {
+            return None;
+        }
+        let before = match state {
+            State::Borrowed(words) => words,
+            State::Own => self.room.tiles.first()?.get(..self.rows.div_ceil(LANES))?,
+            _ => return None,
+        };
+        source::count_beside(source, before, self.rows)
     }
 
     /// Ends the program: so many rows were counted.

@@ -8,18 +8,20 @@ mod machine;
 mod plan;
 mod program;
 mod query;
+mod ready;
 pub mod reference;
 mod rows;
 mod source;
 mod spread;
 mod trace;
 
-pub(crate) use evaluate::{Selected, count_of_range, select};
+pub(crate) use evaluate::{Selected, select};
 pub use explain::Means;
 pub(crate) use explain::{Explained, Measured, explain, measure};
 #[cfg(feature = "parallel")]
 pub(crate) use query::find_keys;
 pub(crate) use query::{Known, Query};
+pub(crate) use ready::Ready;
 pub(crate) use rows::Rows;
 pub(crate) use spread::Spread;
 pub(crate) use trace::Trace;

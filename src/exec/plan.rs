@@ -101,25 +101,28 @@ pub(super) enum ValueTest<'p> {
 impl<'p> Plan<'p> {
     /// The steps on the batch of this number.
     pub(super) fn new(query: &'p Query<'p>, number: usize, batch: &'p Batch) -> Self {
-        Self::beside(&[], Counts::Exact, query, number, batch)
+        Self::beside(&[], Counts::Exact, query, query.predicate.root(), number, batch)
     }
 
     /// The steps that evaluating the root needs; nodes below one that zone maps settle have no meaning.
     pub(super) fn needed(query: &'p Query<'p>, number: usize, batch: &'p Batch) -> Self {
         // What a branch selects is estimated at best.
-        let counts = if query.predicate.nodes().len() == 1 { Counts::Exact } else { Counts::Near };
-        Self::beside(&query.settled_by_zones(number), counts, query, number, batch)
+        let root = query.root(number);
+        let counts = if root == 0 { Counts::Exact } else { Counts::Near };
+        Self::beside(&query.settled_by_zones(number), counts, query, root, number, batch)
     }
 
-    /// The steps of nodes that are not settled yet.
+    /// The steps of nodes that are not settled yet, up to the node `root`.
     fn beside(
         settled: &[Option<bool>],
         counts: Counts,
         query: &'p Query<'p>,
+        root: usize,
         number: usize,
         batch: &'p Batch,
     ) -> Self {
-        let nodes = query.predicate.nodes();
+        // Children stand in front of their branch.
+        let nodes = query.predicate.nodes().get(..=root).unwrap_or_default();
         let mut steps: Vec<Step<'p>> = Vec::with_capacity(nodes.len());
         for (id, node) in nodes.iter().enumerate() {
             let step = match node {
@@ -202,7 +205,9 @@ fn plan_branch<'p>(connective: Connective, children: &[usize], steps: &[Step<'p>
     };
     let mut ranked: SmallVec<[(usize, usize); 4]> = open.iter().map(rank).collect();
     ranked.sort_unstable();
-    let open: SmallVec<[usize; 4]> = ranked.into_iter().map(|(_, child)| child).collect();
+    for (place, (_, child)) in open.iter_mut().zip(ranked) {
+        *place = child;
+    }
     let mut total = Estimate { rows: if neutral { rows } else { 0 }, is_exact: false, cost: 0 };
     for child in &open {
         let next = estimate(steps, *child);
@@ -244,11 +249,9 @@ fn plan_leaf<'p>(
         Test::All(set) => return plan_all(column, set, access, number),
     };
     let (source, matched, cost, is_exact) = match access {
+        Access::Nowhere => return Step::Settled(negated),
         Access::Rows(found) => {
-            let found = found.ascending();
-            let from = join(number, 0).map_or(found.len(), |first| found.partition_point(|row| *row < first));
-            let own = found.get(from..).unwrap_or_default();
-            let own = own.get(..own.partition_point(|row| split(*row).0 == number)).unwrap_or_default();
+            let own = rows_of_batch(found.ascending(), number);
             if own.is_empty() {
                 return Step::Settled(negated);
             }
@@ -282,6 +285,14 @@ fn plan_leaf<'p>(
     let matched = matched.min(rows);
     let selected = if negated { rows.saturating_sub(matched) } else { matched };
     Step::Leaf { source, negated, estimate: Estimate { rows: selected, is_exact, cost } }
+}
+
+/// Those of some rows, ascending, that are of the batch of a number.
+pub(super) fn rows_of_batch(rows: &[GlobalRow], number: usize) -> &[GlobalRow] {
+    let from = join(number, 0).map_or(rows.len(), |first| rows.partition_point(|row| *row < first));
+    let behind = rows.get(from..).unwrap_or_default();
+    let own = behind.iter().take_while(|row| split(**row).0 == number).count();
+    behind.get(..own).unwrap_or_default()
 }
 
 /// About how many rows have a value: what the sorted rows know, else all.
@@ -365,32 +376,15 @@ fn plan_set<'p>(
                 }
             }
         }
-        (Data::Numbers { zone, sorted, .. }, Set::Numbers(intervals)) => {
-            match meeting(intervals.as_slice(), *zone) {
-                Met::Nothing => Matched::Nothing,
-                Met::Everything => Matched::EveryValue,
-                Met::Some(ranges) => {
-                    let test = ValueTest::Numbers(Cow::Borrowed(ranges));
-                    match Sorted::new(sorted, column) {
-                        Some(sorted) => plan_ranges(column, sorted, test, counts),
-                        None => scan(test, rows / 4),
-                    }
-                }
-            }
-        }
-        (Data::Timestamps { zone, sorted, .. }, Set::Timestamps(intervals)) => {
-            match meeting(intervals.as_slice(), *zone) {
-                Met::Nothing => Matched::Nothing,
-                Met::Everything => Matched::EveryValue,
-                Met::Some(ranges) => {
-                    let test = ValueTest::Timestamps(Cow::Borrowed(ranges));
-                    match Sorted::new(sorted, column) {
-                        Some(sorted) => plan_ranges(column, sorted, test, counts),
-                        None => scan(test, rows / 4),
-                    }
-                }
-            }
-        }
+        (Data::Numbers { sorted, .. }, Set::Numbers(_))
+        | (Data::Timestamps { sorted, .. }, Set::Timestamps(_)) => match value_test(column, set) {
+            Met::Nothing => Matched::Nothing,
+            Met::Everything => Matched::EveryValue,
+            Met::Some(test) => match Sorted::new(sorted, column) {
+                Some(sorted) => plan_ranges(column, sorted, test, counts),
+                None => scan(test, rows / 4),
+            },
+        },
         (Data::Booleans { holders, .. }, Set::Booleans(points)) => match points.as_slice() {
             _ if values == 0 => Matched::Nothing,
             [boolean] => {
@@ -410,6 +404,35 @@ fn plan_set<'p>(
     }
 }
 
+/// What ranges of numbers or timestamps ask of the values of a column.
+fn value_test<'p>(column: &Column, set: &'p Set) -> Met<ValueTest<'p>> {
+    match (&column.data, set) {
+        (Data::Numbers { zone, .. }, Set::Numbers(ranges)) => {
+            meeting(ranges.as_slice(), *zone).map(|ranges| ValueTest::Numbers(Cow::Borrowed(ranges)))
+        }
+        (Data::Timestamps { zone, .. }, Set::Timestamps(ranges)) => {
+            meeting(ranges.as_slice(), *zone).map(|ranges| ValueTest::Timestamps(Cow::Borrowed(ranges)))
+        }
+        _ => Met::Nothing,
+    }
+}
+
+/// The sorted rows of a column of numbers or timestamps, and the parts of them whose values lie in ranges; `None` where rows are not
+/// sorted.
+pub(super) fn sorted_parts<'p>(
+    column: &'p Column,
+    ranges: &Set,
+) -> Option<(Sorted<'p>, SmallVec<[Range<usize>; 2]>)> {
+    let (Data::Numbers { sorted, .. } | Data::Timestamps { sorted, .. }) = &column.data else { return None };
+    let sorted = Sorted::new(sorted, column)?;
+    let parts = match value_test(column, ranges) {
+        Met::Nothing => SmallVec::new(),
+        Met::Everything => SmallVec::from_elem(0..sorted.len(), 1),
+        Met::Some(test) => parts(column, sorted, &test),
+    };
+    Some((sorted, parts))
+}
+
 /// The rows of ranges of values.
 fn plan_ranges<'p>(
     column: &'p Column,
@@ -425,13 +448,17 @@ fn plan_ranges<'p>(
         0 => Matched::Nothing,
         all if all == len => Matched::EveryValue,
         matched => {
-            let touched = match sorted {
-                Sorted::AsStored(_) => 0,
-                Sorted::Listed(sorted) => {
-                    sorted.touched(&parts).saturating_mul(COST_OF_A_BIT).saturating_add(column.rows() / LANES)
+            let cost = match sorted {
+                Sorted::AsStored(_) => len / LANES,
+                Sorted::Listed(sorted) if is_exact && sorted.listed(&parts).is_some() => {
+                    matched.saturating_mul(COST_OF_A_BIT)
                 }
+                Sorted::Listed(sorted) => sorted
+                    .touched(&parts)
+                    .saturating_mul(COST_OF_A_BIT)
+                    .saturating_add(column.rows() / LANES)
+                    .saturating_add(len / LANES),
             };
-            let cost = touched.saturating_add(len / LANES);
             Matched::By(Source::Sorted { column, sorted, parts, is_exact, test }, matched, cost)
         }
     }
@@ -445,11 +472,13 @@ pub(super) fn parts(
 ) -> SmallVec<[Range<usize>; 2]> {
     let Some(zone) = zone(column) else { return SmallVec::new() };
     match (&column.data, test) {
-        (Data::Numbers { values, .. }, ValueTest::Numbers(_)) => sorted.parts(&ordinals(test), zone, |row| {
-            values.get(row).and_then(|value| Number::new(*value)).map_or(0, Number::ordinal)
-        }),
-        (Data::Timestamps { values, .. }, ValueTest::Timestamps(_)) => {
-            sorted.parts(&ordinals(test), zone, |row| values.get(row).unwrap_or(0))
+        (Data::Numbers { values, .. }, ValueTest::Numbers(ranges)) => {
+            sorted.parts(ranges.iter().map(of_numbers), zone, |row| {
+                values.get(row).and_then(|value| Number::new(*value)).map_or(0, Number::ordinal)
+            })
+        }
+        (Data::Timestamps { values, .. }, ValueTest::Timestamps(ranges)) => {
+            sorted.parts(ranges.iter().map(of_timestamps), zone, |row| values.get(row).unwrap_or(0))
         }
         _ => SmallVec::new(),
     }
@@ -458,34 +487,36 @@ pub(super) fn parts(
 /// The least and the greatest ordinal of the values, by which rows are sorted.
 fn zone(column: &Column) -> Option<(i64, i64)> {
     match &column.data {
-        Data::Numbers { zone: Some((least, greatest)), .. } => Some((least.ordinal(), greatest.ordinal())),
-        Data::Timestamps { zone: Some((least, greatest)), .. } => {
-            Some((least.as_millis(), greatest.as_millis()))
-        }
+        Data::Numbers { zone, .. } => zone.as_ref().map(of_numbers),
+        Data::Timestamps { zone, .. } => zone.as_ref().map(of_timestamps),
         _ => None,
     }
 }
 
 /// Nearly that, of one range, where it is neither short nor nearly all: then it surely is some of the rows.
 fn near_part(column: &Column, sorted: Sorted<'_>, test: &ValueTest<'_>) -> Option<Range<usize>> {
+    /// What is shorter is told exactly, since it is listed.
+    const SHORT: usize = 512;
+    const { assert!(SHORT >= SortedRows::NEAR) };
     let Sorted::Listed(listed) = sorted else { return None };
-    let [range] = *ordinals(test).as_slice() else { return None };
+    let range = match test {
+        ValueTest::Numbers(ranges) if let [range] = &**ranges => of_numbers(range),
+        ValueTest::Timestamps(ranges) if let [range] = &**ranges => of_timestamps(range),
+        _ => return None,
+    };
     let part = listed.near(range, zone(column)?);
     let others = listed.rows().len().saturating_sub(part.len());
-    (part.len().min(others) > SortedRows::NEAR).then_some(part)
+    (part.len().min(others) > SHORT).then_some(part)
 }
 
-/// The ranges of a test as those of the ordinals by which rows are sorted.
-fn ordinals(test: &ValueTest<'_>) -> SmallVec<[(i64, i64); 2]> {
-    match test {
-        ValueTest::Numbers(ranges) => {
-            ranges.iter().map(|(low, high)| (low.ordinal(), high.ordinal())).collect()
-        }
-        ValueTest::Timestamps(ranges) => {
-            ranges.iter().map(|(low, high)| (low.as_millis(), high.as_millis())).collect()
-        }
-        _ => SmallVec::new(),
-    }
+/// A range of numbers as one of the ordinals by which rows are sorted.
+fn of_numbers((low, high): &(Number, Number)) -> (i64, i64) {
+    (low.ordinal(), high.ordinal())
+}
+
+/// A range of timestamps as one of the ordinals by which rows are sorted.
+fn of_timestamps((low, high): &(Timestamp, Timestamp)) -> (i64, i64) {
+    (low.as_millis(), high.as_millis())
 }
 
 /// Every point of the set must be among a row's values.
@@ -567,14 +598,24 @@ fn code_bits(codes: &[u32], distinct: usize) -> Box<[u64]> {
 }
 
 /// What ranges mean to a zone map.
-pub(super) enum Met<'r, T> {
+pub(super) enum Met<R> {
     Nothing,
     Everything,
     /// Those of the ranges that lie in the zone.
-    Some(&'r [(T, T)]),
+    Some(R),
 }
 
-pub(super) fn meeting<T: Copy + Ord>(ranges: &[(T, T)], zone: Option<(T, T)>) -> Met<'_, T> {
+impl<R> Met<R> {
+    fn map<T>(self, map: impl FnOnce(R) -> T) -> Met<T> {
+        match self {
+            Self::Nothing => Met::Nothing,
+            Self::Everything => Met::Everything,
+            Self::Some(ranges) => Met::Some(map(ranges)),
+        }
+    }
+}
+
+pub(super) fn meeting<T: Copy + Ord>(ranges: &[(T, T)], zone: Option<(T, T)>) -> Met<&[(T, T)]> {
     let Some((least, greatest)) = zone else { return Met::Nothing };
     let from = ranges.partition_point(|(_, high)| *high < least);
     let to = ranges.partition_point(|(low, _)| *low <= greatest);

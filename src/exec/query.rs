@@ -6,11 +6,11 @@ use smallvec::{SmallVec, smallvec};
 
 use super::evaluate::Tiles;
 use super::kernels;
-use super::source::prefetch_values;
+use super::source::prefetch_code;
 use super::trace::Trace;
 use crate::batch::{Batch, Directory, FieldDirectory, GlobalRow, Occurrences, Zones, split};
 use crate::catalog::FieldId;
-use crate::column::{Column, Dictionary};
+use crate::column::{Codes, Dictionary};
 use crate::operator::Connective;
 use crate::predicate::{Leaf, Node, Set, Test, Tree};
 
@@ -20,16 +20,30 @@ pub(crate) struct Query<'q> {
     pub(super) directory: &'q Directory,
     /// By node of the predicate: how leaves are reached in the batches that the directory covers.
     pub(super) accesses: Arc<[Access<'q>]>,
-    /// Some node below the root is a leaf that zone maps may settle.
+    /// Some leaf may be settled by zone maps in a batch of those [that may have a row](Self::batches).
     has_zones: bool,
+    /// What is no part of this query.
+    left_out: Option<Arc<LeftOut>>,
     /// Where the rows of a batch are combined.
     pub(super) tiles: Tiles,
     /// Where notes are taken, if anywhere.
     pub(super) trace: Option<&'q Trace<'q>>,
 }
 
+/// Alternatives of a predicate that are rows which the directory lists, and which somebody else counts.
+struct LeftOut {
+    /// Their nodes, children of the root, which count as if they selected no row of a covered batch.
+    nodes: SmallVec<[usize; 2]>,
+    /// The node of what is left; none when nothing is.
+    root: Option<usize>,
+    /// Their rows, ascending, each once; dead ones among them.
+    rows: Vec<GlobalRow>,
+}
+
 /// How the rows of a leaf are reached.
 pub(super) enum Access<'q> {
+    /// Not at all: they are left out.
+    Nowhere,
     /// Through the column of each batch.
     Column,
     /// Through the occurrences of its strings.
@@ -78,21 +92,130 @@ impl<'q> Query<'q> {
             Node::Leaf(leaf) => access(leaf, directory, &batch),
             _ => Access::Column,
         });
-        let has_zone = |node: &Node<Leaf>| match node {
-            Node::Leaf(leaf) => matches!(
-                directory.field(leaf.field),
-                FieldDirectory::Numbers(_) | FieldDirectory::Timestamps(_)
-            ),
-            _ => false,
-        };
-        Self {
+        let query = Self {
             predicate,
             directory,
             accesses: accesses.collect(),
-            has_zones: predicate.nodes().len() > 1 && predicate.nodes().iter().any(has_zone),
+            has_zones: false,
+            left_out: None,
             tiles: Tiles::default(),
             trace: None,
+        };
+        let has_zones = query.has_zones();
+        Self { has_zones, ..query }
+    }
+
+    /// Whether zone maps may settle a leaf in a batch that [may have a row](Self::batches): one that every row must pass
+    /// has ruled out the batches in which no row does.
+    fn has_zones(&self) -> bool {
+        if self.predicate.nodes().len() == 1 {
+            return false;
         }
+        let root = self.covered_root().unwrap_or_default();
+        let conjuncts = self.conjuncts(&root);
+        self.predicate.nodes().iter().enumerate().any(|(id, node)| match node {
+            Node::Leaf(Leaf { field, test }) => {
+                let has_zones = matches!(
+                    self.directory.field(*field),
+                    FieldDirectory::Numbers(_) | FieldDirectory::Timestamps(_)
+                );
+                has_zones && !(matches!(test, Test::Any(_)) && conjuncts.contains(&id))
+            }
+            _ => false,
+        })
+    }
+
+    /// The node of what the query asks of the batch of this number.
+    pub(super) fn root(&self, number: usize) -> usize {
+        match &self.left_out {
+            Some(left_out) if self.directory.covers(number) => {
+                left_out.root.unwrap_or_else(|| self.predicate.root())
+            }
+            _ => self.predicate.root(),
+        }
+    }
+
+    /// The node of what is not left out; none when everything is.
+    pub(super) fn covered_root(&self) -> Option<usize> {
+        self.left_out.as_ref().map_or(Some(self.predicate.root()), |left_out| left_out.root)
+    }
+
+    /// What every row must pass, where that is the node `root`: its children, or itself.
+    pub(super) fn conjuncts<'c>(&'c self, root: &'c usize) -> &'c [usize] {
+        match self.predicate.get(*root) {
+            Some(Node::Branch(Connective::And, children)) => children,
+            _ => std::slice::from_ref(root),
+        }
+    }
+
+    /// Whether some alternatives are few rows that the directory lists, so that the [others](Self::others) are better counted
+    /// by themselves.
+    pub(crate) fn is_partly_listed(&self) -> bool {
+        /// More rows than so many a batch are faster combined with the others.
+        const MOST_PER_BATCH: usize = 64;
+        let rows = self.listed_alternatives().map(|(_, rows)| rows.found().len());
+        let (alternatives, rows) = rows.fold((0, 0), |(all, sum): (usize, usize), rows| {
+            (all.saturating_add(1), sum.saturating_add(rows))
+        });
+        alternatives > 0 && rows <= self.directory.numbers().saturating_mul(MOST_PER_BATCH)
+    }
+
+    /// This query without the alternatives that are rows which the directory lists: [these](Self::left_out_rows) are left out, unless
+    /// they are selected by another one. In batches that the directory does not cover, it is as this one.
+    pub(crate) fn others(&self) -> Self {
+        let mut left_out = LeftOut { nodes: SmallVec::new(), root: None, rows: Vec::new() };
+        for (node, rows) in self.listed_alternatives() {
+            left_out.nodes.push(node);
+            left_out.rows.extend_from_slice(rows.found());
+        }
+        left_out.rows.sort_unstable();
+        left_out.rows.dedup();
+        let root = self.predicate.root();
+        if let Some(Node::Branch(_, children)) = self.predicate.get(root) {
+            let mut others = children.iter().filter(|child| !left_out.nodes.contains(child));
+            left_out.root = match (others.next(), others.next()) {
+                (only, None) => only.copied(),
+                _ => Some(root),
+            };
+        }
+        let query = Self {
+            predicate: self.predicate,
+            directory: self.directory,
+            accesses: Arc::clone(&self.accesses),
+            has_zones: false,
+            left_out: Some(Arc::new(left_out)),
+            tiles: self.tiles.hand_on(),
+            trace: self.trace,
+        };
+        let has_zones = query.has_zones();
+        Self { has_zones, ..query }
+    }
+
+    /// The rows that the directory lists for the alternatives that are left out, ascending, each once; dead ones among them.
+    pub(crate) fn left_out_rows(&self) -> &[GlobalRow] {
+        self.left_out.as_ref().map_or(&[], |left_out| &left_out.rows)
+    }
+
+    /// The children of the root, any of which will do, that are rows which the directory lists.
+    fn listed_alternatives(&self) -> impl Iterator<Item = (usize, &KeyRows)> {
+        let children = match self.predicate.get(self.predicate.root()) {
+            Some(Node::Branch(Connective::Or, children)) => &children[..],
+            _ => &[],
+        };
+        children.iter().filter_map(|child| match (self.predicate.get(*child), self.accesses.get(*child)) {
+            (Some(Node::Leaf(Leaf { test: Test::Any(_), .. })), Some(Access::Rows(rows))) => {
+                Some((*child, rows))
+            }
+            _ => None,
+        })
+    }
+
+    pub(super) fn leaves_out(&self) -> bool {
+        self.left_out.is_some()
+    }
+
+    fn is_left_out(&self, node: usize) -> bool {
+        self.left_out.as_ref().is_some_and(|left_out| left_out.nodes.contains(&node))
     }
 
     /// What makes the same query on another thread; none where notes are taken.
@@ -100,11 +223,13 @@ impl<'q> Query<'q> {
     pub(crate) fn fork(&self) -> Option<impl Fn() -> Query<'q> + Sync + use<'q>> {
         let (predicate, directory) = (self.predicate, self.directory);
         let (accesses, has_zones) = (Arc::clone(&self.accesses), self.has_zones);
+        let left_out = self.left_out.clone();
         self.trace.is_none().then_some(move || Query {
             predicate,
             directory,
             accesses: Arc::clone(&accesses),
             has_zones,
+            left_out: left_out.clone(),
             tiles: Tiles::default(),
             trace: None,
         })
@@ -118,6 +243,7 @@ impl<'q> Query<'q> {
     /// How a leaf, the predicate's node `node`, is reached in the batch of this number.
     pub(super) fn access(&self, node: usize, number: usize) -> &Access<'q> {
         match self.accesses.get(node) {
+            Some(_) if self.is_left_out(node) && self.directory.covers(number) => &Access::Nowhere,
             Some(access) if self.directory.covers(number) => access,
             // Any other batch has only itself to ask.
             _ => &Access::Column,
@@ -144,8 +270,9 @@ impl<'q> Query<'q> {
         if !self.has_zones || !self.directory.covers(number) {
             return settled;
         }
-        for node in self.predicate.nodes() {
+        for (id, node) in self.predicate.nodes().iter().enumerate() {
             let value = match node {
+                _ if self.is_left_out(id) => Some(false),
                 Node::Constant(value) => Some(*value),
                 Node::Leaf(leaf) => self.settled_leaf(leaf, number),
                 Node::Branch(connective, children) => {
@@ -204,14 +331,12 @@ impl<'q> Query<'q> {
     /// The numbers of the covered batches that may have a row, ascending.
     pub(crate) fn batches(&self) -> Vec<usize> {
         let batches = self.directory.numbers();
-        let root = self.predicate.root();
-        let conjuncts: &[usize] = match self.predicate.get(root) {
-            Some(Node::Branch(Connective::And, children)) => children,
-            Some(Node::Constant(false)) | None => return Vec::new(),
-            _ => &[root],
-        };
+        let Some(root) = self.covered_root() else { return Vec::new() };
+        if let Some(Node::Constant(false)) | None = self.predicate.get(root) {
+            return Vec::new();
+        }
         let mut kept: Option<Vec<usize>> = None;
-        for id in conjuncts {
+        for id in self.conjuncts(&root) {
             let Some(Node::Leaf(leaf)) = self.predicate.get(*id) else { continue };
             self.retain(leaf, self.accesses.get(*id), batches, &mut kept);
         }
@@ -351,33 +476,41 @@ pub(crate) fn find_keys<'b>(
         return;
     }
     let found = directory.probe_all(keys, texts, kernels::prefetch);
-    let mut places: SmallVec<[Option<(&Column, usize)>; TOGETHER]> = SmallVec::new();
-    let mut codes: SmallVec<[Option<(&Dictionary, usize)>; TOGETHER]> = SmallVec::new();
-    let mut strings: SmallVec<[Option<&[u8]>; TOGETHER]> = SmallVec::new();
+    // Each batch is looked up once.
+    let mut strings: Vec<Option<Option<(&Dictionary, &Codes)>>> = vec![None; directory.numbers()];
+    let mut strings = |number: usize| {
+        let found = || batch(number)?.column(field)?.dictionary();
+        *strings.get_mut(number)?.get_or_insert_with(found)
+    };
     for found in found.chunks(TOGETHER) {
-        places.clear();
-        places.extend(found.iter().map(|(row, _)| {
-            let (column, row) = column(*row)?;
-            prefetch_values(column, row);
-            Some((column, row))
-        }));
-        codes.clear();
-        codes.extend(places.iter().map(|place| {
-            let (column, row) = (*place)?;
-            let (dictionary, code) = column.code(row)?;
-            kernels::prefetch(dictionary.ends(), code);
-            Some((dictionary, code))
-        }));
-        strings.clear();
-        strings.extend(codes.iter().map(|code| {
-            let (dictionary, code) = (*code)?;
-            let string = dictionary.bytes(code);
-            kernels::prefetch(string, 0);
-            Some(string)
-        }));
-        for ((row, number), string) in found.iter().zip(&strings) {
-            if string.is_some() && *string == texts.get(*number as usize).map(|text| text.as_ref().as_bytes())
-            {
+        let mut places = [None; TOGETHER];
+        for (place, (row, _)) in places.iter_mut().zip(found) {
+            let (number, row) = split(*row);
+            *place = strings(number).map(|(dictionary, codes)| {
+                prefetch_code(codes, usize::from(row));
+                (dictionary, codes, usize::from(row))
+            });
+        }
+        let mut coded = [None; TOGETHER];
+        for (coded, place) in coded.iter_mut().zip(&places) {
+            // What the directory has a key of has a value.
+            *coded = place.map(|(dictionary, codes, row)| {
+                let code = codes.get(row);
+                kernels::prefetch(dictionary.ends(), code);
+                (dictionary, code)
+            });
+        }
+        let mut texts_found = [None; TOGETHER];
+        for (text, coded) in texts_found.iter_mut().zip(&coded) {
+            *text = coded.map(|(dictionary, code)| {
+                let text = dictionary.bytes(code);
+                kernels::prefetch(text, 0);
+                text
+            });
+        }
+        for ((row, number), text) in found.iter().zip(&texts_found) {
+            let wanted = texts.get(*number as usize).map(|text| text.as_ref().as_bytes());
+            if text.is_some() && *text == wanted {
                 take(*row, *number);
             }
         }

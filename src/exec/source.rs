@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::kernels::{self, Combine};
+use super::kernels::{self, Combine, Pair};
 use super::plan::{self, Source, ValueTest};
 use super::rows::has_bit;
 use crate::batch::split;
@@ -78,6 +78,14 @@ fn value_passes(data: &Data, at: usize, test: &ValueTest<'_>) -> bool {
         }
         (Data::Booleans { values, .. }, ValueTest::Boolean(wanted)) => values.get(at) == *wanted,
         _ => false,
+    }
+}
+
+/// The rows of a source, in any order, where they are listed and few.
+pub(super) fn listed<'p>(source: &Source<'p>) -> Option<&'p [u16]> {
+    match source {
+        Source::Sorted { sorted: Sorted::Listed(sorted), parts, is_exact: true, .. } => sorted.listed(parts),
+        _ => None,
     }
 }
 
@@ -159,15 +167,21 @@ pub(super) fn prefetch_values(column: &Column, row: usize) {
     }
     match (&column.layout, &column.data) {
         (Layout::Many(ends), _) => kernels::prefetch(ends, row),
-        (_, Data::Strings { codes, .. }) => match codes {
-            Codes::U8(codes) => kernels::prefetch(codes, row),
-            Codes::U16(codes) => kernels::prefetch(codes, row),
-            Codes::U32(codes) => kernels::prefetch(codes, row),
-        },
+        (_, Data::Strings { codes, .. }) => prefetch_code(codes, row),
         (_, Data::Numbers { values, .. }) => kernels::prefetch(values, row),
         (_, Data::Timestamps { values: Millis::Wide(values), .. }) => kernels::prefetch(values, row),
         (_, Data::Timestamps { values: Millis::Steps { steps, .. }, .. }) => kernels::prefetch(steps, row),
         (_, Data::Booleans { .. }) => {}
+    }
+}
+
+/// Has the processor fetch one of many codes.
+#[inline]
+pub(super) fn prefetch_code(codes: &Codes, at: usize) {
+    match codes {
+        Codes::U8(codes) => kernels::prefetch(codes, at),
+        Codes::U16(codes) => kernels::prefetch(codes, at),
+        Codes::U32(codes) => kernels::prefetch(codes, at),
     }
 }
 
@@ -189,6 +203,40 @@ fn write_part(sorted: &SortedRows, part: Range<usize>, words: &mut [u64]) {
     }
     flip_rows(words, list);
     flip_rows(words, other);
+}
+
+/// How many of `rows` rows are among those of a source and have their bit set, where that is known without making the bits of
+/// the source.
+pub(super) fn count_beside(source: &Source<'_>, words: &[u64], rows: usize) -> Option<usize> {
+    let Source::Sorted { column, sorted, parts, is_exact, test } = source else { return None };
+    let exact = (!is_exact).then(|| plan::parts(column, *sorted, test));
+    let parts = exact.as_ref().unwrap_or(parts);
+    Some(parts.iter().map(|part| count_sorted(*sorted, part.clone(), words, rows)).sum())
+}
+
+/// How many of `rows` rows are in a part of those sorted by value and have their bit set: counted in the bitmaps that are kept of
+/// sorted rows, and put right by the rows beside them.
+pub(super) fn count_sorted(sorted: Sorted<'_>, part: Range<usize>, words: &[u64], rows: usize) -> usize {
+    let Sorted::Listed(sorted) = sorted else { return kernels::count_range(words, part) };
+    let [(until, list), (from, other)] = sorted.pieces(part);
+    let mut count = match (until, from) {
+        // No row behind the last is in the bitmaps of sorted rows.
+        (Before::Words(until), Before::Words(from)) => kernels::count_between(words, until, from),
+        (Before::Words(until), Before::NoRow) => kernels::count_both(words, until),
+        (Before::EveryRow, Before::Words(from)) => {
+            kernels::count_pair(Pair { how: Combine::AndNot, one: words, other: from }, rows)
+        }
+        (Before::EveryRow, Before::NoRow) => kernels::count_pair(Pair::of(words), rows),
+        (Before::NoRow, _) | (_, Before::EveryRow) => 0,
+    };
+    for list in [list, other] {
+        let Some(first) = list.first() else { continue };
+        let turned = list.iter().filter(|row| has_bit(words, usize::from(**row))).count();
+        // All of a list lie on the same side of where a bitmap ends: either none was counted, or all whose bit is set.
+        let is_counted = until.contains(*first) && !from.contains(*first);
+        count = if is_counted { count.saturating_sub(turned) } else { count.saturating_add(turned) };
+    }
+    count
 }
 
 /// Writes the bits of those of `rows` rows that are among those of a source over what the words held.
@@ -320,5 +368,34 @@ fn in_ranges<T: Copy, V: Copy + PartialOrd>(
     } else {
         let ranges: Vec<(V, V)> = ranges.iter().map(|(low, high)| (convert(*low), convert(*high))).collect();
         kernels::in_ranges(values, &ranges, words);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sorted_rows_are_counted_beside_bits_whatever_lies_between_the_fences() {
+        for (rows, every) in [(9_000_usize, 1_usize), (9_000, 2), (2_048, 1), (700, 3)] {
+            let order: Vec<u16> = (0..rows).map(|row| row * 4_001 % rows).map(|row| row as u16).collect();
+            let order: Vec<u16> = order.into_iter().filter(|row| usize::from(*row) % every == 0).collect();
+            let sorted = SortedRows::new(order.clone(), rows, |row| row as i64);
+            // Bits behind the last row mean nothing.
+            let words: Vec<u64> = (0..rows.div_ceil(LANES) as u64)
+                .map(|at| if at % 5 == 0 { u64::MAX } else { at.wrapping_mul(0x9e37_79b9_7f4a_7c15) })
+                .collect();
+            let len = order.len();
+            let ends =
+                [0, 1, 500, 1_023, 1_024, 1_025, 2_047, 2_048, 2_049, 4_000, 6_200, len / 2, len - 1, len];
+            for start in ends.iter().copied().filter(|start| *start <= len) {
+                for end in ends.iter().copied().filter(|end| (start..=len).contains(end)) {
+                    let has = |row: &&u16| has_bit(&words, usize::from(**row));
+                    let expected = order[start..end].iter().filter(has).count();
+                    let found = count_sorted(Sorted::Listed(&sorted), start..end, &words, rows);
+                    assert_eq!(found, expected, "{start}..{end} of {len} in {rows}");
+                }
+            }
+        }
     }
 }

@@ -64,6 +64,12 @@ impl Explanation {
                 writeln!(f, "Total: {}, which an index over all batches knows.", grouped(cases))
             }
             TotalStrategy::Counting => writeln!(f, "Total: counted apart from the page, {known}."),
+            TotalStrategy::Beside => {
+                writeln!(
+                    f,
+                    "Total: an index over all batches lists some, the others are counted beside them."
+                )
+            }
             TotalStrategy::WithPage => writeln!(f, "Total: counted along with the page, {known}."),
         }
     }

@@ -82,7 +82,12 @@ versions!(
 
 #[inline(always)]
 fn count_ones_portable(words: &[u64]) -> usize {
-    words.iter().map(|word| word.count_ones() as usize).sum()
+    let mut count = 0;
+    // Plain loops here and below: what an iterator is folded by may be compiled apart, for no machine in particular.
+    for word in words {
+        count += word.count_ones() as usize;
+    }
+    count
 }
 
 versions!(
@@ -154,7 +159,26 @@ versions!(
 
 #[inline(always)]
 fn count_both_portable(a: &[u64], b: &[u64]) -> usize {
-    a.iter().zip(b).map(|(a, b)| (a & b).count_ones() as usize).sum()
+    let mut count = 0;
+    for (a, b) in a.iter().zip(b) {
+        count += (a & b).count_ones() as usize;
+    }
+    count
+}
+
+versions!(
+    /// How many bits two sets have and a third has not.
+    count_between, count_between_portable, count_between_avx2, count_between_avx512,
+    (a: &[u64], b: &[u64], without: &[u64]) -> usize, ("avx2")
+);
+
+#[inline(always)]
+fn count_between_portable(a: &[u64], b: &[u64], without: &[u64]) -> usize {
+    let mut count = 0;
+    for ((a, b), without) in a.iter().zip(b).zip(without) {
+        count += (a & b & !without).count_ones() as usize;
+    }
+    count
 }
 
 versions!(
@@ -168,8 +192,11 @@ versions!(
 fn count_four_portable([a, b, c, d]: [&[u64]; 4], masks: &[[u64; 3]; 2]) -> usize {
     #[inline(always)]
     fn each([a, b, c, d]: [&[u64]; 4], join: impl Fn([u64; 4]) -> u64) -> usize {
-        let words = a.iter().zip(b).zip(c).zip(d);
-        words.map(|(((a, b), c), d)| join([*a, *b, *c, *d]).count_ones() as usize).sum()
+        let mut count = 0;
+        for (((a, b), c), d) in a.iter().zip(b).zip(c).zip(d) {
+            count += join([*a, *b, *c, *d]).count_ones() as usize;
+        }
+        count
     }
     let sets = [a, b, c, d];
     match masks {
@@ -301,6 +328,8 @@ mod tests {
                 assert_eq!(count_ones(a), a.iter().map(|word| word.count_ones() as usize).sum::<usize>());
                 let both: Vec<u64> = a.iter().zip(b).map(|(a, b)| a & b).collect();
                 assert_eq!(count_both(a, b), count_ones(&both));
+                let between: Vec<u64> = both.iter().zip(&random).map(|(both, c)| both & !c).collect();
+                assert_eq!(count_between(a, b, &random), count_ones(&between));
                 for how in [Combine::And, Combine::AndNot, Combine::Or, Combine::OrNot] {
                     let expected: Vec<u64> = a
                         .iter()

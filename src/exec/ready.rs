@@ -1,0 +1,95 @@
+//! Counting from what indexes hold ready, without a plan: a range, or a range and a string.
+
+use super::plan::{rows_of_batch, sorted_parts};
+use super::query::{Access, Query};
+use super::rows::has_bit;
+use super::source::count_sorted;
+use crate::batch::{Batch, Occurrences, split};
+use crate::column::{Data, LANES, Posting, Selection};
+use crate::predicate::{Leaf, Node, Set, Test};
+
+/// A query for rows whose value lies in ranges and, if one is asked for, that have a string.
+pub(crate) struct Ready<'q> {
+    query: &'q Query<'q>,
+    ranges: (&'q Leaf, &'q Set),
+    string: Option<(&'q Leaf, &'q Occurrences)>,
+}
+
+impl<'q> Ready<'q> {
+    /// `None` of any other query, and where notes are taken, since who traces wants to see a plan.
+    pub(crate) fn new(query: &'q Query<'q>) -> Option<Self> {
+        let root = query.covered_root().filter(|_| query.trace.is_none())?;
+        let (one, other) = match query.conjuncts(&root) {
+            [only] => (only, None),
+            [one, other] => (one, Some(other)),
+            _ => return None,
+        };
+        let ranges = |node: &usize| match query.predicate.get(*node)? {
+            Node::Leaf(leaf @ Leaf { test: Test::Any(set @ (Set::Numbers(_) | Set::Timestamps(_))), .. }) => {
+                Some((leaf, set))
+            }
+            _ => None,
+        };
+        let string = |node: &usize| match (query.predicate.get(*node)?, query.accesses.get(*node)?) {
+            (Node::Leaf(leaf @ Leaf { test: Test::Any(_), .. }), Access::Strings(found, _)) => {
+                let [found] = found.as_slice() else { return None };
+                Some((leaf, *found))
+            }
+            _ => None,
+        };
+        let (ranges, string) = match (other, ranges(one)) {
+            (None, found) => (found?, None),
+            (Some(other), Some(found)) => (found, Some(string(other)?)),
+            (Some(other), None) => (ranges(other)?, Some(string(one)?)),
+        };
+        Some(Self { query, ranges, string })
+    }
+
+    /// How many rows of the batch of a number are selected, but for those that the query leaves out; `None` where more has to be
+    /// looked at.
+    pub(crate) fn count(&self, number: usize, batch: &Batch, live: &Selection) -> Option<usize> {
+        // What is known of strings and of rows left out is known of covered batches.
+        let is_known =
+            self.query.directory.covers(number) || (self.string.is_none() && !self.query.leaves_out());
+        // Few rows are to know how often they are asked.
+        if !is_known || !matches!(live, Selection::All) || batch.few_rows().is_some() {
+            return None;
+        }
+        let words = match &self.string {
+            None => None,
+            Some((leaf, string)) => {
+                let Some(code) = string.code(number) else { return Some(0) };
+                let Data::Strings { postings: Some(postings), .. } = &batch.column(leaf.field)?.data else {
+                    return None;
+                };
+                match postings.get(code) {
+                    Posting::All => None,
+                    Posting::Words(words) => Some((words, postings.count(code))),
+                    Posting::List(_) => return None,
+                }
+            }
+        };
+        let (leaf, ranges) = self.ranges;
+        let column = batch.column(leaf.field)?;
+        let (sorted, parts) = sorted_parts(column, ranges)?;
+        let selected = parts.into_iter().map(|part| match words {
+            None => part.len(),
+            Some((_, all)) if part.len() == batch.rows() => all,
+            Some((words, _)) => count_sorted(sorted, part, words, batch.rows()),
+        });
+        let selected: usize = selected.sum();
+        let left_out = rows_of_batch(self.query.left_out_rows(), number).iter().filter(|row| {
+            let row = usize::from(split(**row).1);
+            words.is_none_or(|(words, _)| has_bit(words, row)) && leaf.matches(column.values(row))
+        });
+        Some(selected.saturating_sub(left_out.count()))
+    }
+
+    /// What counting the rows of a batch takes at most, in the time that a word of 64 rows takes.
+    pub(crate) fn effort(&self, batch: &Batch) -> usize {
+        /// A range is sought in a few steps.
+        const EFFORT_OF_SEEKING: usize = 512;
+        let words = if self.string.is_some() { batch.rows() / LANES } else { 0 };
+        words.saturating_mul(3).saturating_add(EFFORT_OF_SEEKING)
+    }
+}
