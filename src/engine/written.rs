@@ -41,7 +41,7 @@ impl AnswerWriter {
     }
 
     fn of_page(page: (u64, u64), total: Option<u64>, examined: u64, expected: usize) -> Self {
-        let mut json = String::new();
+        let mut json = String::with_capacity(FRAME_BYTES);
         let writer = Page::begin(&mut json);
         let items = Vec::with_capacity(expected);
         let answer = WrittenAnswer { json, ids: String::new(), items, total, page, examined };
