@@ -256,8 +256,8 @@ impl KeyIndex {
     /// Two neighbours that are to be merged, the smallest that there are.
     ///
     /// An older one more than twice as large is left alone: so each entry is moved a logarithm of their number of
-    /// times, and as many runs are left. Unless most of both was written just now, in so many `writes`: then moving all
-    /// once more is little beside that, and every search has a run less to look into.
+    /// times, and as many runs are left. Unless both together have at most twice as many entries as there were
+    /// `writes` just now: then moving all once more is little beside those, and every search has a run less to look into.
     pub(super) fn merge(&self, retired: u64, writes: usize) -> Option<RunMerge> {
         let size = |pair: &&[Arc<Run>]| pair.iter().map(|run| run.entries.len()).sum::<usize>();
         let is_due = |pair: &&[Arc<Run>]| match pair {

@@ -112,7 +112,7 @@ impl SortedRows {
     /// lists turned over.
     pub(crate) fn pieces(&self, part: Range<usize>) -> [(Before<'_>, &[u16]); 2] {
         let rows = |places: Range<usize>| self.rows.get(places).unwrap_or_default();
-        if part.len() <= FENCE / 2 {
+        if part.len() <= Self::LISTED {
             return [(Before::NoRow, rows(part)), (Before::NoRow, &[])];
         }
         [part.end, part.start].map(|end| {
@@ -121,10 +121,13 @@ impl SortedRows {
         })
     }
 
+    /// Of parts up to this long, the rows are listed.
+    pub(crate) const LISTED: usize = FENCE / 2;
+
     /// The rows of these parts by themselves, in the order of their values, where no bitmap has a part in them.
     pub(crate) fn listed(&self, parts: &[Range<usize>]) -> Option<&[u16]> {
         match parts {
-            [part] if part.len() <= FENCE / 2 => self.rows.get(part.clone()),
+            [part] if part.len() <= Self::LISTED => self.rows.get(part.clone()),
             _ => None,
         }
     }

@@ -424,7 +424,7 @@ impl<'e> Change<'e> {
     }
 
     /// Seals the head as it was, and batches of the change if it has some; other cases of it start a new head. `writes` are
-    /// the cases that the change stores or deletes.
+    /// the cases that the change stores or deletes, and one more.
     fn prepare_sealed(mut self, writes: usize) -> Prepared<'e> {
         let (mut budget, mut keys) = (MERGE_STEP.saturating_mul(writes), KEY_STEP.saturating_mul(writes));
         let engine = self.engine;

@@ -45,7 +45,8 @@ pub struct Explanation {
 pub struct Batches {
     /// All that there are.
     pub all: u64,
-    /// Those that indexes over all batches rule out, and that are not asked.
+    /// Those that indexes over all batches rule out, and that are not asked. Counting [beside](TotalStrategy::Beside) what is
+    /// listed may ask fewer.
     pub ruled_out: u64,
 }
 

@@ -91,7 +91,7 @@ pub enum TotalStrategy {
     },
     /// Each batch is asked how many it has, and the page is found apart from that.
     Counting,
-    /// An index over all batches lists the cases that one alternative selects; batches are asked for those of the others.
+    /// An index over all batches lists the cases that some alternatives select; batches are asked for those of the others.
     Beside,
     /// Each batch is asked once, for its part of the page and for how many it has.
     WithPage,

@@ -366,7 +366,8 @@ impl<'q> Machine<'_, 'q> {
             match level.state {
                 State::Borrowed(before) => kernels::retain(list, |row| has_bit(before, row)),
                 State::Own => kernels::retain(list, |row| has_bit(&tile[..], row)),
-                _ => {}
+                State::Full => {}
+                State::Zero | State::Pair(..) | State::Listed | State::Counted(_) => return,
             }
             let is_any = !list.is_empty();
             return self.settle(if is_any { State::Listed } else { State::Zero });

@@ -143,7 +143,7 @@ impl<'p> Plan<'p> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Counts {
     Exact,
-    /// To a few hundred, where there are more: the exact ends of a range are places in memory that are hardly ever
+    /// To some hundred, where there are a thousand and more: the exact ends of a range are places in memory that are hardly ever
     /// at hand, and when its rows are asked one by one they are not needed.
     Near,
 }
@@ -495,9 +495,8 @@ fn zone(column: &Column) -> Option<(i64, i64)> {
 
 /// Nearly that, of one range, where it is neither short nor nearly all: then it surely is some of the rows.
 fn near_part(column: &Column, sorted: Sorted<'_>, test: &ValueTest<'_>) -> Option<Range<usize>> {
-    /// What is shorter is told exactly, since it is listed.
-    const SHORT: usize = 512;
-    const { assert!(SHORT >= SortedRows::NEAR) };
+    // What is listed is told exactly.
+    const { assert!(SortedRows::LISTED >= SortedRows::NEAR) };
     let Sorted::Listed(listed) = sorted else { return None };
     let range = match test {
         ValueTest::Numbers(ranges) if let [range] = &**ranges => of_numbers(range),
@@ -506,7 +505,7 @@ fn near_part(column: &Column, sorted: Sorted<'_>, test: &ValueTest<'_>) -> Optio
     };
     let part = listed.near(range, zone(column)?);
     let others = listed.rows().len().saturating_sub(part.len());
-    (part.len().min(others) > SHORT).then_some(part)
+    (part.len().min(others) > SortedRows::LISTED).then_some(part)
 }
 
 /// A range of numbers as one of the ordinals by which rows are sorted.

@@ -32,7 +32,8 @@ pub(crate) struct Query<'q> {
 
 /// Alternatives of a predicate that are rows which the directory lists, and which somebody else counts.
 struct LeftOut {
-    /// Their nodes, children of the root, which count as if they selected no row of a covered batch.
+    /// Their nodes, children of the root, which count as if they selected no row of a covered batch. (In one of few rows that are
+    /// asked one by one they do; those of their rows that are selected are not counted either way.)
     nodes: SmallVec<[usize; 2]>,
     /// The node of what is left; none when nothing is.
     root: Option<usize>,
@@ -111,18 +112,20 @@ impl<'q> Query<'q> {
         if self.predicate.nodes().len() == 1 {
             return false;
         }
-        let root = self.covered_root().unwrap_or_default();
-        let conjuncts = self.conjuncts(&root);
-        self.predicate.nodes().iter().enumerate().any(|(id, node)| match node {
-            Node::Leaf(Leaf { field, test }) => {
-                let has_zones = matches!(
-                    self.directory.field(*field),
-                    FieldDirectory::Numbers(_) | FieldDirectory::Timestamps(_)
-                );
-                has_zones && !(matches!(test, Test::Any(_)) && conjuncts.contains(&id))
-            }
+        let has_zones = |leaf: &Leaf| {
+            matches!(
+                self.directory.field(leaf.field),
+                FieldDirectory::Numbers(_) | FieldDirectory::Timestamps(_)
+            )
+        };
+        let may_be_settled = |node: &Node<Leaf>| matches!(node, Node::Leaf(leaf) if has_zones(leaf));
+        let has_ruled_out = |node: &&usize| match self.predicate.get(**node) {
+            Some(Node::Leaf(leaf)) => has_zones(leaf) && matches!(leaf.test, Test::Any(_)),
             _ => false,
-        })
+        };
+        let root = self.covered_root().unwrap_or_default();
+        let ruling_out = self.conjuncts(&root).iter().filter(has_ruled_out).count();
+        self.predicate.nodes().iter().filter(|node| may_be_settled(node)).nth(ruling_out).is_some()
     }
 
     /// The node of what the query asks of the batch of this number.
@@ -476,11 +479,15 @@ pub(crate) fn find_keys<'b>(
         return;
     }
     let found = directory.probe_all(keys, texts, kernels::prefetch);
-    // Each batch is looked up once.
-    let mut strings: Vec<Option<Option<(&Dictionary, &Codes)>>> = vec![None; directory.numbers()];
+    // Where more rows are found than there are batches, each of these is looked up once.
+    let batches = if found.len() > directory.numbers() { directory.numbers() } else { 0 };
+    let mut known: Vec<Option<Option<(&Dictionary, &Codes)>>> = vec![None; batches];
     let mut strings = |number: usize| {
-        let found = || batch(number)?.column(field)?.dictionary();
-        *strings.get_mut(number)?.get_or_insert_with(found)
+        let strings = || batch(number)?.column(field)?.dictionary();
+        match known.get_mut(number) {
+            Some(known) => *known.get_or_insert_with(strings),
+            None => strings(),
+        }
     };
     for found in found.chunks(TOGETHER) {
         let mut places = [None; TOGETHER];

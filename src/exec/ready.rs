@@ -90,6 +90,7 @@ impl<'q> Ready<'q> {
         /// A range is sought in a few steps.
         const EFFORT_OF_SEEKING: usize = 512;
         let words = if self.string.is_some() { batch.rows() / LANES } else { 0 };
-        words.saturating_mul(3).saturating_add(EFFORT_OF_SEEKING)
+        let (_, ranges) = self.ranges;
+        words.saturating_mul(3).saturating_add(EFFORT_OF_SEEKING).saturating_mul(ranges.len())
     }
 }
