@@ -5,8 +5,11 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use super::Snapshot;
 use super::view::View;
+use crate::batch::Batch;
 use crate::page::At;
+use crate::request::Request;
 
 /// The page of cases that a search found.
 ///
@@ -28,7 +31,8 @@ use crate::page::At;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Answer {
-    view: Arc<View>,
+    /// The cases as they were; nothing, where the page has none of them.
+    view: Option<Arc<View>>,
     rows: Vec<At>,
     total: Option<u64>,
     offset: u64,
@@ -39,29 +43,32 @@ pub struct Answer {
 }
 
 impl Answer {
-    pub(super) fn new(view: Arc<View>, rows: Vec<At>, total: Option<u64>, offset: u64, limit: u64) -> Self {
+    /// Of these rows of a view of the snapshot.
+    pub(super) fn new(
+        snapshot: &Snapshot,
+        view: &Arc<View>,
+        rows: Vec<At>,
+        total: Option<u64>,
+        request: &Request,
+    ) -> Self {
+        #[cfg(not(feature = "store"))]
+        let _ = snapshot;
+        let has_rows = !rows.is_empty();
         Self {
-            view,
+            view: has_rows.then(|| Arc::clone(view)),
             rows,
             total,
-            offset,
-            limit,
+            offset: request.offset,
+            limit: request.limit,
             examined: 0,
             #[cfg(feature = "store")]
-            attachment: None,
+            attachment: has_rows.then(|| snapshot.attachment.load().as_deref().cloned()).flatten(),
         }
     }
 
     /// With how many rows were in the batches that were asked.
     pub(super) fn with_examined(self, examined: u64) -> Self {
         Self { examined, ..self }
-    }
-
-    /// With what is attached to the snapshot that was searched.
-    #[cfg(feature = "store")]
-    pub(super) fn with_attachment(self, snapshot: &super::Snapshot) -> Self {
-        let attachment = snapshot.attachment.load();
-        Self { attachment: attachment.as_deref().cloned(), ..self }
     }
 
     /// How many cases are on the page.
@@ -90,14 +97,12 @@ impl Answer {
 
     /// The ids of the cases on the page, in order.
     pub fn ids(&self) -> impl ExactSizeIterator<Item = &str> {
-        self.rows.iter().map(|at| self.view.id(*at))
+        self.rows.iter().map(|at| self.id(*at))
     }
 
     /// The documents of the cases on the page as stored, in order; empty texts when the engine keeps none.
     pub fn documents(&self) -> impl ExactSizeIterator<Item = &str> {
-        self.rows
-            .iter()
-            .map(|at| self.view.batch(*at).map_or("", |batch| batch.document(usize::from(at.row))))
+        self.rows.iter().map(|at| self.batch(*at).map_or("", |batch| batch.document(usize::from(at.row))))
     }
 
     /// The numbers of the documents of the cases on the page, in order, when documents are kept elsewhere.
@@ -108,7 +113,15 @@ impl Answer {
     pub(crate) fn document_numbers(&self) -> impl ExactSizeIterator<Item = Option<u64>> {
         self.rows
             .iter()
-            .map(|at| self.view.batch(*at).and_then(|batch| batch.document_number(usize::from(at.row))))
+            .map(|at| self.batch(*at).and_then(|batch| batch.document_number(usize::from(at.row))))
+    }
+
+    fn batch(&self, at: At) -> Option<&Batch> {
+        self.view.as_ref()?.batch(at)
+    }
+
+    fn id(&self, at: At) -> &str {
+        self.view.as_ref().map_or("", |view| view.id(at))
     }
 
     /// The answer as the interface has it: `{"list":{"items":[…],"totalItems":n,"pageInfo":{…}}}`.
@@ -124,13 +137,15 @@ impl Answer {
     /// Writes what [`to_json`](Self::to_json) gives behind what `out` holds.
     pub fn write_json(&self, out: &mut String) {
         let mut page = Page::begin(out);
-        // Finding them all before the first is copied has the misses of the cache overlap.
-        let documents: SmallVec<[&str; USUAL_PAGE]> = self.documents().collect();
+        // Finding them all before the first is copied has the misses of the cache overlap. They are gathered where they stay:
+        // moving room for a page takes longer than all else of a short answer.
+        let mut documents: SmallVec<[&str; USUAL_PAGE]> = SmallVec::new();
+        documents.extend(self.documents());
         let bytes = documents.iter().map(|document| document.len().saturating_add(1));
         out.reserve(bytes.fold(FRAME_BYTES, usize::saturating_add));
-        for (document, at) in documents.into_iter().zip(&self.rows) {
+        for (document, at) in documents.iter().zip(&self.rows) {
             if document.is_empty() {
-                page.id(out, self.view.id(*at));
+                page.id(out, self.id(*at));
             } else {
                 page.document(out, document);
             }

@@ -137,7 +137,7 @@ impl<'e> Change<'e> {
     /// Waits for a write that is under way.
     pub(crate) fn new(engine: &'e Engine) -> Self {
         let writer = engine.current.write();
-        let snapshot = engine.current.load();
+        let snapshot = engine.snapshot();
         Self {
             engine,
             next_place: writer.next_place,

@@ -7,7 +7,7 @@
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, Guard};
 
 use super::snapshot::Snapshot;
 use super::writer::Writer;
@@ -35,11 +35,11 @@ impl Current {
     }
 
     /// The cases as they are now, without waiting for anybody.
-    pub(super) fn load(&self) -> Arc<Snapshot> {
+    pub(super) fn load(&self) -> Guard<Arc<Snapshot>> {
         match self {
-            Self::Swapped(current, _) => current.load_full(),
+            Self::Swapped(current, _) => current.load(),
             #[cfg(test)]
-            Self::Modelled(current, _) => Arc::clone(&current.lock().unwrap()),
+            Self::Modelled(current, _) => Guard::from_inner(Arc::clone(&current.lock().unwrap())),
         }
     }
 

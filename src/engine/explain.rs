@@ -2,7 +2,6 @@
 
 mod text;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Serialize, Serializer};
@@ -207,11 +206,11 @@ impl Engine {
     fn explained(&self, request: &Request, clock: Option<&dyn Fn() -> Duration>) -> Explanation {
         self.check(&request.filter);
         let snapshot = self.current.load();
-        let view = Arc::clone(snapshot.view(&self.catalog, self.keep));
+        let view = snapshot.view(&self.catalog, self.keep);
         // First, so that it meets the cases as any other search does.
-        let searched = clock.map(|clock| self.searched(request, &view, clock));
-        let query = query(request, &view);
-        let search = Search::new(&self.catalog, request, &view, &query);
+        let searched = clock.map(|clock| self.searched(request, view, clock));
+        let query = query(request, view);
+        let search = Search::new(&self.catalog, request, view, &query);
 
         let mut plans = vec![Explained::default(); request.filter.size()];
         let mut asked: u64 = 0;

@@ -90,6 +90,8 @@ pub(crate) use {
     view::{BatchId, View},
 };
 
+use arc_swap::Guard;
+
 use self::current::Current;
 use self::merge::Sizes;
 use self::snapshot::Head;
@@ -224,6 +226,11 @@ impl Engine {
     #[must_use]
     pub fn limits(&self) -> &Limits {
         &self.limits
+    }
+
+    /// The cases as they are now, to be held for longer than a search takes.
+    pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
+        Guard::into_inner(self.current.load())
     }
 
     /// How many cases there are.

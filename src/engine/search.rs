@@ -1,7 +1,6 @@
 //! Answering requests on a view.
 
 use std::cell::{Cell, LazyCell, OnceCell};
-use std::sync::Arc;
 
 use serde::Serialize;
 
@@ -10,7 +9,7 @@ use super::view::View;
 use super::{Answer, Engine};
 use crate::batch::{Batch, Leader, Leading, split};
 use crate::catalog::Catalog;
-use crate::exec::{self, Query, Selected, Spread};
+use crate::exec::{self, Known, Query, Selected, Spread};
 use crate::filter::Filter;
 use crate::page::{At, Covered, SortBy, Visit, first_page, listed_page, listed_page_as_stored, sorted_page};
 use crate::request::Request;
@@ -34,17 +33,15 @@ impl Engine {
     pub fn search(&self, request: &Request) -> Answer {
         self.check(&request.filter);
         let snapshot = self.current.load();
-        let view = Arc::clone(snapshot.view(&self.catalog, self.keep));
-        let query = query(request, &view);
-        let search = Search::new(&self.catalog, request, &view, &query);
+        let view = snapshot.view(&self.catalog, self.keep);
+        if let Some(total) = ready_total(request, view) {
+            return Answer::new(&snapshot, view, Vec::new(), Some(total), request);
+        }
+        let query = query(request, view);
+        let search = Search::new(&self.catalog, request, view, &query);
         let (rows, total) = search.run(&search.strategy());
-        let examined = search.examined.get();
-        drop(query);
-        let answer = Answer::new(view, rows, request.count.then_some(total), request.offset, request.limit)
-            .with_examined(examined);
-        #[cfg(feature = "store")]
-        let answer = answer.with_attachment(&snapshot);
-        answer
+        let total = request.count.then_some(total);
+        Answer::new(&snapshot, view, rows, total, request).with_examined(search.examined.get())
     }
 
     /// How many cases the filter selects.
@@ -123,6 +120,16 @@ pub(super) struct Search<'s> {
     numbers: OnceCell<Vec<usize>>,
     /// How many rows the batches have that were asked so far.
     pub(super) examined: Cell<u64>,
+}
+
+/// The total of a request for nothing else, where the directory counts what the filter selects, and knows all batches:
+/// [`TotalStrategy::Directory`] without a query.
+fn ready_total(request: &Request, view: &View) -> Option<u64> {
+    if request.limit > 0 || !request.count || !view.apart_numbers().is_empty() {
+        return None;
+    }
+    let (field, found) = exec::counted_strings(request.filter.predicate(), view.directory())?;
+    view.known_count(&Known::Strings(field, &found))
 }
 
 /// The filter of a request, looked up in a view.

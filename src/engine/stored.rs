@@ -11,11 +11,6 @@ use super::{Answer, Engine};
 pub(crate) type Attachment = Arc<dyn Any + Send + Sync>;
 
 impl Engine {
-    /// The cases as they are now.
-    pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
-        self.current.load()
-    }
-
     /// The batches of a snapshot, its head sealed.
     pub(crate) fn view_of<'s>(&self, snapshot: &'s Snapshot) -> &'s Arc<View> {
         snapshot.view(&self.catalog, self.keep)
@@ -56,7 +51,7 @@ impl Snapshot {
 }
 
 impl Answer {
-    /// What was attached to the cases when they were searched.
+    /// What was attached to the cases when they were searched; nothing, where the page has none of them.
     pub(crate) fn attachment<T: 'static>(&self) -> Option<&T> {
         self.attachment.as_ref()?.downcast_ref()
     }

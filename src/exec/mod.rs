@@ -20,7 +20,7 @@ pub use explain::Means;
 pub(crate) use explain::{Explained, Measured, explain, measure};
 #[cfg(feature = "parallel")]
 pub(crate) use query::find_keys;
-pub(crate) use query::{Known, Query};
+pub(crate) use query::{Known, Query, counted_strings};
 pub(crate) use ready::Ready;
 pub(crate) use rows::Rows;
 pub(crate) use spread::Spread;

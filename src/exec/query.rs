@@ -8,7 +8,7 @@ use super::evaluate::Tiles;
 use super::kernels;
 use super::source::prefetch_code;
 use super::trace::Trace;
-use crate::batch::{Batch, Directory, FieldDirectory, GlobalRow, Occurrences, Zones, split};
+use crate::batch::{Batch, Directory, FieldDirectory, GlobalRow, Occurrences, Strings, Zones, split};
 use crate::catalog::FieldId;
 use crate::column::{Codes, Dictionary};
 use crate::operator::Connective;
@@ -396,15 +396,8 @@ impl<'q> Query<'q> {
     /// What the directory knows of how many rows of the covered batches are selected, where no batch need be asked.
     pub(crate) fn known(&self) -> Option<Known<'_>> {
         let root = self.predicate.root();
-        let is_single = |field: &FieldId| match self.directory.field(*field) {
-            FieldDirectory::Strings(strings) => strings.is_single(),
-            _ => false,
-        };
         match (self.predicate.get(root)?, self.accesses.get(root)?) {
-            // The rows of several values are disjoint only where a row has one at most.
-            (Node::Leaf(Leaf { field, test: Test::Any(_) }), Access::Strings(found, wanted))
-                if *wanted == 1 || is_single(field) =>
-            {
+            (Node::Leaf(Leaf { field, test: Test::Any(_) }), Access::Strings(found, wanted)) if matches!(self.directory.field(*field), FieldDirectory::Strings(strings) if are_disjoint(strings, *wanted)) => {
                 Some(Known::Strings(*field, found))
             }
             (Node::Leaf(Leaf { test: Test::Any(_), .. }), Access::Rows(rows)) => {
@@ -413,6 +406,27 @@ impl<'q> Query<'q> {
             _ => None,
         }
     }
+}
+
+/// As [`Query::known`], of a predicate that is one test of strings which the directory counts, without a query.
+pub(crate) fn counted_strings<'q>(
+    predicate: &Tree<Leaf>,
+    directory: &'q Directory,
+) -> Option<(FieldId, SmallVec<[&'q Occurrences; 8]>)> {
+    let Some(Node::Leaf(Leaf { field, test: Test::Any(Set::Strings(points)) })) =
+        predicate.get(predicate.root())
+    else {
+        return None;
+    };
+    let FieldDirectory::Strings(strings) = directory.field(*field) else { return None };
+    let texts = points.as_slice();
+    are_disjoint(strings, texts.len())
+        .then(|| (*field, texts.iter().filter_map(|text| strings.get(text)).collect()))
+}
+
+/// Whether no row has two of so many strings of a field.
+fn are_disjoint(strings: &Strings, wanted: usize) -> bool {
+    wanted == 1 || strings.is_single()
 }
 
 /// True when the zone of a batch and one of the ranges have a value in common.

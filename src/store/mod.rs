@@ -268,8 +268,11 @@ impl Store {
     pub fn search(&self, request: &Request) -> Result<WrittenAnswer, StoreError> {
         let answer = self.engine.search(request);
         let read = || {
-            let documents = documents_of(&answer)?;
             let mut page = AnswerWriter::new(request, answer.total(), answer.examined(), answer.len());
+            if answer.is_empty() {
+                return Ok(page.finish());
+            }
+            let documents = documents_of(&answer)?;
             for (number, id) in answer.document_numbers().zip(answer.ids()) {
                 documents.read(number, |document| page.push(id, document))?;
             }
