@@ -37,6 +37,14 @@ pub(crate) struct Cases {
     paths: Vec<PathBuf>,
 }
 
+/// What becomes of documents that are read into memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Documents {
+    Kept,
+    /// Nobody is going to see one: without them, reading takes less time and much less memory.
+    Forgotten,
+}
+
 /// The cases of the command line.
 pub(crate) struct Loaded {
     pub(crate) held: Held,
@@ -73,7 +81,12 @@ impl Cases {
     }
 
     /// Opens the database, if one is all there is; otherwise imports every file: all of them, or none.
-    pub(crate) fn load(&self, catalog: &Catalog, mode: Mode) -> Result<Loaded, Failure> {
+    pub(crate) fn load(
+        &self,
+        catalog: &Catalog,
+        mode: Mode,
+        documents: Documents,
+    ) -> Result<Loaded, Failure> {
         self.check()?;
         let start = Instant::now();
         if let [path] = self.paths.as_slice()
@@ -83,7 +96,7 @@ impl Cases {
             let held = Held::Database(Box::new(store.map_err(|error| failed(&error))?));
             return Ok(Loaded { held, report: Report::default(), took: start.elapsed() });
         }
-        let engine = Engine::new(catalog.clone());
+        let engine = Engine::builder(catalog.clone()).documents(documents == Documents::Kept).build();
         let mut import = engine.import(mode);
         self.read_all(&mut Taker::Cases(&mut import, mode))?;
         let report = import.commit().map_err(|refusal| refused(&refusal, mode))?;
@@ -118,7 +131,7 @@ impl Cases {
             let held = Held::Database(Box::new(store));
             return Ok((Loaded { held, report: Report::default(), took: start.elapsed() }, copy));
         }
-        Ok((self.load(catalog, Mode::Strict)?, None))
+        Ok((self.load(catalog, Mode::Strict, Documents::Kept)?, None))
     }
 
     /// The size of all files; none when one of them is a stream.

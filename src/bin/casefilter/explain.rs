@@ -7,7 +7,7 @@ use casefilter::{Catalog, Mode};
 
 use crate::Status;
 use crate::args::Selection;
-use crate::cases::{Cases, tell_left_out};
+use crate::cases::{Cases, Documents, tell_left_out};
 use crate::escape::escape;
 use crate::failure::Failure;
 use crate::output::{Format, Output};
@@ -48,7 +48,9 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let catalog = Catalog::cases();
     let (request, compiling) = args.selection.timed_request(&catalog)?;
     let mode = if args.lenient { Mode::Lenient } else { Mode::Strict };
-    let loaded = args.cases.load(&catalog, mode)?;
+    // Writing the page is part of what is measured.
+    let documents = if args.analyze && request.limit > 0 { Documents::Kept } else { Documents::Forgotten };
+    let loaded = args.cases.load(&catalog, mode, documents)?;
     let status = tell_left_out(&loaded.report);
     let explanation = if args.analyze {
         let start = Instant::now();

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 
 use crate::Status;
 use crate::args::{ONE_STDIN, Selection, is_stdin};
-use crate::cases::{Cases, Loaded, tell_left_out, write_report};
+use crate::cases::{Cases, Documents, Loaded, tell_left_out, write_report};
 use crate::escape::{escape, one_line};
 use crate::failure::{Failure, note};
 use crate::held::Found;
@@ -97,7 +97,9 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         None => {
             let request = args.selection.request(&catalog)?;
             warn(&request);
-            let loaded = load(args, &catalog, mode)?;
+            let shows_none = request.limit == 0 || args.format == Some(Format::Ids);
+            let documents = if shows_none { Documents::Forgotten } else { Documents::Kept };
+            let loaded = load(args, &catalog, mode, documents)?;
             let start = Instant::now();
             let found = loaded.held.search(&request)?;
             let took = start.elapsed();
@@ -116,7 +118,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         }
         Some(path) => {
             let mut lines = Lines::open(path)?;
-            let loaded = load(args, &catalog, mode)?;
+            let loaded = load(args, &catalog, mode, Documents::Kept)?;
             let held = &loaded.held;
             let answered =
                 answer_all(held.catalog(), &held.limits(), |request| held.search(request), &mut lines);
@@ -160,8 +162,8 @@ fn ask_server(args: &Args, catalog: &Catalog) -> Result<Status, Failure> {
     Ok(Status::Fine)
 }
 
-fn load(args: &Args, catalog: &Catalog, mode: Mode) -> Result<Loaded, Failure> {
-    let loaded = args.cases.load(catalog, mode)?;
+fn load(args: &Args, catalog: &Catalog, mode: Mode, documents: Documents) -> Result<Loaded, Failure> {
+    let loaded = args.cases.load(catalog, mode, documents)?;
     if let Some(path) = &args.report {
         write_report(path, &loaded.report)?;
     }

@@ -4,7 +4,7 @@ use casefilter::{Catalog, Filter, Mode, Request, reference};
 
 use crate::Status;
 use crate::args::Selection;
-use crate::cases::{Cases, Loaded, tell_left_out};
+use crate::cases::{Cases, Documents, Loaded, tell_left_out};
 use crate::escape::escape;
 use crate::failure::Failure;
 use crate::output::{Format, Output};
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let catalog = Catalog::cases();
     let request = args.selection.request(&catalog)?;
     let mode = if args.lenient { Mode::Lenient } else { Mode::Strict };
-    let loaded = args.cases.load(&catalog, mode)?;
+    let loaded = args.cases.load(&catalog, mode, Documents::Kept)?;
     let status = tell_left_out(&loaded.report);
     let found = loaded.held.search(&of_id(&catalog, &args.id)?)?;
     let Some(document) = found.documents().next() else {
