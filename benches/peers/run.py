@@ -17,6 +17,7 @@ from pathlib import Path
 
 import data
 import engines
+import ingest
 import requests
 from engines import casefilter
 
@@ -35,6 +36,7 @@ def arguments():
     )
     parser.add_argument("--shape", choices=data.SHAPES, default="arrival")
     parser.add_argument("--growth", action="store_true", help="casefilter alone at 1M, 3M and 10M cases")
+    parser.add_argument("--ingest", action="store_true", help="how fast each takes in the same NDJSON")
     parser.add_argument("--sizes", default=",".join(map(str, GROWTH)), help="other sizes for --growth")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results", metavar="DIR")
     parser.add_argument("--work", type=Path, default=Path(tempfile.gettempdir()) / "casefilter-peers", metavar="DIR")
@@ -175,6 +177,15 @@ def main():
 
     binary = args.casefilter or casefilter.build()
     args.out.mkdir(parents=True, exist_ok=True)
+    if args.ingest:
+        result = {"note": args.note, "machine": machine()}
+        version = casefilter.version(binary, not args.casefilter)
+        result |= ingest.measure(binary, version, args.work, args.cases)
+        (args.out / "ingest.json").write_text(json.dumps(result, indent=1) + "\n")
+        text = f"{ingest.table(result)}\n{table.about(result['machine'])}. {args.note}".rstrip() + "\n"
+        (args.out / "ingest.md").write_text(text)
+        print(text)
+        return
     if args.growth:
         result, stem = growth(args, binary), f"growth-{args.shape}"
     else:
