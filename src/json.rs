@@ -455,8 +455,14 @@ impl<'a> Reader<'a> {
 /// How many bytes of a string stand before its next quote, backslash or control character.
 #[inline(always)]
 pub(crate) fn plain_len(bytes: &[u8]) -> usize {
-    match bytes.first_chunk().map(plain_in_sixteen) {
-        Some(len) if len < 16 => len,
+    // Most strings end in the first sixteen bytes, and dates and ids in the second.
+    let Some((first, rest)) = bytes.split_first_chunk() else { return long_plain_len(bytes) };
+    match plain_in_sixteen(first) {
+        16 => {}
+        len => return len,
+    }
+    match rest.first_chunk().map(plain_in_sixteen) {
+        Some(len) if len < 16 => len.wrapping_add(16),
         _ => long_plain_len(bytes),
     }
 }

@@ -32,9 +32,13 @@ impl BatchBuilder {
         }
     }
 
-    /// Makes room for the documents of further cases, of so many bytes.
-    pub(crate) fn reserve_documents(&mut self, bytes: usize) {
-        self.documents.reserve(bytes);
+    /// Makes room for so many rows in all, and for further documents of so many bytes.
+    pub(crate) fn reserve(&mut self, rows: usize, document_bytes: usize) {
+        for column in self.columns.iter_mut().flatten() {
+            column.reserve(rows);
+        }
+        self.places.reserve(rows.saturating_sub(self.places.len()));
+        self.documents.reserve(document_bytes);
     }
 
     /// The size of all its documents, kept or not.

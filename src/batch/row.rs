@@ -1,5 +1,8 @@
 //! The values of one case, before they go into columns.
 
+use std::borrow::Cow;
+use std::mem::{ManuallyDrop, take};
+
 use crate::catalog::FieldId;
 use crate::error::{Error, ErrorKind, REPORTED_ERRORS};
 use crate::value::Value;
@@ -9,7 +12,11 @@ use crate::value::Value;
 /// Reused from case to case, so that reading a case allocates next to nothing.
 #[derive(Debug, Default)]
 pub(crate) struct Row<'a> {
-    values: Vec<(FieldId, Value<'a>)>,
+    /// Forgetting them must be told apart from dropping them: most own nothing, and to ask each takes longer than all else of
+    /// clearing a row.
+    values: Vec<(FieldId, ManuallyDrop<Value<'a>>)>,
+    /// Some of them may own their string.
+    owns: bool,
     /// How many values the document has; behind them stand defaults.
     own: usize,
     faults: Vec<Error>,
@@ -20,25 +27,37 @@ const USUAL_VALUES: usize = 64;
 
 impl<'a> Row<'a> {
     /// This row without its values, for a case of any other text.
-    pub(crate) fn recycle<'b>(self) -> Row<'b> {
-        let (mut faults, mut values) = (self.faults, self.values);
-        faults.clear();
-        values.clear();
+    pub(crate) fn recycle<'b>(mut self) -> Row<'b> {
+        self.clear();
         // Collecting from a vector of the same layout keeps its memory.
-        Row { values: values.into_iter().map_while(|_| None).collect(), own: 0, faults }
+        let values = take(&mut self.values).into_iter().map_while(|_| None).collect();
+        Row { values, owns: false, own: 0, faults: take(&mut self.faults) }
     }
 
     pub(crate) fn clear(&mut self) {
+        if take(&mut self.owns) {
+            self.values.drain(..).for_each(|(_, value)| drop(ManuallyDrop::into_inner(value)));
+        }
         self.values.clear();
         self.faults.clear();
     }
 
-    #[inline(always)]
     pub(crate) fn push(&mut self, field: FieldId, value: Value<'a>) {
+        self.owns |= matches!(value, Value::String(Cow::Owned(_)));
+        self.push_borrowed(field, value);
+    }
+
+    /// As [`push`](Self::push), of a value that owns no string: one that does would not be dropped.
+    #[inline(always)]
+    pub(crate) fn push_borrowed(&mut self, field: FieldId, value: Value<'a>) {
+        debug_assert!(
+            self.owns || !matches!(value, Value::String(Cow::Owned(_))),
+            "a value that owns nothing"
+        );
         if self.values.len() == self.values.capacity() {
             self.values.reserve(USUAL_VALUES);
         }
-        self.values.push((field, value));
+        self.values.push((field, ManuallyDrop::new(value)));
     }
 
     /// What is pushed from now on are defaults, which the document does not have.
@@ -52,13 +71,13 @@ impl<'a> Row<'a> {
     }
 
     /// All values in the order of the document.
-    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &(FieldId, Value<'a>)> {
-        self.values.iter()
+    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = (FieldId, &Value<'a>)> {
+        self.values.iter().map(|(field, value)| (*field, &**value))
     }
 
     /// The value set of a field, in the order of the document, repetitions kept.
     pub(crate) fn values(&self, field: FieldId) -> impl Iterator<Item = &Value<'a>> + Clone {
-        self.values.iter().filter(move |(other, _)| *other == field).map(|(_, value)| value)
+        self.values.iter().filter(move |(other, _)| *other == field).map(|(_, value)| &**value)
     }
 
     /// The `id`, which every sound case has.
@@ -71,7 +90,8 @@ impl<'a> Row<'a> {
 
     /// Makes fields absent.
     pub(crate) fn remove(&mut self, fields: &[FieldId]) {
-        self.values.retain(|(field, _)| !fields.contains(field));
+        let removed = self.values.extract_if(.., |(field, _)| fields.contains(field));
+        removed.for_each(|(_, value)| drop(ManuallyDrop::into_inner(value)));
     }
 
     /// Notes a field value that was refused: the first ten, and that of an `id`, which decides more.
@@ -87,5 +107,11 @@ impl<'a> Row<'a> {
 
     pub(crate) fn take_faults(&mut self) -> Vec<Error> {
         std::mem::take(&mut self.faults)
+    }
+}
+
+impl Drop for Row<'_> {
+    fn drop(&mut self) {
+        self.clear();
     }
 }

@@ -1,5 +1,7 @@
 //! Where the fields of a catalogue lie in a document: a tree of keys.
 
+use wide::u8x16;
+
 use super::{CatalogError, Field, FieldId, FieldType};
 
 /// What must stand at a place of a document (or `null`, or nothing).
@@ -61,13 +63,22 @@ pub(crate) struct Step {
     pub(crate) expected: Expected,
 }
 
+/// A bit for each of sixteen bytes.
+const ALL_BYTES: u32 = 0xffff;
+
+/// Which of sixteen bytes are the same, a bit each.
+#[inline(always)]
+fn equal_bytes(one: [u8; 16], other: u8x16) -> u32 {
+    u8x16::new(one).simd_eq(other).to_bitmask()
+}
+
 /// A key in its quotes and the colon behind it, compared sixteen bytes at a time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tag {
-    /// The bytes, little-endian; zero behind the end.
-    words: [u128; 2],
-    /// Which bits of the words count.
-    masks: [u128; 2],
+    /// The bytes; zero behind the end.
+    bytes: [u8x16; 2],
+    /// Which of the bytes do not count: those that are behind the end.
+    beyond: [u32; 2],
     len: usize,
 }
 
@@ -77,25 +88,28 @@ impl Tag {
         let text = format!("\"{key}\":").into_bytes();
         let is_plain = |byte: u8| byte >= b' ' && byte != b'"' && byte != b'\\';
         if !key.bytes().all(is_plain) || text.len() > size_of::<[u128; 2]>() {
-            return Self { words: [1, 0], masks: [0; 2], len: 0 };
+            // No text has this byte.
+            return Self { bytes: [u8x16::splat(0xff); 2], beyond: [0; 2], len: 0 };
         }
-        let (mut words, mut masks) = ([0; 2], [0; 2]);
-        for ((word, mask), bytes) in words.iter_mut().zip(&mut masks).zip(text.chunks(16)) {
-            *word = bytes.iter().rev().fold(0, |word, byte| word << 8 | u128::from(*byte));
-            *mask = bytes.iter().fold(0, |mask, _| mask << 8 | 0xff);
+        let mut bytes = [[0; 16]; 2];
+        for (slot, byte) in bytes.as_flattened_mut().iter_mut().zip(&text) {
+            *slot = *byte;
         }
-        Self { words, masks, len: text.len() }
+        let beyond = [0, 16].map(|start| ALL_BYTES << text.len().saturating_sub(start).min(16) & ALL_BYTES);
+        Self { bytes: bytes.map(u8x16::new), beyond, len: text.len() }
     }
 
     /// How many bytes of `text` the key takes if it stands at its front; `None` also where the text ends soon.
     #[inline(always)]
     pub(crate) fn stands_in(&self, text: &[u8]) -> Option<usize> {
         let (front, rest) = text.split_first_chunk()?;
-        let ([first, second], [first_mask, second_mask]) = (self.words, self.masks);
-        if u128::from_le_bytes(*front) & first_mask != first {
+        let ([first, second], [beyond_first, beyond_second]) = (self.bytes, self.beyond);
+        if equal_bytes(*front, first) | beyond_first != ALL_BYTES {
             return None;
         }
-        if second_mask != 0 && u128::from_le_bytes(*rest.first_chunk()?) & second_mask != second {
+        if beyond_second != ALL_BYTES
+            && equal_bytes(*rest.first_chunk()?, second) | beyond_second != ALL_BYTES
+        {
             return None;
         }
         Some(self.len)

@@ -42,6 +42,19 @@ impl Values {
         }
     }
 
+    /// Makes room for so many values in all.
+    fn reserve(&mut self, len: usize) {
+        match self {
+            Self::Strings { dictionary, codes } => {
+                dictionary.expect(len);
+                codes.reserve(len.saturating_sub(codes.len()));
+            }
+            Self::Numbers(values) => values.reserve(len.saturating_sub(values.len())),
+            Self::Timestamps(values) => values.reserve(len.saturating_sub(values.len())),
+            Self::Booleans(values) => values.reserve(len.saturating_sub(values.len())),
+        }
+    }
+
     fn len(&self) -> usize {
         match self {
             Self::Strings { codes, .. } => codes.len(),
@@ -103,9 +116,20 @@ impl ColumnBuilder {
         }
     }
 
+    /// Makes room for so many rows in all.
+    pub(crate) fn reserve(&mut self, rows: usize) {
+        let of_rows = |len: usize| rows.saturating_sub(len);
+        match self.many {
+            true => self.ends.reserve(of_rows(self.ends.len())),
+            false => self.present.reserve(of_rows(self.present.len())),
+        }
+        self.values.reserve(rows);
+    }
+
     /// Adds a value of a row, none of a later row being there; a second one of a field with one value
     /// counts for nothing.
-    #[inline]
+    // A call would save and restore more registers than pushing most values uses.
+    #[inline(always)]
     pub(crate) fn push(&mut self, row: usize, value: &Value<'_>) {
         if self.many {
             if self.ends.len() < row {
@@ -239,6 +263,21 @@ pub(super) fn are_postings_wanted(rows: usize, values: usize, strings: usize) ->
 
 /// The postings of a column.
 pub(super) fn postings(rows: usize, layout: &Layout, dictionary: &Dictionary, codes: &Codes) -> Postings {
+    match (codes, layout) {
+        (Codes::U8(codes), Layout::Single(present)) if codes.len() == rows => {
+            Postings::of_bytes(dictionary.len(), codes, present)
+        }
+        _ => plain_postings(rows, layout, dictionary, codes),
+    }
+}
+
+/// As [`postings`], row by row.
+pub(super) fn plain_postings(
+    rows: usize,
+    layout: &Layout,
+    dictionary: &Dictionary,
+    codes: &Codes,
+) -> Postings {
     let distinct = dictionary.len();
     match codes {
         Codes::U8(codes) => postings_of(rows, layout, distinct, codes, |code| u32::from(*code)),
@@ -248,7 +287,7 @@ pub(super) fn postings(rows: usize, layout: &Layout, dictionary: &Dictionary, co
 }
 
 /// A loop of its own for each layout and width: opening a store spends most of its time here.
-pub(super) fn postings_of<C>(
+fn postings_of<C>(
     rows: usize,
     layout: &Layout,
     distinct: usize,

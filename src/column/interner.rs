@@ -25,6 +25,8 @@ pub(super) struct DictionaryBuilder {
 
 /// Bytes that a string has, about.
 const STRING_BYTES: usize = 16;
+/// Room is made beforehand for strings of up to so many bytes each.
+const LONGEST_EXPECTED: usize = 64;
 /// After so many new strings it is asked how many values they came from.
 const LOOK_STRINGS: usize = 1 << 11;
 /// So many values or fewer make looking for strings not worth its while.
@@ -36,15 +38,48 @@ impl DictionaryBuilder {
         Self { expected: strings, ..Self::default() }
     }
 
+    /// From now on, about so many strings are expected in all.
+    pub(super) fn expect(&mut self, strings: usize) {
+        self.expected = strings;
+        // Strings of which there are few so far stay few, as a rule.
+        if self.is_loose {
+            self.ends.reserve(strings.saturating_sub(self.ends.len()));
+            let likely = self
+                .text
+                .len()
+                .checked_div(self.ends.len())
+                .unwrap_or(0)
+                .saturating_add(1)
+                .saturating_mul(strings);
+            self.text.reserve(
+                likely.min(strings.saturating_mul(LONGEST_EXPECTED)).saturating_sub(self.text.len()),
+            );
+        }
+    }
+
     /// The code of the string of a further value; it is added when it is new.
     ///
     /// The texts of a batch stay below 4 GiB, since their documents do.
-    #[inline]
+    // A short string that is known already, as most are, is found without a call.
+    #[inline(always)]
     pub(super) fn code(&mut self, text: &str) -> u32 {
+        if !self.is_loose
+            && let Some(key) = Key::of_short(text.as_bytes())
+            && let Some(code) = self.codes.find(&key, |_| true)
+        {
+            self.values = self.values.wrapping_add(1);
+            return code;
+        }
+        self.code_of_any(text)
+    }
+
+    /// As [`code`](Self::code).
+    #[inline(never)]
+    fn code_of_any(&mut self, text: &str) -> u32 {
         if self.is_loose {
             return self.append(text);
         }
-        self.values = self.values.saturating_add(1);
+        self.values = self.values.wrapping_add(1);
         let key = self.codes.key(text.as_bytes());
         let (own, ends) = (self.text.as_bytes(), &self.ends);
         let found = self.codes.find(&key, |code| own.get(range(ends, code)) == Some(text.as_bytes()));

@@ -308,7 +308,8 @@ impl Column {
                 }
                 match postings {
                     Some(postings)
-                        if *postings != builder::postings(self.rows, &self.layout, dictionary, codes) =>
+                        if *postings
+                            != builder::plain_postings(self.rows, &self.layout, dictionary, codes) =>
                     {
                         Err("postings that are not those of the codes".into())
                     }

@@ -1,7 +1,10 @@
 //! From the codes of a string column to the rows that have them.
 
-use super::LANES;
+use smallvec::SmallVec;
+use wide::u8x16;
+
 use super::slice::{Move, Slice};
+use super::{LANES, Selection};
 
 /// The rows of each code of a column.
 ///
@@ -50,30 +53,11 @@ impl Postings {
             }
         }
         let dense_from = rows.div_ceil(DENSE_FRACTION);
-        let words_each = rows.div_ceil(LANES);
-        let mut starts = Vec::with_capacity(distinct);
-        let (mut words, mut lists) = (0_usize, 0_usize);
-        for count in &counts {
-            let count = *count as usize;
-            let start = if count == rows {
-                0
-            } else if count >= dense_from {
-                let start = words;
-                words = words.saturating_add(words_each);
-                start
-            } else {
-                let start = lists;
-                lists = lists.saturating_add(count);
-                start
-            };
-            starts.push(u32::try_from(start).unwrap_or(u32::MAX));
-        }
-        let mut words = vec![0_u64; words];
-        let mut lists = vec![0_u16; lists];
+        let Room { codes, mut words, mut lists } = Room::of(rows, &counts);
         // By code: how many rows it has, and where the next of them goes.
-        let mut next: Vec<(u32, u32)> = counts.iter().copied().zip(starts.iter().copied()).collect();
+        let mut next = codes.clone();
         for (row, code) in occurrences() {
-            let Some((count, start)) = next.get_mut(code as usize) else { continue };
+            let Some([count, start]) = next.get_mut(code as usize) else { continue };
             let (count, row) = (*count as usize, row as usize);
             if count < dense_from {
                 if let (Some(slot), Ok(row)) = (lists.get_mut(*start as usize), u16::try_from(row)) {
@@ -86,8 +70,81 @@ impl Postings {
                 *word |= 1 << (row % LANES);
             }
         }
-        let codes = counts.into_iter().zip(starts).map(|(count, start)| [count, start]).collect();
-        Self { rows, codes, words: words.into(), lists: lists.into() }
+        Self { rows, codes: codes.into(), words: words.into(), lists: lists.into() }
+    }
+
+    /// Those of a column with a value, or none, in each row; 64 rows at a time.
+    pub(crate) fn of_bytes(distinct: usize, values: &[u8], present: &Selection) -> Self {
+        let rows = values.len();
+        let has_value = |at: usize| match present {
+            Selection::None => 0,
+            Selection::All => u64::MAX,
+            Selection::Bitmap(present) => present.words().get(at).copied().unwrap_or(0),
+        };
+        // A word of 64 rows has a bit for each that there is and that has a value.
+        let (chunks, rest) = values.as_chunks::<LANES>();
+        let mut last = [0; LANES];
+        for (slot, value) in last.iter_mut().zip(rest) {
+            *slot = *value;
+        }
+        let of_last = 1_u64
+            .checked_shl(u32::try_from(rest.len()).unwrap_or(0))
+            .map_or(u64::MAX, |bit| bit.wrapping_sub(1));
+        let chunks = || {
+            chunks.iter().chain((!rest.is_empty()).then_some(&last)).enumerate().map(|(at, chunk)| {
+                let there = if at < rows / LANES { u64::MAX } else { of_last };
+                (at, chunk, has_value(at) & there)
+            })
+        };
+
+        let mut counts = [0_u32; 1 << u8::BITS];
+        let mut note = |code: u8| {
+            if let Some(count) = counts.get_mut(usize::from(code)) {
+                *count = count.wrapping_add(1);
+            }
+        };
+        for (_, chunk, word) in chunks() {
+            if word == u64::MAX {
+                chunk.iter().for_each(|code| note(*code));
+            } else {
+                ones(word).filter_map(|row| chunk.get(row)).for_each(|code| note(*code));
+            }
+        }
+        let counts = counts.get(..distinct).unwrap_or(&counts);
+        let Room { codes, mut words, mut lists } = Room::of(rows, counts);
+        // The codes with bits, and where these start; any other's next row goes where its list has come to.
+        let mut dense: SmallVec<[(u8, usize); DENSE_FRACTION]> = SmallVec::new();
+        let mut next = codes.clone();
+        for (code, [count, start]) in (0..=u8::MAX).zip(&codes) {
+            let count = *count as usize;
+            if count > 0 && count != rows && is_dense(count, rows) {
+                dense.push((code, *start as usize));
+            }
+        }
+        if counts.iter().any(|count| *count as usize == rows) {
+            // Of a code that all rows have nothing is kept, and no row has another.
+            return Self { rows, codes: codes.into(), words: words.into(), lists: lists.into() };
+        }
+        for (at, chunk, word) in chunks() {
+            let mut rest = word;
+            for (code, start) in &dense {
+                let own = equal_bytes(chunk, *code) & word;
+                if let Some(slot) = words.get_mut(start.wrapping_add(at)) {
+                    *slot = own;
+                }
+                rest &= !own;
+            }
+            for row in ones(rest) {
+                let code = chunk.get(row).map_or(usize::MAX, |code| usize::from(*code));
+                if let Some([_, next]) = next.get_mut(code)
+                    && let Some(slot) = lists.get_mut(*next as usize)
+                {
+                    *slot = u16::try_from(at.wrapping_mul(LANES).wrapping_add(row)).unwrap_or(u16::MAX);
+                    *next = next.wrapping_add(1);
+                }
+            }
+        }
+        Self { rows, codes: codes.into(), words: words.into(), lists: lists.into() }
     }
 
     /// As [`new`](Self::new) where a row may have several codes, and one more than once.
@@ -147,9 +204,109 @@ fn is_dense(count: usize, rows: usize) -> bool {
     count.saturating_mul(DENSE_FRACTION) >= rows
 }
 
+/// Room for the rows of codes.
+struct Room {
+    /// By code: how many rows it has, and where its words start, or its rows.
+    codes: Vec<[u32; 2]>,
+    words: Vec<u64>,
+    lists: Vec<u16>,
+}
+
+impl Room {
+    /// `counts` are those of each code.
+    fn of(rows: usize, counts: &[u32]) -> Self {
+        let (mut words, mut lists) = (0_usize, 0_usize);
+        let place = |count: &u32| {
+            let rows_of_code = *count as usize;
+            let start = if rows_of_code == rows {
+                0
+            } else if is_dense(rows_of_code, rows) {
+                let start = words;
+                words = words.saturating_add(rows.div_ceil(LANES));
+                start
+            } else {
+                let start = lists;
+                lists = lists.saturating_add(rows_of_code);
+                start
+            };
+            [*count, u32::try_from(start).unwrap_or(u32::MAX)]
+        };
+        let codes = counts.iter().map(place).collect();
+        Self { codes, words: vec![0; words], lists: vec![0; lists] }
+    }
+}
+
+/// The places of the bits that are set, ascending.
+#[inline(always)]
+fn ones(word: u64) -> impl Iterator<Item = usize> {
+    let mut rest = word;
+    std::iter::from_fn(move || {
+        let bit = (rest != 0).then(|| rest.trailing_zeros() as usize)?;
+        rest &= rest.wrapping_sub(1);
+        Some(bit)
+    })
+}
+
+/// A bit for each of 64 bytes that is this one.
+#[inline(always)]
+fn equal_bytes(bytes: &[u8; LANES], byte: u8) -> u64 {
+    let (chunks, _) = bytes.as_chunks();
+    chunks.iter().rev().fold(0, |word, chunk: &[u8; 16]| {
+        word << 16 | u64::from(u8x16::new(*chunk).simd_eq(u8x16::splat(byte)).to_bitmask())
+    })
+}
+
 #[cfg(test)]
 mod tests {
+    use super::super::Bitmap;
     use super::*;
+
+    /// Codes of bytes, and which rows have one, in the ways that columns come.
+    fn columns_of_bytes() -> Vec<(usize, Vec<u8>, Selection)> {
+        let mut columns = Vec::new();
+        for rows in [0_usize, 1, 63, 64, 65, 127, 1000, 65_536] {
+            for distinct in [1_usize, 2, 5, 70, 256] {
+                // Most rows have one of the first codes, the last ones occur here and there.
+                let code = |row: usize| {
+                    let random = row.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+                    let spread = if random.is_multiple_of(8) { distinct } else { distinct.div_ceil(8) };
+                    (random / 8 % spread) as u8
+                };
+                let codes: Vec<u8> = (0..rows).map(code).collect();
+                let some = |keep: fn(usize) -> bool| {
+                    Selection::from_bitmap(Bitmap::filled_by(rows, |words| {
+                        (0..rows).filter(|row| keep(*row)).for_each(|row| words[row / 64] |= 1 << (row % 64));
+                    }))
+                };
+                for present in [
+                    Selection::All,
+                    Selection::None,
+                    some(|row| row % 3 != 0),
+                    some(|row| row % 700 == 5),
+                    some(|row| row >= 64),
+                ] {
+                    columns.push((distinct, codes.clone(), present));
+                }
+            }
+        }
+        columns
+    }
+
+    #[test]
+    fn sixty_four_rows_at_a_time_give_the_postings_of_one_row_after_the_other() {
+        for (distinct, codes, present) in columns_of_bytes() {
+            let plain = Postings::new(codes.len(), distinct, || {
+                let rows = (0_u32..).zip(&codes).filter(|(row, _)| present.contains(*row as usize));
+                rows.map(|(row, code)| (row, u32::from(*code)))
+            });
+            assert_eq!(
+                Postings::of_bytes(distinct, &codes, &present),
+                plain,
+                "{} of {distinct}",
+                codes.len()
+            );
+        }
+    }
 
     #[test]
     fn rows_of_each_code_come_back_whatever_their_number() {

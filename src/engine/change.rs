@@ -45,6 +45,11 @@ const WORTH_A_THREAD: usize = 1024;
 
 /// More bytes than this of documents are not kept in the head: a search would have to seal them.
 const HEAD_BYTES: usize = 1 << 24;
+/// A batch that is full by one part in so many is likely to become full, and gets the room for that: what grows bit by bit is
+/// copied again and again.
+const MANY_IN_BATCH: usize = 16;
+/// At most so much of that is for documents, whose size nobody promised.
+const LIKELY_DOCUMENT_BYTES: usize = 1 << 26;
 
 /// A write under way: it holds up other writes, and nobody sees it until it is published.
 ///
@@ -166,12 +171,16 @@ impl<'e> Change<'e> {
         {
             self.begin_batches();
         }
-        if let Own::Batches(sealed, filling) = &mut self.own
-            && (filling.is_full() || filling.rows() >= sizes.batch)
-        {
-            let bytes = filling.document_bytes();
-            sealed.push(filling.seal().into());
-            filling.reserve_documents(bytes);
+        if let Own::Batches(sealed, filling) = &mut self.own {
+            if filling.is_full() || filling.rows() >= sizes.batch {
+                // Where one batch was filled, another will be, as a rule.
+                let (rows, bytes) = (filling.rows(), filling.document_bytes());
+                sealed.push(filling.seal().into());
+                filling.reserve(rows, bytes);
+            } else if filling.rows() == sizes.batch / MANY_IN_BATCH {
+                let bytes = filling.document_bytes().saturating_mul(MANY_IN_BATCH).min(LIKELY_DOCUMENT_BYTES);
+                filling.reserve(sizes.batch, bytes);
+            }
         }
         // How many batches the change adds to those there are, the head being one.
         let (batches, batch, row) = match &self.own {

@@ -251,7 +251,7 @@ impl<'t> Group<'t> {
         let _turn = turns.take();
         let builder = self.builder.take().map(|builder| *builder);
         let mut builder = builder.unwrap_or_else(|| BatchBuilder::new(catalog, *keep, self.waiting.len()));
-        builder.reserve_documents(self.text_bytes);
+        builder.reserve(0, self.text_bytes);
         let known = builder.rows();
         let reading = Reading { catalog, limits, mode: *mode };
         let mut report = Report::default();

@@ -155,7 +155,10 @@ impl<'a> Walk<'a, '_> {
             let value = match byte {
                 b'"' => match plain_string(text, &mut at) {
                     Some(text) => string_value(Cow::Borrowed(text), expected)?,
-                    None => self.escaped_string(&mut at, expected)?,
+                    None => {
+                        self.escaped_string(&mut at, expected)?;
+                        continue;
+                    }
                 },
                 b'{' | b'[' => {
                     at = at.wrapping_add(1);
@@ -180,7 +183,7 @@ impl<'a> Walk<'a, '_> {
                 _ => return None,
             };
             if let Some((field, value)) = value {
-                self.row.push(field, value);
+                self.row.push_borrowed(field, value);
             }
         }
         next_byte(text, &mut at).is_none().then_some(())
@@ -247,9 +250,13 @@ impl<'a> Walk<'a, '_> {
         Some((at, NOWHERE))
     }
 
+    /// Reads a string of any form as the value of a field, if one lies here.
     #[cold]
-    fn escaped_string(&self, at: &mut usize, expected: Expected) -> Option<FieldValue<'a>> {
-        string_value(escaped_string(self.text, at)?, expected)
+    fn escaped_string(&mut self, at: &mut usize, expected: Expected) -> Option<()> {
+        if let Some((field, value)) = string_value(escaped_string(self.text, at)?, expected)? {
+            self.row.push(field, value);
+        }
+        Some(())
     }
 }
 

@@ -23,9 +23,7 @@ mod bytes;
 pub(crate) use bytes::{Fault, Reader, Writer};
 
 use super::builder;
-use super::{
-    Bitmap, Codes, Column, Data, Dictionary, LANES, Layout, Millis, Postings, Selection, SortedRows,
-};
+use super::{Bitmap, Codes, Column, Data, Dictionary, LANES, Layout, Millis, Selection, SortedRows};
 use crate::catalog::{Field, FieldType};
 use crate::value::{Number, Timestamp};
 
@@ -182,23 +180,18 @@ fn read_strings(rows: usize, layout: &Layout, values: usize, reader: &mut Reader
     } else {
         Codes::U32(reader.all(values)?.into())
     };
-    let wanted = builder::are_postings_wanted(rows, values, dictionary.len());
-    let postings = match &codes {
-        Codes::U8(codes) => check_codes(codes, rows, layout, distinct, wanted),
-        Codes::U16(codes) => check_codes(codes, rows, layout, distinct, wanted),
-        Codes::U32(codes) => check_codes(codes, rows, layout, distinct, wanted),
+    match &codes {
+        Codes::U8(codes) => check_codes(codes, layout, distinct),
+        Codes::U16(codes) => check_codes(codes, layout, distinct),
+        Codes::U32(codes) => check_codes(codes, layout, distinct),
     }?;
+    let wanted = builder::are_postings_wanted(rows, values, dictionary.len());
+    let postings = wanted.then(|| builder::postings(rows, layout, &dictionary, &codes));
     Ok(Data::Strings { dictionary, codes, postings })
 }
 
-/// Refuses a code that the dictionary lacks, and a string that no row has; gives the postings, if they are wanted.
-fn check_codes<C: Copy + Into<u32>>(
-    codes: &[C],
-    rows: usize,
-    layout: &Layout,
-    distinct: usize,
-    wanted: bool,
-) -> Result<Option<Postings>, Fault> {
+/// Refuses a code that the dictionary lacks, and a string that no row has.
+fn check_codes<C: Copy + Into<u32>>(codes: &[C], layout: &Layout, distinct: usize) -> Result<(), Fault> {
     let mut used = vec![false; distinct];
     // A code without a value is never looked up, but is held to the dictionary all the same.
     for (at, code) in codes.iter().enumerate() {
@@ -215,10 +208,7 @@ fn check_codes<C: Copy + Into<u32>>(
     if used.contains(&false) {
         return Err("a string in the dictionary that no row has".to_owned());
     }
-    if !wanted {
-        return Ok(None);
-    }
-    Ok(Some(builder::postings_of(rows, layout, distinct, codes, |code| (*code).into())))
+    Ok(())
 }
 
 fn read_millis(values: usize, reader: &mut Reader<'_>) -> Result<Millis, Fault> {

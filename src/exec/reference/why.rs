@@ -175,7 +175,7 @@ impl<'r> ValueSet<'r> {
             }
         }
         for (field, value) in row.iter() {
-            let Some(set) = sets.get_mut(field) else { continue };
+            let Some(set) = sets.get_mut(&field) else { continue };
             let place = set.listed.len();
             if *set.sorted.entry(value).or_insert(place) == place {
                 set.listed.push(value);

@@ -8,7 +8,7 @@ type Outcome<'a> = Result<(Vec<(FieldId, Value<'a>)>, Vec<bool>, Vec<Error>), Er
 fn outcome<'a>(read: Result<(), Error>, row: &Row<'a>, catalog: &Catalog) -> Outcome<'a> {
     read.map(|()| {
         let own = catalog.field_ids().map(|field| row.has_own(field)).collect();
-        (row.iter().cloned().collect(), own, row.faults().to_vec())
+        (row.iter().map(|(field, value)| (field, value.clone())).collect(), own, row.faults().to_vec())
     })
 }
 
