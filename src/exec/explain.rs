@@ -8,8 +8,9 @@ use serde::Serialize;
 
 use super::evaluate::rows_of;
 use super::kernels::{self, Combine};
-use super::plan::{Counts, Met, Plan, Source, Step, estimate, meeting};
+use super::plan::{Counts, Plan, Source, Step, estimate};
 use super::query::{Access, Query};
+use super::ranges::{Met, meeting};
 use super::rows::{Rows, clear_tail};
 use crate::batch::Batch;
 use crate::column::{Data, LANES, Selection, Sorted, set_rows};

@@ -8,6 +8,7 @@ mod machine;
 mod plan;
 mod program;
 mod query;
+mod ranges;
 mod ready;
 pub mod reference;
 mod rows;

@@ -1,7 +1,8 @@
 //! Counting from what indexes hold ready, without a plan: a range, or a range and a string.
 
-use super::plan::{rows_of_batch, sorted_parts};
+use super::plan::rows_of_batch;
 use super::query::{Access, Query};
+use super::ranges::sorted_parts;
 use super::rows::has_bit;
 use super::source::count_sorted;
 use crate::batch::{Batch, Occurrences, split};

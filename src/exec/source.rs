@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use super::kernels::{self, Combine, Pair};
-use super::plan::{self, Source, ValueTest};
+use super::plan::{Source, ValueTest};
+use super::ranges;
 use super::rows::has_bit;
 use crate::batch::split;
 use crate::column::{
@@ -209,7 +210,7 @@ fn write_part(sorted: &SortedRows, part: Range<usize>, words: &mut [u64]) {
 /// the source.
 pub(super) fn count_beside(source: &Source<'_>, words: &[u64], rows: usize) -> Option<usize> {
     let Source::Sorted { column, sorted, parts, is_exact, test } = source else { return None };
-    let exact = (!is_exact).then(|| plan::parts(column, *sorted, test));
+    let exact = (!is_exact).then(|| ranges::parts(column, *sorted, test));
     let parts = exact.as_ref().unwrap_or(parts);
     Some(parts.iter().map(|part| count_sorted(*sorted, part.clone(), words, rows)).sum())
 }
@@ -250,7 +251,7 @@ pub(super) fn write(source: &Source<'_>, rows: usize, words: &mut [u64]) {
         }
         Source::Present(column) => write_passing(column, &ValueTest::Present, words),
         Source::Sorted { column, sorted: all @ Sorted::Listed(sorted), parts, is_exact, test } => {
-            let exact = (!is_exact).then(|| plan::parts(column, *all, test));
+            let exact = (!is_exact).then(|| ranges::parts(column, *all, test));
             let parts = exact.as_ref().unwrap_or(parts);
             match parts.as_slice() {
                 [part] => write_part(sorted, part.clone(), words),

@@ -1,7 +1,14 @@
 //! Random programs, beside asking each row in turn.
 
-use super::super::plan::{Estimate, Plan, Source};
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::super::plan::{Estimate, Plan, Source, ValueTest};
+use super::super::ranges::{near_part, parts};
 use super::*;
+use crate::catalog::Catalog;
+use crate::column::{Column, ColumnBuilder, Data, Sorted};
+use crate::value::{Number, Value};
 
 /// Random numbers, the same in each run.
 struct Random(u64);
@@ -18,6 +25,8 @@ struct Sets {
     rows: usize,
     words: Vec<Vec<u64>>,
     lists: Vec<Vec<u16>>,
+    /// Of numbers below that of the rows, in no order; some rows have none.
+    column: Column,
 }
 
 impl Sets {
@@ -32,7 +41,36 @@ impl Sets {
         let words = words.collect();
         let steps = [1, 2, 3, 7, 64, rows];
         let lists = steps.iter().map(|step| (0..rows as u16).step_by(*step).collect()).collect();
-        Self { rows, words, lists }
+        let catalog = Catalog::cases();
+        let amount = catalog.find("totalAmountInDefaultCurrency").unwrap();
+        let mut builder = ColumnBuilder::new(catalog.field(amount), rows);
+        for row in (0..rows).filter(|row| row % 7 != 3) {
+            let number = Number::new((row * 7919 % rows) as f64).unwrap();
+            builder.push(row, &Value::Number(number));
+        }
+        Self { rows, words, lists, column: builder.seal(rows) }
+    }
+
+    /// The rows whose number lies in a random range, as sorted rows have them, and the test for it; none, where that is no row or
+    /// every one with a number.
+    fn sorted(&self, random: &mut Random) -> Option<(Source<'_>, Range<usize>)> {
+        let (Data::Numbers { sorted, .. }, column) = (&self.column.data, &self.column) else { return None };
+        let sorted = Sorted::new(sorted, column)?;
+        let low = random.below(self.rows as u64) as usize;
+        let high = low + random.below((self.rows - low) as u64) as usize;
+        let [least, greatest] = [low, high].map(|number| Number::new(number as f64).unwrap());
+        let test = ValueTest::Numbers(Cow::Owned(vec![(least, greatest)]));
+        // Plans that need no exact numbers of rows go by parts that are nearly those.
+        let near = if random.below(2) == 0 { near_part(column, sorted, &test) } else { None };
+        let is_exact = near.is_none();
+        let parts = near.map_or_else(|| parts(column, sorted, &test), |part| [part].into_iter().collect());
+        let selected: usize = parts.iter().map(Range::len).sum();
+        let is_some = selected > 0 && selected < sorted.len();
+        is_some.then_some((Source::Sorted { column, sorted, parts, is_exact, test }, low..high + 1))
+    }
+
+    fn number(&self, row: usize) -> Option<usize> {
+        (row % 7 != 3).then_some(row * 7919 % self.rows)
     }
 }
 
@@ -48,7 +86,8 @@ fn member<'s>(
     let negated = random.below(4) == 0;
     let effort = if random.below(2) == 0 { 0 } else { 1_000_000 };
     let having = |is_in: &dyn Fn(usize) -> bool| (0..rows).map(|row| is_in(row) != negated).collect();
-    match random.below(if depth == 0 { 5 } else { 9 }) {
+    let estimate = Estimate { rows, is_exact: false, cost: 0 };
+    match random.below(if depth == 0 { 6 } else { 10 }) {
         0 | 1 => {
             let words = sets.words[random.below(sets.words.len() as u64) as usize].as_slice();
             ops.push(Op::Words { words, negated });
@@ -71,9 +110,17 @@ fn member<'s>(
                 _ => random.below(1 << 31) | random.below(1 << 31) << 33,
             };
             ops.push(Op::Made { step: steps.len(), effort, negated });
-            let estimate = Estimate { rows, is_exact: false, cost: 0 };
             steps.push(Step::Leaf { source: Source::Asked(bits), negated: false, estimate });
             having(&|row| row < 64 && bits >> row & 1 == 1)
+        }
+        5 if let Some((source, range)) = sets.sorted(random) => {
+            ops.push(Op::Made { step: steps.len(), effort, negated });
+            steps.push(Step::Leaf { source, negated: false, estimate });
+            having(&|row| sets.number(row).is_some_and(|number| range.contains(&number)))
+        }
+        5 => {
+            ops.push(Op::Constant(negated));
+            having(&|_| false)
         }
         _ => {
             let connective = if random.below(2) == 0 { Connective::And } else { Connective::Or };
@@ -98,7 +145,9 @@ fn a_program_finds_and_counts_the_rows_that_pass_one_by_one() {
     let mut random = Random(7);
     let mut room = Room::default();
     for number in 0..30_000_u32 {
-        let rows = [1, 63, 64, 65, 130, 200][random.below(6) as usize];
+        // Of many rows, sorted ones keep bitmaps.
+        let few = [1, 63, 64, 65, 130, 200][random.below(6) as usize];
+        let rows = if number.is_multiple_of(100) { 9_000 } else { few };
         let sets = Sets::new(rows, &mut random);
         let (mut ops, mut steps) = (Vec::new(), Vec::new());
         let mut expected = vec![true; rows];
