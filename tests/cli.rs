@@ -834,6 +834,25 @@ fn bench_prints_a_line_for_each_request_and_a_summary() {
 }
 
 #[test]
+fn what_shows_no_document_needs_none_in_memory() {
+    let files = Files::new();
+    let cases = files.write("cases.ndjson", THREE);
+    let search =
+        |extra: &[&str]| run(&[&["search", &cases, "--where", "status = open"], extra].concat()).code(0);
+    let documents = search(&["--format", "ndjson"]).lines();
+    let ids: Vec<&str> = documents.iter().map(|document| document["id"].as_str().unwrap()).collect();
+    assert_eq!(search(&["--format", "ids"]).out.lines().collect::<Vec<_>>(), ids);
+    let counted = search(&["--limit", "0", "--count", "--format", "json"]).json();
+    assert_eq!(counted["list"]["items"], serde_json::json!([]));
+    assert_eq!(counted["list"]["totalItems"], ids.len());
+
+    let requests = files.write("requests.ndjson", format!("{{\"body\":{OPEN}}}\n"));
+    let bench = ["bench", &cases, "--requests", &requests, "--runs", "1", "--without-documents"];
+    let lines = run(&bench).code(0).lines();
+    assert_eq!((&lines[0]["matched"], &lines[1]["cases"]), (&ids.len().into(), &3.into()));
+}
+
+#[test]
 fn bench_tells_what_each_field_takes_in_memory() {
     let files = Files::new();
     let cases = files.write("cases.ndjson", THREE);
