@@ -16,7 +16,7 @@ ROW_GROUP = 131_072
 PLANTED = 3
 START_S = int(datetime.datetime(2023, 1, 1, tzinfo=datetime.UTC).timestamp())
 END_S = int(datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC).timestamp())
-SHAPES = ("arrival", "shuffled", "uniform", "tags1000")
+SHAPES = ("arrival", "shuffled", "uniform", "tags1000", "prompt")
 
 STATUS = ["resolvedFalsePositive", "open", "resolvedPotentialThreat", "awaitingUser", "blocked"]
 CREATED_BY = ["byRule", "byWorkflow", "byOfficer", "byOngoingAmlHit", "byApi"]
@@ -122,7 +122,8 @@ def chunk(first, rows, cases, shape, seed=SEED):
     else:
         low, high = span * first // cases, max(span * (first + rows) // cases, span * first // cases + 1)
         created = START_S + np.sort(rng.integers(low, high, rows))
-    updated = created + rng.exponential(20 * 86_400, rows).astype(np.int64)
+    # Hours after a case was created, or weeks.
+    updated = created + rng.exponential(6 * 3_600 if shape == "prompt" else 20 * 86_400, rows).astype(np.int64)
     if shape == "uniform":
         amount = rng.random(rows) * 20_000
     else:
