@@ -846,6 +846,11 @@ fn what_shows_no_document_needs_none_in_memory() {
     assert_eq!(counted["list"]["items"], serde_json::json!([]));
     assert_eq!(counted["list"]["totalItems"], ids.len());
 
+    let explain = ["explain", &cases, "--where", "status = open", "--limit", "1", "--format", "json"];
+    let explained = run(&[&explain[..], &["--analyze"]].concat()).code(0).json();
+    assert_eq!((&explained["cases"], &explained["analysis"]["on_page"]), (&3.into(), &1.into()));
+    assert_eq!(run(&explain).code(0).json()["nodes"].as_array().map(Vec::len), Some(1));
+
     let requests = files.write("requests.ndjson", format!("{{\"body\":{OPEN}}}\n"));
     let bench = ["bench", &cases, "--requests", &requests, "--runs", "1", "--without-documents"];
     let lines = run(&bench).code(0).lines();

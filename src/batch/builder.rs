@@ -32,13 +32,30 @@ impl BatchBuilder {
         }
     }
 
-    /// Makes room for so many rows in all, and for further documents of so many bytes.
+    /// Makes room for so many rows in all, in the columns of which any has a value so far, and for documents of so many bytes in all.
     pub(crate) fn reserve(&mut self, rows: usize, document_bytes: usize) {
-        for column in self.columns.iter_mut().flatten() {
-            column.reserve(rows);
-        }
+        self.columns.iter_mut().flatten().filter(|column| column.has_values()).for_each(|c| c.reserve(rows));
         self.places.reserve(rows.saturating_sub(self.places.len()));
         self.documents.reserve(document_bytes);
+    }
+
+    /// As [`seal`](Self::seal), with room afterwards for another batch like this one.
+    pub(crate) fn seal_and_go_on(&mut self) -> Batch {
+        let (rows, document_bytes) = (self.rows(), self.document_bytes);
+        let had_values: Vec<bool> = self
+            .columns
+            .iter()
+            .map(|column| column.as_ref().is_some_and(ColumnBuilder::has_values))
+            .collect();
+        let batch = self.seal();
+        for (column, had_values) in self.columns.iter_mut().zip(had_values) {
+            if let Some(column) = column.as_mut().filter(|_| had_values) {
+                column.reserve(rows);
+            }
+        }
+        self.places.reserve(rows);
+        self.documents.reserve(document_bytes);
+        batch
     }
 
     /// The size of all its documents, kept or not.

@@ -173,10 +173,10 @@ impl DocumentsBuilder {
         Self { keep, text: String::new(), ends: Vec::new(), numbers: Vec::new() }
     }
 
-    /// Makes room for texts of so many bytes: a text that grows to its size is copied each time that it doubles.
+    /// Makes room for texts of so many bytes in all: a text that grows to its size is copied each time that it doubles.
     pub(crate) fn reserve(&mut self, bytes: usize) {
         if self.keep == Keep::Text {
-            self.text.reserve(bytes);
+            self.text.reserve_exact(bytes.saturating_sub(self.text.len()));
         }
     }
 

@@ -24,7 +24,7 @@ pub(crate) use leaders::{Leader, Leading};
 pub(crate) use owned::{OwnedRow, OwnedRows};
 pub(crate) use places::Places;
 pub(crate) use row::Row;
-pub(crate) use strings::{Occurrences, Strings};
+pub(crate) use strings::Occurrences;
 pub(crate) use waiting::FewRows;
 pub(crate) use zones::Zones;
 

@@ -224,3 +224,27 @@ impl Paths {
         found
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_stands_where_all_its_bytes_stand_and_no_others() {
+        for len in [0, 1, 12, 13, 14, 15, 28, 29, 30, 60] {
+            let key = "abcdefghij".repeat(6).split_at(len).0.to_owned();
+            let tag = Tag::new(&key);
+            let text = format!("\"{key}\":{}", "x".repeat(40));
+            // Thirty-two bytes are compared, those of the quotes and the colon among them.
+            let expected = (len <= 29).then_some(len + 3);
+            assert_eq!(tag.stands_in(text.as_bytes()), expected, "{key}");
+            for at in 0..len + 3 {
+                let mut other = text.clone().into_bytes();
+                other[at] ^= 1;
+                assert_eq!(tag.stands_in(&other), None, "{key} with another byte at {at}");
+            }
+            assert_eq!(tag.stands_in(&text.as_bytes()[..15]), None);
+        }
+        assert_eq!(Tag::new("a\"b").stands_in(format!("{:40}", "\"a\"b\":").as_bytes()), None);
+    }
+}

@@ -11,7 +11,7 @@ use crate::value::{Number, Timestamp, Value};
 
 /// A column to which values are added, row by row.
 ///
-/// Rows without a value cost nothing until a later row has one.
+/// Rows without a value cost nothing until a later row has one, but for room that was asked for.
 pub(crate) struct ColumnBuilder {
     kind: FieldType,
     many: bool,
@@ -116,7 +116,12 @@ impl ColumnBuilder {
         }
     }
 
-    /// Makes room for so many rows in all.
+    /// Whether any row has a value so far.
+    pub(crate) fn has_values(&self) -> bool {
+        self.values.len() > 0
+    }
+
+    /// Makes room for so many rows in all, each with a value or more.
     pub(crate) fn reserve(&mut self, rows: usize) {
         let of_rows = |len: usize| rows.saturating_sub(len);
         match self.many {

@@ -38,9 +38,9 @@ impl DictionaryBuilder {
         Self { expected: strings, ..Self::default() }
     }
 
-    /// From now on, about so many strings are expected in all.
+    /// At least about so many strings are expected in all, from now on.
     pub(super) fn expect(&mut self, strings: usize) {
-        self.expected = strings;
+        self.expected = self.expected.max(strings);
         // Strings of which there are few so far stay few, as a rule.
         if self.is_loose {
             self.ends.reserve(strings.saturating_sub(self.ends.len()));
@@ -291,6 +291,14 @@ mod tests {
             (0..8).map(|at| dictionary.get(codes.get(at))).collect::<Vec<_>>(),
             ["b", "a", "", "é", "a", "z", "😀", "\u{ffff}"]
         );
+    }
+
+    #[test]
+    fn room_that_is_expected_is_never_less_than_before() {
+        let mut builder = DictionaryBuilder::expecting(1000);
+        builder.expect(0);
+        builder.code("a");
+        assert!(builder.ends.capacity() >= 1000 && builder.text.capacity() >= 1000 * STRING_BYTES);
     }
 
     #[test]

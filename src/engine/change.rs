@@ -174,9 +174,7 @@ impl<'e> Change<'e> {
         if let Own::Batches(sealed, filling) = &mut self.own {
             if filling.is_full() || filling.rows() >= sizes.batch {
                 // Where one batch was filled, another will be, as a rule.
-                let (rows, bytes) = (filling.rows(), filling.document_bytes());
-                sealed.push(filling.seal().into());
-                filling.reserve(rows, bytes);
+                sealed.push(filling.seal_and_go_on().into());
             } else if filling.rows() == sizes.batch / MANY_IN_BATCH {
                 let bytes = filling.document_bytes().saturating_mul(MANY_IN_BATCH).min(LIKELY_DOCUMENT_BYTES);
                 filling.reserve(sizes.batch, bytes);

@@ -251,8 +251,9 @@ impl<'t> Group<'t> {
         let _turn = turns.take();
         let builder = self.builder.take().map(|builder| *builder);
         let mut builder = builder.unwrap_or_else(|| BatchBuilder::new(catalog, *keep, self.waiting.len()));
-        builder.reserve(0, self.text_bytes);
         let known = builder.rows();
+        let document_bytes = builder.document_bytes().saturating_add(self.text_bytes);
+        builder.reserve(known.saturating_add(self.waiting.len()), document_bytes);
         let reading = Reading { catalog, limits, mode: *mode };
         let mut report = Report::default();
         // Others are not asked for.

@@ -124,7 +124,7 @@ pub(super) struct Search<'s> {
 
 /// The total of a request for nothing else, where the directory counts what the filter selects, and knows all batches:
 /// [`TotalStrategy::Directory`] without a query.
-fn ready_total(request: &Request, view: &View) -> Option<u64> {
+pub(super) fn ready_total(request: &Request, view: &View) -> Option<u64> {
     if request.limit > 0 || !request.count || !view.apart_numbers().is_empty() {
         return None;
     }

@@ -432,3 +432,19 @@ fn the_head_selects_the_same_by_rows_and_by_columns() {
         engine.validate().unwrap();
     }
 }
+
+#[test]
+fn an_answer_without_cases_holds_none() {
+    let engine = Engine::new(Catalog::cases());
+    engine.upsert_many(br#"[{"id":"a"},{"id":"b","priority":"high"}]"#).unwrap();
+    let snapshot = engine.current.load();
+    let view = snapshot.view(&engine.catalog, engine.keep);
+    let holders = Arc::strong_count(view);
+    let request =
+        |text: &str| Request::new(Filter::compile_text(engine.catalog(), text).unwrap()).count(true);
+    let counted = engine.search(&request("priority = high").limit(0));
+    let behind = engine.search(&request("id in (a, b)").offset(2));
+    assert_eq!((counted.total(), behind.total(), Arc::strong_count(view)), (Some(1), Some(2), holders));
+    let page = engine.search(&request("priority = high"));
+    assert_eq!((page.len(), Arc::strong_count(view)), (1, holders + 1));
+}

@@ -8,7 +8,7 @@ use super::evaluate::Tiles;
 use super::kernels;
 use super::source::prefetch_code;
 use super::trace::Trace;
-use crate::batch::{Batch, Directory, FieldDirectory, GlobalRow, Occurrences, Strings, Zones, split};
+use crate::batch::{Batch, Directory, FieldDirectory, GlobalRow, Occurrences, Zones, split};
 use crate::catalog::FieldId;
 use crate::column::{Codes, Dictionary};
 use crate::operator::Connective;
@@ -397,7 +397,10 @@ impl<'q> Query<'q> {
     pub(crate) fn known(&self) -> Option<Known<'_>> {
         let root = self.predicate.root();
         match (self.predicate.get(root)?, self.accesses.get(root)?) {
-            (Node::Leaf(Leaf { field, test: Test::Any(_) }), Access::Strings(found, wanted)) if matches!(self.directory.field(*field), FieldDirectory::Strings(strings) if are_disjoint(strings, *wanted)) => {
+            // The rows of several values are disjoint only where a row has one at most.
+            (Node::Leaf(Leaf { field, test: Test::Any(_) }), Access::Strings(found, wanted))
+                if are_disjoint(self.directory, *field, *wanted) =>
+            {
                 Some(Known::Strings(*field, found))
             }
             (Node::Leaf(Leaf { test: Test::Any(_), .. }), Access::Rows(rows)) => {
@@ -420,13 +423,13 @@ pub(crate) fn counted_strings<'q>(
     };
     let FieldDirectory::Strings(strings) = directory.field(*field) else { return None };
     let texts = points.as_slice();
-    are_disjoint(strings, texts.len())
+    are_disjoint(directory, *field, texts.len())
         .then(|| (*field, texts.iter().filter_map(|text| strings.get(text)).collect()))
 }
 
 /// Whether no row has two of so many strings of a field.
-fn are_disjoint(strings: &Strings, wanted: usize) -> bool {
-    wanted == 1 || strings.is_single()
+fn are_disjoint(directory: &Directory, field: FieldId, wanted: usize) -> bool {
+    wanted == 1 || matches!(directory.field(field), FieldDirectory::Strings(strings) if strings.is_single())
 }
 
 /// True when the zone of a batch and one of the ranges have a value in common.

