@@ -18,9 +18,9 @@ NOTES = {
     KEPT: "`casefilter bench`: every field of the catalogue that occurs, every index, and the documents as they came",
     FORGOTTEN: "`casefilter bench --without-documents`: every field of the catalogue that occurs, and every index",
     "duckdb": "`read_json` into an in-memory table of the columns it infers, `threads=1`; no index, no document",
-    "pyarrow": "`pyarrow.json.read_json` into a table in memory, `use_threads=False`",
+    "pyarrow": "`pyarrow.json.read_json` into a table in memory, blocks of its usual size, `use_threads=False`",
     "clickhouse": "`file(…, JSONEachRow)` into a `Memory` table, `max_threads=1`, chdb",
-    "polars": "`read_ndjson` into a frame, `POLARS_MAX_THREADS=1`",
+    "polars": "`read_ndjson` into a frame, its types inferred as by default, `POLARS_MAX_THREADS=1`",
 }
 
 
@@ -37,26 +37,25 @@ def pyarrow(path):
     from pyarrow import json as arrow_json
 
     tables = []
-    read = arrow_json.ReadOptions(use_threads=False, block_size=1 << 24)
+    read = arrow_json.ReadOptions(use_threads=False)
     return lambda: tables.append(arrow_json.read_json(path, read)), lambda: tables[0].num_rows, pyarrow.__version__
 
 
 def clickhouse(path):
-    import chdb
     from chdb import session
 
     db = session.Session()
     db.query("SET max_threads=1, max_insert_threads=1, max_parsing_threads=1")
     load = f"CREATE TABLE cases ENGINE = Memory AS SELECT * FROM file('{path}', 'JSONEachRow')"
-    count = lambda: int(str(db.query("SELECT count() FROM cases", "TSV")).strip())  # noqa: E731
-    return lambda: db.query(load), count, chdb.__version__
+    ask = lambda question: str(db.query(question, "TSV")).strip()  # noqa: E731
+    return lambda: db.query(load), lambda: int(ask("SELECT count() FROM cases")), ask("SELECT version()")
 
 
 def polars(path):
     import polars
 
     frames = []
-    load = lambda: frames.append(polars.read_ndjson(path, infer_schema_length=None))  # noqa: E731
+    load = lambda: frames.append(polars.read_ndjson(path))  # noqa: E731
     return load, lambda: frames[0].height, polars.__version__
 
 
@@ -74,12 +73,10 @@ def work_one(engine, path):
 
 
 def sample(binary, work, cases):
-    """The cases of `casefilter generate`, which have most fields of the catalogue."""
+    """The cases of `casefilter generate`, which have most fields of the catalogue; made anew, as another build may make others."""
     path = Path(work) / f"sample-{cases}.ndjson"
-    if not path.exists():
-        part = path.with_name(path.name + ".part.ndjson")
-        subprocess.run([binary, "generate", "--cases", str(cases), "-o", part], check=True)
-        part.rename(path)
+    path.unlink(missing_ok=True)
+    subprocess.run([binary, "generate", "--cases", str(cases), "-o", path], check=True, stderr=subprocess.DEVNULL)
     return path
 
 
@@ -111,7 +108,7 @@ def measure(binary, version, work, cases, rounds=ROUNDS):
                 continue
             outcome = _round(engine, binary, path, work)
             if isinstance(outcome, str):
-                found["error"] = outcome
+                found["error"], found["mb_s"] = outcome, []
                 continue
             seconds, count, own_version = outcome
             if count != cases:

@@ -173,6 +173,8 @@ def main():
     if args.worker:
         work_one(args)
         return
+    if args.ingest and (args.growth or args.ndjson or args.shape != "arrival"):
+        raise SystemExit("--ingest takes the cases of `casefilter generate`: neither --shape, --growth nor --ndjson goes with it")
     import table  # matplotlib is not for the workers
 
     binary = args.casefilter or casefilter.build()
