@@ -1,10 +1,11 @@
 //! Columns being filled, a row at a time.
 
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 
 use super::interner::DictionaryBuilder;
 use super::{
-    Bitmap, Codes, Column, Data, Dictionary, Layout, Millis, Postings, Selection, SortedRows, sort_from_bit,
+    Bitmap, Codes, Column, Data, Dictionary, LANES, Layout, Millis, Postings, Selection, SortedRows,
+    sort_from_bit,
 };
 use crate::catalog::{Field, FieldType};
 use crate::value::{Number, Timestamp, Value};
@@ -15,8 +16,10 @@ use crate::value::{Number, Timestamp, Value};
 pub(crate) struct ColumnBuilder {
     kind: FieldType,
     many: bool,
-    /// Of a single-valued field: whether a row has a value, up to the last one that has.
-    present: Vec<bool>,
+    /// Of a single-valued field: the rows up to the last one that has a value.
+    rows: usize,
+    /// Those of them that have none, as runs, ascending.
+    absent: Vec<Range<usize>>,
     /// Of a many-valued field: the offset behind the last value of each row before the one being filled.
     ends: Vec<u32>,
     values: Values,
@@ -110,7 +113,8 @@ impl ColumnBuilder {
         Self {
             kind: field.kind(),
             many,
-            present: Vec::with_capacity(if many { 0 } else { rows }),
+            rows: 0,
+            absent: Vec::new(),
             ends: Vec::with_capacity(if many { rows } else { 0 }),
             values: Values::new(field.kind(), rows),
         }
@@ -123,10 +127,8 @@ impl ColumnBuilder {
 
     /// Makes room for so many rows in all, each with a value or more.
     pub(crate) fn reserve(&mut self, rows: usize) {
-        let of_rows = |len: usize| rows.saturating_sub(len);
-        match self.many {
-            true => self.ends.reserve(of_rows(self.ends.len())),
-            false => self.present.reserve(of_rows(self.present.len())),
+        if self.many {
+            self.ends.reserve(rows.saturating_sub(self.ends.len()));
         }
         self.values.reserve(rows);
     }
@@ -141,21 +143,22 @@ impl ColumnBuilder {
                 self.end_rows(row);
             }
         } else {
-            if self.present.len() > row {
+            if self.rows > row {
                 return;
             }
-            if self.present.len() < row {
+            if self.rows < row {
                 self.fill(row);
             }
-            self.present.push(true);
+            self.rows = row.wrapping_add(1);
         }
         self.values.push(value);
     }
 
     /// Ends the rows of a single-valued field before this one.
+    #[inline(never)]
     fn fill(&mut self, rows: usize) {
         self.values.fill(rows);
-        self.present.resize(rows, false);
+        self.absent.push(self.rows..rows);
     }
 
     /// Ends the rows of a many-valued field before this one.
@@ -173,23 +176,21 @@ impl ColumnBuilder {
 
     /// The column of so many rows; the builder is as new afterwards.
     pub(crate) fn seal(&mut self, rows: usize) -> Column {
-        if self.many {
+        let layout = if !self.has_values() {
+            Layout::Single(Selection::None)
+        } else if self.many {
             self.end_rows(rows);
+            Layout::many(std::mem::take(&mut self.ends))
         } else {
-            self.fill(rows);
-        }
+            if self.rows < rows {
+                self.fill(rows);
+            }
+            Layout::Single(all_but(rows, &self.absent))
+        };
         let values = std::mem::replace(&mut self.values, Values::new(self.kind, 0));
-        let present = std::mem::take(&mut self.present);
-        let ends = std::mem::take(&mut self.ends);
-        let layout = if self.many {
-            Layout::many(ends)
-        } else {
-            Layout::Single(Selection::from_bitmap(pack(&present)))
-        };
-        let values = match &layout {
-            Layout::Single(Selection::None) => Values::new(self.kind, 0),
-            _ => values,
-        };
+        self.ends.clear();
+        self.absent.clear();
+        self.rows = 0;
         let data = match values {
             Values::Strings { dictionary, codes } => {
                 let (dictionary, codes) = dictionary.seal(&codes);
@@ -200,6 +201,31 @@ impl ColumnBuilder {
             Values::Booleans(values) => booleans(rows, &layout, &values),
         };
         Column { rows, layout, data }
+    }
+}
+
+/// All of so many rows but for these runs of them.
+fn all_but(rows: usize, runs: &[Range<usize>]) -> Selection {
+    if runs.is_empty() {
+        return Selection::All;
+    }
+    Selection::from_bitmap(Bitmap::filled_by(rows, |words| {
+        words.fill(u64::MAX);
+        for run in runs {
+            clear(words, run);
+        }
+    }))
+}
+
+/// Clears the bits of a run of rows.
+fn clear(words: &mut [u64], rows: &Range<usize>) {
+    let last = rows.end.saturating_sub(1) / LANES;
+    let own = words.iter_mut().enumerate().take(last.saturating_add(1)).skip(rows.start / LANES);
+    for (number, word) in own {
+        let first = number.saturating_mul(LANES);
+        let (start, end) = (rows.start.saturating_sub(first), rows.end.saturating_sub(first));
+        let below = |bit: usize| if bit < LANES { (1_u64 << bit).wrapping_sub(1) } else { u64::MAX };
+        *word &= below(start) | !below(end);
     }
 }
 
@@ -404,7 +430,7 @@ const ROW_BITS: u32 = u16::BITS;
 
 pub(super) fn pack(bits: &[bool]) -> Bitmap {
     Bitmap::filled_by(bits.len(), |words| {
-        for (word, bits) in words.iter_mut().zip(bits.chunks(super::LANES)) {
+        for (word, bits) in words.iter_mut().zip(bits.chunks(LANES)) {
             *word = bits.iter().rev().fold(0, |word, bit| word << 1 | u64::from(*bit));
         }
     })
@@ -421,4 +447,47 @@ fn zone<S, T: Ord + Copy>(
         None => Some((value, value)),
         Some((low, high)) => Some((value.min(low), value.max(high))),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_without_a_value_are_told_from_those_with_one() {
+        let field = Field::new("f", FieldType::Timestamp);
+        // Rows with a value: none, all, and those at which something may go wrong.
+        let shapes: [(usize, &dyn Fn(usize) -> bool); 9] = [
+            (300, &|_| false),
+            (300, &|_| true),
+            (300, &|row| row == 0),
+            (300, &|row| row == 299),
+            (300, &|row| row % 64 == 63),
+            (300, &|row| row % 64 == 0),
+            (300, &|row| !(60..200).contains(&row)),
+            (256, &|row| row % 3 != 0),
+            (1, &|_| true),
+        ];
+        for (number, (rows, has_value)) in shapes.into_iter().enumerate() {
+            let mut builder = ColumnBuilder::new(&field, 0);
+            // A builder is used again after sealing.
+            for _ in 0..2 {
+                for row in (0..rows).filter(|row| has_value(*row)) {
+                    let value = |millis| Value::Timestamp(Timestamp::from_millis(millis));
+                    builder.push(row, &value(row as i64));
+                    builder.push(row, &value(-1));
+                }
+                let column = builder.seal(rows);
+                assert_eq!(column.validate(), Ok(()), "{number}");
+                for row in 0..rows {
+                    let expected = has_value(row).then(|| row as i64);
+                    let values: Vec<Value<'_>> = column.values(row).collect();
+                    let own = expected.map(|millis| Value::Timestamp(Timestamp::from_millis(millis)));
+                    assert_eq!(values, own.into_iter().collect::<Vec<_>>(), "{number}, row {row}");
+                }
+                let is_bitmap = matches!(column.layout, Layout::Single(Selection::Bitmap(_)));
+                assert_eq!(is_bitmap, number > 1 && rows > 1, "{number}");
+            }
+        }
+    }
 }

@@ -113,29 +113,21 @@ impl DictionaryBuilder {
         self.text.get(range(&self.ends, code)).unwrap_or_default()
     }
 
-    /// The codes in the order of their strings; those of the same string are neighbours.
-    fn ascending(&self) -> Vec<u32> {
-        ascending(u32::try_from(self.ends.len()).unwrap_or(u32::MAX), |code| self.get(code))
-    }
-
     /// The dictionary, and the codes with those of first sight replaced by ranks.
     pub(super) fn seal(&self, codes: &[u32]) -> (Dictionary, Codes) {
-        let mut order = self.ascending();
+        let mut order = ascending(u32::try_from(self.ends.len()).unwrap_or(u32::MAX), |code| self.get(code));
         let mut ranks = vec![0_u32; order.len()];
         let mut distinct = 0_u32;
-        let mut last = None;
-        order.retain(|code| {
-            let is_new =
-                !self.is_loose || last.replace(*code).is_none_or(|last| self.get(last) != self.get(*code));
-            distinct = distinct.saturating_add(u32::from(is_new));
-            if let Some(slot) = ranks.get_mut(*code as usize) {
-                *slot = distinct.saturating_sub(1);
+        order.retain(|ranked| {
+            distinct = distinct.saturating_add(u32::from(!ranked.is_repeated));
+            if let Some(rank) = ranks.get_mut(ranked.number as usize) {
+                *rank = distinct.saturating_sub(1);
             }
-            is_new
+            !ranked.is_repeated
         });
         let rank = |code: &u32| ranks.get(*code as usize).copied().unwrap_or(0);
-        let dictionary =
-            Dictionary::from_ascending(self.text.len(), order.iter().map(|code| self.get(*code)));
+        let strings = order.iter().map(|ranked| self.get(ranked.number));
+        let dictionary = Dictionary::from_ascending(self.text.len(), strings);
         (dictionary, Codes::new(codes.iter().map(rank), order.len()))
     }
 }

@@ -157,8 +157,9 @@ impl<'s> Sources<'s> {
         let count = u32::try_from(strings.len()).unwrap_or(u32::MAX);
         let order = ascending(count, |at| strings.get(at as usize).map_or("", |(text, ..)| *text));
         let mut distinct: Vec<&str> = Vec::with_capacity(strings.len());
-        for (text, batch, old) in order.iter().filter_map(|at| strings.get(*at as usize)) {
-            if distinct.last() != Some(text) {
+        for ranked in order {
+            let Some((text, batch, old)) = strings.get(ranked.number as usize) else { continue };
+            if !ranked.is_repeated {
                 distinct.push(*text);
             }
             let code = u32::try_from(distinct.len().saturating_sub(1)).ok();

@@ -1,29 +1,46 @@
 //! Sorting strings.
 
-/// The numbers of so many strings, which `text` gives, in the order of the strings; equal ones stay in order.
+use super::sort_from_bit;
+
+/// A string at its place in the order of all.
+#[derive(Clone, Copy)]
+pub(super) struct Ranked {
+    pub(super) number: u32,
+    /// It is the same string as the one before.
+    pub(super) is_repeated: bool,
+    /// Some bytes of it, by which it was compared.
+    eight: u64,
+}
+
+/// So many strings, which `text` gives by number, in their order; equal ones stay in that of their numbers.
 ///
 /// Strings are compared by eight of their bytes at a time, from where the first difference is on, so that most
 /// comparisons read no string. Ascending runs are found and merged.
-pub(super) fn ascending<'t>(count: u32, text: impl Fn(u32) -> &'t str) -> Vec<u32> {
-    let bytes = |number: u32| text(number).as_bytes();
-    let mut order: Vec<(u64, u32)> = (0..count).map(|number| (0, number)).collect();
+pub(super) fn ascending<'t>(count: u32, text: impl Fn(u32) -> &'t str) -> Vec<Ranked> {
+    let bytes = |ranked: &Ranked| text(ranked.number).as_bytes();
+    let unranked = |number| Ranked { number, is_repeated: false, eight: 0 };
+    let mut order: Vec<Ranked> = (0..count).map(unranked).collect();
     // Strings in a range have so many bytes in common; those behind decide their order.
-    let mut open = vec![(0..order.len(), shared_len((0..count).map(bytes)))];
+    let mut open = vec![(0..order.len(), shared_len(order.iter().map(bytes)))];
     while let Some((range, shared)) = open.pop() {
         let from = range.start;
         let Some(part) = order.get_mut(range) else { continue };
-        for (eight, number) in part.iter_mut() {
-            *eight = eight_bytes(bytes(*number).get(shared..).unwrap_or_default());
+        for ranked in part.iter_mut() {
+            ranked.eight = eight_bytes(bytes(ranked).get(shared..).unwrap_or_default());
         }
-        part.sort_by_key(|(eight, _)| *eight);
+        sort_by_eight(part);
         let mut start: usize = 0;
-        for run in part.chunk_by_mut(|(a, _), (b, _)| a == b) {
+        for run in part.chunk_by_mut(|a, b| a.eight == b.eight) {
             let end = start.saturating_add(run.len());
             match run {
                 [] | [_] => {}
                 // Zeros at the end may be those of a string or stand for its end.
-                [(eight, _), ..] if *eight & 0xff == 0 => {
-                    run.sort_by(|(_, a), (_, b)| bytes(*a).cmp(bytes(*b)));
+                [first, ..] if first.eight & 0xff == 0 => {
+                    run.sort_by(|a, b| bytes(a).cmp(bytes(b)));
+                    let mut before = None;
+                    for ranked in run {
+                        ranked.is_repeated = before.replace(bytes(ranked)) == Some(bytes(ranked));
+                    }
                 }
                 _ => {
                     let range = from.saturating_add(start)..from.saturating_add(end);
@@ -33,7 +50,36 @@ pub(super) fn ascending<'t>(count: u32, text: impl Fn(u32) -> &'t str) -> Vec<u3
             start = end;
         }
     }
-    order.into_iter().map(|(_, number)| number).collect()
+    order
+}
+
+/// Fewer strings than this, and those that stand in ascending runs of this length already, are sorted as quickly without.
+const MANY: usize = 512;
+const RUN: usize = 8;
+/// The place of a string, while the words made of its eight bytes are sorted, stands in the lowest bits.
+const PLACE_BITS: u32 = u16::BITS;
+/// Only what is above these bits is looked at then: it tells nearly all strings apart, as a rule.
+const LOW_BITS: u32 = 20;
+
+/// Sorts by [`Ranked::eight`]; those with the same stay in order.
+fn sort_by_eight(part: &mut [Ranked]) {
+    let falls = part.array_windows().filter(|[a, b]| a.eight > b.eight).count();
+    if part.len() < MANY || part.len() > 1 << PLACE_BITS || falls < part.len() / RUN {
+        return part.sort_by_key(|ranked| ranked.eight);
+    }
+    let places = 0_u64..1 << PLACE_BITS;
+    let word = |(ranked, place): (&Ranked, u64)| ranked.eight >> LOW_BITS << LOW_BITS | place;
+    let mut words: Vec<u64> = part.iter().zip(places).map(word).collect();
+    sort_from_bit(&mut words, LOW_BITS);
+    #[expect(clippy::cast_possible_truncation, reason = "the place is the lowest bits")]
+    let place = |word: u64| usize::from(word as u16);
+    let sorted: Vec<Ranked> = words.iter().filter_map(|word| part.get(place(*word)).copied()).collect();
+    part.copy_from_slice(&sorted);
+    for run in part.chunk_by_mut(|a, b| a.eight >> LOW_BITS == b.eight >> LOW_BITS) {
+        if run.len() > 1 {
+            run.sort_by_key(|ranked| ranked.eight);
+        }
+    }
 }
 
 /// How many bytes all strings begin with alike.
@@ -56,5 +102,59 @@ fn eight_bytes(bytes: &[u8]) -> u64 {
             }
             u64::from_be_bytes(eight)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(strings: &[String], what: &str) {
+        let order = ascending(strings.len() as u32, |number| &strings[number as usize]);
+        let mut expected: Vec<u32> = (0..strings.len() as u32).collect();
+        expected.sort_by_key(|number| &strings[*number as usize]);
+        assert!(order.iter().map(|ranked| ranked.number).eq(expected), "{what}");
+        let text = |ranked: &Ranked| &strings[ranked.number as usize];
+        let is_repeated = |at: usize| at > 0 && text(&order[at]) == text(&order[at - 1]);
+        assert!((0..order.len()).all(|at| order[at].is_repeated == is_repeated(at)), "{what}");
+    }
+
+    #[test]
+    fn strings_come_out_as_any_sort_has_them() {
+        let random = |n: u64| n.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23);
+        type Make = Box<dyn Fn(u64) -> String>;
+        let shapes: [(&str, Make); 10] = [
+            ("hexadecimal digits", Box::new(move |n| format!("{:016x}", random(n)))),
+            ("as long as they are", Box::new(move |n| format!("{:x}", random(n) >> (n % 60)))),
+            ("numbers in order", Box::new(|n| format!("{n:08}"))),
+            ("numbers backwards", Box::new(|n| format!("{:08}", 99_999_999 - n))),
+            ("a few", Box::new(move |n| format!("s{}", random(n) % 7))),
+            ("most twice", Box::new(move |n| format!("{:016x}", random(n / 2)))),
+            (
+                "the same but for low bits of eight bytes",
+                Box::new(move |n| format!("aaaaaa{:02x}", random(n) >> 56)),
+            ),
+            (
+                "the same at first",
+                Box::new(move |n| format!("{}-{:x}", "x".repeat((n % 3) as usize * 9), random(n))),
+            ),
+            ("with zeros", Box::new(move |n| "\0a\0\0".repeat(4)[..(random(n) >> 60) as usize].to_owned())),
+            ("one", Box::new(|_| "one and the same".to_owned())),
+        ];
+        for (shape, make) in shapes {
+            for len in [0, 1, 2, 511, 512, 513, 4000] {
+                let strings: Vec<String> = (0..len).map(&make).collect();
+                check(&strings, &format!("{len} strings, {shape}"));
+            }
+        }
+    }
+
+    #[test]
+    fn more_strings_than_rows_are_sorted_too() {
+        let strings: Vec<String> = (0..70_000_u64)
+            .map(|n| format!("{:x}", n.wrapping_mul(0x9e37_79b9_7f4a_7c15) % 60_000))
+            .collect();
+        check(&strings, "70,000 strings");
+        check(&strings[..1 << PLACE_BITS], "as many as there are places");
     }
 }

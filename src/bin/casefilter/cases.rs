@@ -23,7 +23,7 @@ use crate::progress::{Progress, Watched, WatchedFile};
 use crate::table::{counted, thousands};
 
 /// How much is read at once.
-const CHUNK_BYTES: usize = 1 << 20;
+const CHUNK_BYTES: usize = 1 << 16;
 
 /// How many faults are listed on a terminal; elsewhere all that the report holds are.
 const LISTED: usize = 20;
