@@ -1,5 +1,6 @@
 //! Columns being filled, a row at a time.
 
+use std::mem::take;
 use std::ops::{Range, RangeInclusive};
 
 use super::interner::DictionaryBuilder;
@@ -14,7 +15,6 @@ use crate::value::{Number, Timestamp, Value};
 ///
 /// Rows without a value cost nothing until a later row has one, but for room that was asked for.
 pub(crate) struct ColumnBuilder {
-    kind: FieldType,
     many: bool,
     /// Of a single-valued field: the rows up to the last one that has a value.
     rows: usize,
@@ -111,7 +111,6 @@ impl ColumnBuilder {
     pub(crate) fn new(field: &Field, rows: usize) -> Self {
         let many = field.is_many();
         Self {
-            kind: field.kind(),
             many,
             rows: 0,
             absent: Vec::new(),
@@ -174,31 +173,36 @@ impl ColumnBuilder {
         }
     }
 
-    /// The column of so many rows; the builder is as new afterwards.
+    /// The column of so many rows; the builder is empty afterwards, and keeps what memory the column does not need.
     pub(crate) fn seal(&mut self, rows: usize) -> Column {
         let layout = if !self.has_values() {
             Layout::Single(Selection::None)
         } else if self.many {
             self.end_rows(rows);
-            Layout::many(std::mem::take(&mut self.ends))
+            Layout::many(take(&mut self.ends))
         } else {
             if self.rows < rows {
                 self.fill(rows);
             }
             Layout::Single(all_but(rows, &self.absent))
         };
-        let values = std::mem::replace(&mut self.values, Values::new(self.kind, 0));
         self.ends.clear();
         self.absent.clear();
         self.rows = 0;
-        let data = match values {
+        let data = match &mut self.values {
             Values::Strings { dictionary, codes } => {
-                let (dictionary, codes) = dictionary.seal(&codes);
-                strings(rows, &layout, dictionary, codes)
+                let (sealed, ranks) = dictionary.seal(codes);
+                dictionary.clear();
+                codes.clear();
+                strings(rows, &layout, sealed, ranks)
             }
-            Values::Numbers(values) => numbers(values, &layout, None),
-            Values::Timestamps(values) => timestamps(values, &layout, None),
-            Values::Booleans(values) => booleans(rows, &layout, &values),
+            Values::Numbers(values) => numbers(take(values), &layout, None),
+            Values::Timestamps(values) => timestamps(take(values), &layout, None),
+            Values::Booleans(values) => {
+                let data = booleans(rows, &layout, values);
+                values.clear();
+                data
+            }
         };
         Column { rows, layout, data }
     }

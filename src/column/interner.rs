@@ -1,6 +1,7 @@
 //! The strings of a column being filled, and how they become a dictionary.
 
 use std::hash::{BuildHasher, Hasher};
+use std::mem::take;
 use std::ops::Range;
 
 use super::order::ascending;
@@ -94,7 +95,7 @@ impl DictionaryBuilder {
         }
         let code = self.append(text);
         self.codes.insert(key, code);
-        if self.ends.len().is_multiple_of(LOOK_STRINGS) && std::mem::take(&mut self.values) <= LOOSE_VALUES {
+        if self.ends.len().is_multiple_of(LOOK_STRINGS) && take(&mut self.values) <= LOOSE_VALUES {
             self.is_loose = true;
             self.codes = CodeTable::default();
         }
@@ -111,6 +112,14 @@ impl DictionaryBuilder {
 
     pub(super) fn get(&self, code: u32) -> &str {
         self.text.get(range(&self.ends, code)).unwrap_or_default()
+    }
+
+    /// Forgets all strings, not what is expected.
+    pub(super) fn clear(&mut self) {
+        let (text, ends) = (take(&mut self.text), take(&mut self.ends));
+        *self = Self { text, ends, expected: self.expected, ..Self::default() };
+        self.text.clear();
+        self.ends.clear();
     }
 
     /// The dictionary, and the codes with those of first sight replaced by ranks.

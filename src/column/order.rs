@@ -73,7 +73,8 @@ fn sort_by_eight(part: &mut [Ranked]) {
     sort_from_bit(&mut words, LOW_BITS);
     #[expect(clippy::cast_possible_truncation, reason = "the place is the lowest bits")]
     let place = |word: u64| usize::from(word as u16);
-    let sorted: Vec<Ranked> = words.iter().filter_map(|word| part.get(place(*word)).copied()).collect();
+    let mut sorted = Vec::with_capacity(part.len());
+    sorted.extend(words.iter().filter_map(|word| part.get(place(*word)).copied()));
     part.copy_from_slice(&sorted);
     for run in part.chunk_by_mut(|a, b| a.eight >> LOW_BITS == b.eight >> LOW_BITS) {
         if run.len() > 1 {
