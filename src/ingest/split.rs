@@ -41,6 +41,8 @@ pub(crate) struct Splitter {
 enum Layout {
     /// Nothing but space was seen.
     Unknown,
+    /// An object was seen to begin, in a line that did not end yet.
+    Begun,
     /// A document a line.
     Lines,
     /// One JSON text, or lines: decided at the end.
@@ -60,22 +62,28 @@ impl Splitter {
 
     /// Takes the next bytes of the file.
     pub(crate) fn push<E>(&mut self, mut bytes: &[u8], sink: &mut impl Sink<E>) -> Result<(), E> {
-        if self.layout == Layout::Unknown {
-            let layout = if self.held.is_empty() {
-                detect(bytes, false)
-            } else {
-                self.held.extend_from_slice(std::mem::take(&mut bytes));
-                detect(&self.held, false)
+        if let Layout::Unknown | Layout::Begun = self.layout {
+            // However small the pieces are that a file comes in, what is held is looked at twice at most.
+            let tells = match self.layout {
+                Layout::Begun => bytes.contains(&b'\n'),
+                _ => !bytes.trim_ascii().is_empty(),
             };
-            let Some(layout) = layout else {
+            self.layout = match (tells, self.held.is_empty()) {
+                (false, _) => self.layout,
+                (true, true) => detect(bytes, false),
+                (true, false) => {
+                    self.held.extend_from_slice(std::mem::take(&mut bytes));
+                    detect(&self.held, false)
+                }
+            };
+            if let Layout::Unknown | Layout::Begun = self.layout {
                 self.held.extend_from_slice(bytes);
                 if self.held.len() > self.limit {
                     self.layout = Layout::Lines;
                 }
                 return Ok(());
-            };
-            self.layout = layout;
-            if layout == Layout::Lines && !self.held.is_empty() {
+            }
+            if self.layout == Layout::Lines && !self.held.is_empty() {
                 let held = std::mem::take(&mut self.held);
                 return self.lines(&held, sink);
             }
@@ -134,8 +142,8 @@ impl Splitter {
 
     /// The file ends here.
     pub(crate) fn finish<E: From<FileFault>>(mut self, sink: &mut impl Sink<E>) -> Result<(), E> {
-        if self.layout == Layout::Unknown {
-            self.layout = detect(&self.held, true).unwrap_or(Layout::Lines);
+        if let Layout::Unknown | Layout::Begun = self.layout {
+            self.layout = detect(&self.held, true);
         }
         let held = std::mem::take(&mut self.held);
         if self.layout == Layout::Whole
@@ -149,30 +157,30 @@ impl Splitter {
     }
 }
 
-/// The layout of a file that starts so; `None` when that needs more of it.
-fn detect(bytes: &[u8], at_end: bool) -> Option<Layout> {
+/// The layout of a file that starts so, as far as that tells.
+fn detect(bytes: &[u8], at_end: bool) -> Layout {
     let space = bytes.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
     let rest = bytes.get(space..).unwrap_or_default();
     match rest.first() {
-        None => None,
-        Some(b'[') => Some(Layout::Whole),
+        None => Layout::Unknown,
+        Some(b'[') => Layout::Whole,
         Some(b'{') => {
             let line = match memchr::memchr(b'\n', rest) {
                 Some(end) => rest.get(..end).unwrap_or_default(),
                 None if at_end => rest,
-                None => return None,
+                None => return Layout::Begun,
             };
-            let Ok(line) = std::str::from_utf8(line) else { return Some(Layout::Lines) };
+            let Ok(line) = std::str::from_utf8(line) else { return Layout::Lines };
             let line = line.trim_ascii_end();
             let mut reader = Reader::new(line);
             match reader.skip_value().and_then(|()| reader.end()) {
-                Ok(()) if is_answer(line) => Some(Layout::Whole),
+                Ok(()) if is_answer(line) => Layout::Whole,
                 // An object that the line only begins: a text laid out over several lines, or a broken line.
-                Err(error) if error.offset >= line.len() => Some(Layout::Whole),
-                _ => Some(Layout::Lines),
+                Err(error) if error.offset >= line.len() => Layout::Whole,
+                _ => Layout::Lines,
             }
         }
-        Some(_) => Some(Layout::Lines),
+        Some(_) => Layout::Lines,
     }
 }
 
@@ -444,6 +452,18 @@ mod tests {
         check("[{\"id\":\"a\"}", &[(1, "{\"id\":\"a\"}")], Some(1));
         check("[{\"id\":\"a\"}]\nx", &[(1, "{\"id\":\"a\"}")], Some(2));
         check("{\"list\":{\"items\":[{\"id\":\"a\"}]}", &[(1, "{\"id\":\"a\"}")], Some(1));
+    }
+
+    #[test]
+    fn single_bytes_take_linear_time() {
+        // To look at what is held for each of them would take minutes.
+        let start = std::time::Instant::now();
+        for byte in [b' ', b'{', b'['] {
+            let text = format!("{}{}", char::from(byte), " ".repeat(1 << 21));
+            let (pieces, _) = split(&text, 1);
+            assert_eq!(pieces.len(), usize::from(byte != b' '));
+        }
+        assert!(start.elapsed().as_secs() < 30, "{:?}", start.elapsed());
     }
 
     #[test]
