@@ -484,7 +484,7 @@ mod tests {
                 let column = builder.seal(rows);
                 assert_eq!(column.validate(), Ok(()), "{number}");
                 for row in 0..rows {
-                    let expected = has_value(row).then(|| row as i64);
+                    let expected = has_value(row).then_some(row as i64);
                     let values: Vec<Value<'_>> = column.values(row).collect();
                     let own = expected.map(|millis| Value::Timestamp(Timestamp::from_millis(millis)));
                     assert_eq!(values, own.into_iter().collect::<Vec<_>>(), "{number}, row {row}");

@@ -22,7 +22,7 @@ use crate::import::cannot_write;
 use crate::progress::{Progress, Watched, WatchedFile};
 use crate::table::{counted, thousands};
 
-/// How much is read at once.
+/// How much is read at once: what is still in the second cache when its cases are read.
 const CHUNK_BYTES: usize = 1 << 16;
 
 /// How many faults are listed on a terminal; elsewhere all that the report holds are.

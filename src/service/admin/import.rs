@@ -15,8 +15,8 @@ use crate::domain::{Imported, RecordKind, import_records};
 use crate::engine::{Mode, Report};
 use crate::store::StoreError;
 
-/// How much is read at once.
-const CHUNK_BYTES: usize = 1 << 20;
+/// How much is read at once: what is still in the second cache when its cases are read.
+const CHUNK_BYTES: usize = 1 << 16;
 
 /// Whether nobody waits for an import any more.
 #[derive(Clone, Default)]
