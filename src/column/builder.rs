@@ -270,6 +270,21 @@ pub(super) fn booleans(rows: usize, layout: &Layout, values: &[bool]) -> Data {
     Data::Booleans { values, holders }
 }
 
+/// Hands over each value with its place, but for those that only fill one.
+#[inline(always)]
+fn each_value<S>(values: &[S], layout: &Layout, mut take: impl FnMut(usize, &S)) {
+    match layout {
+        Layout::Single(Selection::All) | Layout::Many(_) => {
+            values.iter().enumerate().for_each(|(at, value)| take(at, value));
+        }
+        Layout::Single(present) => present.iter(values.len()).for_each(|at| {
+            if let Some(value) = values.get(at) {
+                take(at, value);
+            }
+        }),
+    }
+}
+
 /// Whether there is a value at this place, not just something to fill it.
 fn counts(layout: &Layout, at: usize) -> bool {
     match layout {
@@ -406,9 +421,13 @@ fn sorted_from<S>(
     // lowest bits have no room in it.
     let distance = |ordinal: i64| ordinal.wrapping_sub(low).cast_unsigned();
     let shift = ROW_BITS.saturating_sub(distance(high).leading_zeros());
-    let rows = (0..=u16::MAX).zip(values).filter(|(row, _)| counts(layout, usize::from(*row)));
-    let word = |(row, value)| distance(ordinal(value)) >> shift << ROW_BITS | u64::from(row);
-    let mut words: Vec<u64> = rows.map(word).collect();
+    let mut words: Vec<u64> = Vec::with_capacity(values.len());
+    each_value(values, layout, |row, value| {
+        // A batch has no more rows than that.
+        words.extend(
+            u16::try_from(row).map(|row| distance(ordinal(value)) >> shift << ROW_BITS | u64::from(row)),
+        );
+    });
     sort_from_bit(&mut words, ROW_BITS);
     #[expect(clippy::cast_possible_truncation, reason = "the row is the lowest bits")]
     let row_of = |word: &u64| *word as u16;
@@ -446,11 +465,16 @@ fn zone<S, T: Ord + Copy>(
     layout: &Layout,
     convert: impl Fn(&S) -> Option<T>,
 ) -> Option<(T, T)> {
-    let values = values.iter().enumerate().filter(|(at, _)| counts(layout, *at));
-    values.filter_map(|(_, value)| convert(value)).fold(None, |zone, value| match zone {
-        None => Some((value, value)),
-        Some((low, high)) => Some((value.min(low), value.max(high))),
-    })
+    let mut zone = None;
+    each_value(values, layout, |_, value| {
+        if let Some(value) = convert(value) {
+            zone = Some(match zone {
+                None => (value, value),
+                Some((low, high)) => (value.min(low), value.max(high)),
+            });
+        }
+    });
+    zone
 }
 
 #[cfg(test)]

@@ -155,7 +155,7 @@ impl<'s> Sources<'s> {
         }
         // One ascending run for each batch, which this merges.
         let count = u32::try_from(strings.len()).unwrap_or(u32::MAX);
-        let order = ascending(count, |at| strings.get(at as usize).map_or("", |(text, ..)| *text));
+        let order = ascending(count, |at| strings.get(at as usize).map_or(&[], |(text, ..)| text.as_bytes()));
         let mut distinct: Vec<&str> = Vec::with_capacity(strings.len());
         for ranked in order {
             let Some((text, batch, old)) = strings.get(ranked.number as usize) else { continue };

@@ -12,12 +12,12 @@ pub(super) struct Ranked {
     eight: u64,
 }
 
-/// So many strings, which `text` gives by number, in their order; equal ones stay in that of their numbers.
+/// So many strings, whose bytes are given by number, in their order; equal ones stay in that of their numbers.
 ///
 /// Strings are compared by eight of their bytes at a time, from where the first difference is on, so that most
 /// comparisons read no string. Ascending runs are found and merged.
-pub(super) fn ascending<'t>(count: u32, text: impl Fn(u32) -> &'t str) -> Vec<Ranked> {
-    let bytes = |ranked: &Ranked| text(ranked.number).as_bytes();
+pub(super) fn ascending<'t>(count: u32, bytes: impl Fn(u32) -> &'t [u8]) -> Vec<Ranked> {
+    let bytes = |ranked: &Ranked| bytes(ranked.number);
     let unranked = |number| Ranked { number, is_repeated: false, eight: 0 };
     let mut order: Vec<Ranked> = (0..count).map(unranked).collect();
     // Strings in a range have so many bytes in common; those behind decide their order.
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     fn check(strings: &[String], what: &str) {
-        let order = ascending(strings.len() as u32, |number| &strings[number as usize]);
+        let order = ascending(strings.len() as u32, |number| strings[number as usize].as_bytes());
         let mut expected: Vec<u32> = (0..strings.len() as u32).collect();
         expected.sort_by_key(|number| &strings[*number as usize]);
         assert!(order.iter().map(|ranked| ranked.number).eq(expected), "{what}");
