@@ -79,7 +79,9 @@ impl Splitter {
             if let Layout::Unknown | Layout::Begun = self.layout {
                 self.held.extend_from_slice(bytes);
                 if self.held.len() > self.limit {
-                    self.layout = Layout::Lines;
+                    // Too long for a case, whatever is still to come of it.
+                    let is_answer = str_of(&self.held).is_some_and(is_answer);
+                    self.layout = if is_answer { Layout::Whole } else { Layout::Lines };
                 }
                 return Ok(());
             }
@@ -89,8 +91,9 @@ impl Splitter {
             }
         }
         if self.layout == Layout::Whole {
+            // However long it is: what it may hold of one case is told of its elements.
             self.held.extend_from_slice(bytes);
-            bytes = &[];
+            return Ok(());
         }
         self.lines(bytes, sink)
     }
@@ -184,7 +187,16 @@ fn detect(bytes: &[u8], at_end: bool) -> Layout {
     }
 }
 
-/// True for a search answer rather than a case, which has an `id`.
+/// The text that these bytes begin with, which may end within a character; none if they are no text.
+fn str_of(bytes: &[u8]) -> Option<&str> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Some(text),
+        Err(fault) if fault.error_len().is_some() => None,
+        Err(fault) => std::str::from_utf8(bytes.get(..fault.valid_up_to())?).ok(),
+    }
+}
+
+/// True for a search answer, or the beginning of one, rather than a case, which has an `id`.
 fn is_answer(text: &str) -> bool {
     let mut reader = Reader::new(text);
     let mut has_items = false;
@@ -205,7 +217,7 @@ fn is_answer(text: &str) -> bool {
         }
         Ok(has_items)
     };
-    scan().unwrap_or(false)
+    scan().unwrap_or(has_items)
 }
 
 /// Goes into the value of `list`; the offset behind the bracket of its `items`.
@@ -452,6 +464,40 @@ mod tests {
         check("[{\"id\":\"a\"}", &[(1, "{\"id\":\"a\"}")], Some(1));
         check("[{\"id\":\"a\"}]\nx", &[(1, "{\"id\":\"a\"}")], Some(2));
         check("{\"list\":{\"items\":[{\"id\":\"a\"}]}", &[(1, "{\"id\":\"a\"}")], Some(1));
+    }
+
+    #[test]
+    fn arrays_and_answers_may_be_longer_than_any_case() {
+        let limits = Limits { case_bytes: 30, ..Limits::default() };
+        let cases = vec![r#"{"id":"a","name":"é"}"#; 1000].join(",");
+        let long = format!("{{\"id\":\"{}\"}}", "x".repeat(50));
+        for chunk in [1, 1000, 1 << 20] {
+            for (text, expected) in [
+                (format!("[{cases}]"), Ok(1000)),
+                (format!("[\n {cases}\n]\n"), Ok(1000)),
+                (format!("{{\"list\":{{\"items\":[{cases}]}}}}"), Ok(1000)),
+                (format!("{{\"code\":1,\n\"list\":{{\n\"items\":[{cases}]}}}}"), Ok(1000)),
+                (format!("[{cases},{long}]"), Ok(1001)),
+                // Lines that are too long.
+                (format!("{{\"id\":\"b\",\"list\":{{\"items\":[{cases}]}}}}"), Err(ErrorKind::CaseTooLarge)),
+                (format!("{{\"list\":[{cases}]}}"), Err(ErrorKind::CaseTooLarge)),
+                (format!("{{\"code\":\"{cases}\"}}"), Err(ErrorKind::CaseTooLarge)),
+            ] {
+                let (mut count, mut fault) = (0, None);
+                let mut splitter = Splitter::new(&limits);
+                let mut sink = |piece: Piece<'_>| -> Result<(), FileFault> {
+                    count += u32::from(piece.bytes.is_ok());
+                    fault = fault.take().or(piece.bytes.err().map(|error| error.kind));
+                    Ok(())
+                };
+                for bytes in text.as_bytes().chunks(chunk) {
+                    splitter.push(bytes, &mut sink).unwrap();
+                }
+                splitter.finish(&mut sink).unwrap();
+                let start = text.split_at(10).0;
+                assert_eq!(fault.map_or(Ok(count), Err), expected, "{start} in chunks of {chunk}");
+            }
+        }
     }
 
     #[test]
