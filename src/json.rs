@@ -243,6 +243,11 @@ impl<'a> Reader<'a> {
             return self.unexpected("a string");
         }
         self.bump();
+        self.string_behind_quote()
+    }
+
+    /// As [`string`](Self::string), of one whose opening quote was read.
+    pub(crate) fn string_behind_quote(&mut self) -> Result<Cow<'a, str>> {
         let mut start = self.at;
         let mut unescaped: Option<String> = None;
         loop {

@@ -70,6 +70,11 @@ impl<'a> Row<'a> {
         self.values.iter().take(self.own).any(|(other, _)| *other == field)
     }
 
+    /// Whether there is a value of the field; found sooner the nearer it is to the end.
+    pub(crate) fn has(&self, field: FieldId) -> bool {
+        self.values.iter().rev().any(|(other, _)| *other == field)
+    }
+
     /// All values in the order of the document.
     pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = (FieldId, &Value<'a>)> {
         self.values.iter().map(|(field, value)| (*field, &**value))

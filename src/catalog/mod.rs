@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 pub use field::{Field, FieldType};
 use names::Names;
-pub(crate) use paths::{Expected, PathId, Paths, Shape};
+pub(crate) use paths::{Expected, Paths, Shape};
 
 use crate::error::{Error, ErrorKind, nearest, nearest_two, quote};
 

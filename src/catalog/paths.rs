@@ -1,7 +1,5 @@
 //! Where the fields of a catalogue lie in a document: a tree of keys.
 
-use wide::u8x16;
-
 use super::{CatalogError, Field, FieldId, FieldType};
 
 /// What must stand at a place of a document (or `null`, or nothing).
@@ -18,8 +16,6 @@ pub(crate) enum Shape {
 /// As [`Shape`], with the form of a leaf's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Expected {
-    /// Anything: no field lies here or below.
-    Anything,
     Object,
     Array,
     String(FieldId),
@@ -56,64 +52,11 @@ struct Node {
 /// What a reader of usual documents asks about a node.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Step {
-    /// How its key stands in compact JSON.
-    pub(crate) tag: Tag,
-    /// The bit of its place among the children of the node above; none behind the 64th.
-    pub(crate) bit: u64,
+    /// The node above; of the document itself, that too.
+    pub(crate) parent: PathId,
+    /// How many brackets are open around it.
+    pub(crate) depth: usize,
     pub(crate) expected: Expected,
-}
-
-/// A bit for each of sixteen bytes.
-const ALL_BYTES: u32 = 0xffff;
-
-/// Which of sixteen bytes are the same, a bit each.
-#[inline(always)]
-fn equal_bytes(one: [u8; 16], other: u8x16) -> u32 {
-    u8x16::new(one).simd_eq(other).to_bitmask()
-}
-
-/// A key in its quotes and the colon behind it, compared sixteen bytes at a time.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Tag {
-    /// The bytes; zero behind the end.
-    bytes: [u8x16; 2],
-    /// Which of the bytes do not count: those that are behind the end.
-    beyond: [u32; 2],
-    len: usize,
-}
-
-impl Tag {
-    /// That of a key that is too long, or that JSON may not hold as it stands, stands nowhere.
-    fn new(key: &str) -> Self {
-        let text = format!("\"{key}\":").into_bytes();
-        let is_plain = |byte: u8| byte >= b' ' && byte != b'"' && byte != b'\\';
-        if !key.bytes().all(is_plain) || text.len() > size_of::<[u128; 2]>() {
-            // No text has this byte.
-            return Self { bytes: [u8x16::splat(0xff); 2], beyond: [0; 2], len: 0 };
-        }
-        let mut bytes = [[0; 16]; 2];
-        for (slot, byte) in bytes.as_flattened_mut().iter_mut().zip(&text) {
-            *slot = *byte;
-        }
-        let beyond = [0, 16].map(|start| ALL_BYTES << text.len().saturating_sub(start).min(16) & ALL_BYTES);
-        Self { bytes: bytes.map(u8x16::new), beyond, len: text.len() }
-    }
-
-    /// How many bytes of `text` the key takes if it stands at its front; `None` also where the text ends soon.
-    #[inline(always)]
-    pub(crate) fn stands_in(&self, text: &[u8]) -> Option<usize> {
-        let (front, rest) = text.split_first_chunk()?;
-        let ([first, second], [beyond_first, beyond_second]) = (self.bytes, self.beyond);
-        if equal_bytes(*front, first) | beyond_first != ALL_BYTES {
-            return None;
-        }
-        if beyond_second != ALL_BYTES
-            && equal_bytes(*rest.first_chunk()?, second) | beyond_second != ALL_BYTES
-        {
-            return None;
-        }
-        Some(self.len)
-    }
 }
 
 /// The tree of keys; node 0 is the document itself, an object.
@@ -173,13 +116,12 @@ impl Paths {
     /// Adds a node; the first one is above itself.
     fn push(&mut self, parent: PathId, key: &str, shape: Shape, expected: Expected) -> PathId {
         let child = self.nodes.len();
-        let place = self.nodes.get(parent).map_or(0, |parent| parent.children.len());
-        let bit = u32::try_from(place).ok().and_then(|place| 1_u64.checked_shl(place)).unwrap_or(0);
+        let depth = self.steps.get(parent).map_or(0, |parent| parent.depth.saturating_add(1));
         if let Some(parent) = self.nodes.get_mut(parent) {
             parent.children.push((key.into(), child));
         }
         self.nodes.push(Node { shape, children: Vec::new() });
-        self.steps.push(Step { tag: Tag::new(key), bit, expected });
+        self.steps.push(Step { parent, depth, expected });
         child
     }
 
@@ -222,29 +164,5 @@ impl Paths {
             open.extend(node.children.iter().map(|(_, child)| *child));
         }
         found
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_key_stands_where_all_its_bytes_stand_and_no_others() {
-        for len in [0, 1, 12, 13, 14, 15, 28, 29, 30, 60] {
-            let key = "abcdefghij".repeat(6).split_at(len).0.to_owned();
-            let tag = Tag::new(&key);
-            let text = format!("\"{key}\":{}", "x".repeat(40));
-            // Thirty-two bytes are compared, those of the quotes and the colon among them.
-            let expected = (len <= 29).then_some(len + 3);
-            assert_eq!(tag.stands_in(text.as_bytes()), expected, "{key}");
-            for at in 0..len + 3 {
-                let mut other = text.clone().into_bytes();
-                other[at] ^= 1;
-                assert_eq!(tag.stands_in(&other), None, "{key} with another byte at {at}");
-            }
-            assert_eq!(tag.stands_in(&text.as_bytes()[..15]), None);
-        }
-        assert_eq!(Tag::new("a\"b").stands_in(format!("{:40}", "\"a\"b\":").as_bytes()), None);
     }
 }

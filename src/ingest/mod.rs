@@ -1,5 +1,6 @@
 //! From the bytes of case files to rows.
 
+mod links;
 mod read;
 mod split;
 mod usual;

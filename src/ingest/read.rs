@@ -82,7 +82,7 @@ pub(crate) fn complete(
     check_id(row, id_offset)?;
     row.begin_defaults();
     for (field, default) in catalog.defaults() {
-        if row.values(*field).next().is_none() {
+        if !row.has(*field) {
             row.push(*field, Value::String(Cow::Owned(default.to_string())));
         }
     }

@@ -1,52 +1,31 @@
 //! One case document that looks as documents usually do: JSON text to a [`Row`], quickly.
 //!
-//! Documents of one source tend to have the same members in the same order, compact, nested as the
-//! catalogue says, every value of its field's type. Such a document is read here, its keys guessed
-//! from those that followed in the documents before. Any other is left to [`read_case`], which reads it
-//! from its start and knows what to say about it.
+//! Documents of one source tend to have the same members in the same order, written in the same way, nested as
+//! the catalogue says, every value of its field's type. Such a document is read here: what stands between its values is
+//! compared with what stood there in the documents before, and read byte by byte, and learned, where it is new. Any
+//! other is left to [`read_case`], which reads it from its start and knows what to say about it.
 
 use std::borrow::Cow;
 
 use smallvec::SmallVec;
 
+use super::links::{Form, Keys, Link, Links, Place};
 use super::read::{case_limit, complete, read_case};
 use crate::batch::Row;
-use crate::catalog::{Catalog, Expected, FieldId, PathId, Paths};
+use crate::catalog::{Catalog, Expected, Paths};
 use crate::error::Error;
-use crate::json::{Reader, plain_len};
+use crate::json::{JsonType, Reader, plain_len};
 use crate::limits::Limits;
 use crate::value::{Number, Timestamp, Value};
 
-/// The number of a node below which no field lies.
-const NOWHERE: PathId = PathId::MAX;
-/// Brackets open at once in a usual document.
+/// Brackets open at once in what is read over.
 const USUAL_DEPTH: usize = 16;
-/// Members without a node in an object of a usual document.
+/// Keys of the objects that are open at once in what is read over.
 const USUAL_KEYS: usize = 16;
 
-/// What followed what in the documents so far, all of which were read by the same catalogue.
+/// What the documents so far were like, all of which were read by the same catalogue and limits.
 #[derive(Debug, Default)]
-pub(crate) struct Habits {
-    /// By node, the members that came next after it, and behind those, by node, the members that came first
-    /// in it; the latest first.
-    next: Vec<[PathId; 2]>,
-}
-
-impl Habits {
-    fn prepare(&mut self, nodes: usize) {
-        let len = nodes.saturating_mul(2);
-        if self.next.len() != len {
-            self.next = vec![[NOWHERE; 2]; len];
-        }
-    }
-
-    #[inline]
-    fn learn(&mut self, before: usize, member: PathId) {
-        if let Some([latest, earlier]) = self.next.get_mut(before) {
-            *earlier = std::mem::replace(latest, member);
-        }
-    }
-}
+pub(crate) struct Habits(Links);
 
 /// Reads a case as [`read_case`] does, with the same outcome.
 ///
@@ -74,286 +53,361 @@ fn is_read_as_usual<'a>(
     row: &mut Row<'a>,
 ) -> bool {
     row.clear();
-    habits.prepare(catalog.paths().steps().len());
-    let walk = Walk {
-        text,
-        paths: catalog.paths(),
-        depth_limit: limits.case_depth.min(USUAL_DEPTH),
-        habits,
-        row,
-        keys: SmallVec::new(),
-    };
-    text.len() <= case_limit(limits) && walk.document().is_some() && complete(row, &[], 0, catalog).is_ok()
+    let Habits(links) = habits;
+    let depth_limit = limits.case_depth;
+    links.prepare(catalog.paths(), depth_limit);
+    let walk = Walk { paths: catalog.paths(), depth_limit, links, row, seen: Seen::default() };
+    text.len() <= case_limit(limits)
+        && walk.document(text).is_some()
+        && complete(row, &[], 0, catalog).is_ok()
 }
 
 struct Walk<'a, 'w> {
-    text: &'a str,
     paths: &'w Paths,
     depth_limit: usize,
-    habits: &'w mut Habits,
+    links: &'w mut Links,
     row: &'w mut Row<'a>,
-    /// The keys of all open objects that lead nowhere, innermost last.
-    keys: SmallVec<[Cow<'a, str>; USUAL_KEYS]>,
+    seen: Seen<'a>,
 }
 
-/// An open array or object.
-#[derive(Clone, Copy)]
-struct Open {
-    /// The bracket that closes it.
-    end: u8,
-    is_first: bool,
-    /// Of an object, its own; of an array, that of its elements.
-    node: PathId,
-    /// Of an array, what its elements are.
-    expected: Expected,
-    /// Of an object, which of the habits tell what comes next.
-    habit: usize,
-    /// A bit for each of the node's children that was seen, by place.
-    seen: u64,
-    /// Where its keys start among `keys`.
-    keys_start: usize,
+/// The keys of a document so far.
+#[derive(Default)]
+struct Seen<'a> {
+    /// Those that have a place, but for those of objects in arrays that have ended.
+    keys: Keys,
+    /// Those that have none, since there were too many, each with its object.
+    strays: Vec<(Place, Cow<'a, str>)>,
+}
+
+impl<'a> Seen<'a> {
+    /// Notes keys, of which no object may have had any yet.
+    #[inline(always)]
+    fn note(&mut self, keys: Keys) -> Option<()> {
+        if self.keys.has_any(keys) {
+            return None;
+        }
+        self.keys = self.keys.with(keys);
+        Some(())
+    }
+
+    /// As [`note`](Self::note), of a key that has no place.
+    fn note_stray(&mut self, object: Place, key: Cow<'a, str>) -> Option<()> {
+        let stray = (object, key);
+        if self.strays.len() >= USUAL_KEYS || self.strays.contains(&stray) {
+            return None;
+        }
+        self.strays.push(stray);
+        Some(())
+    }
+
+    /// Forgets the keys of an object in an array that has ended.
+    fn forget(&mut self, keys: Keys) -> Option<()> {
+        self.keys = self.keys.without(keys);
+        // Strays may be among them.
+        self.strays.is_empty().then_some(())
+    }
 }
 
 /// Everything returns `None` where the document is not a usual one, whatever the reason.
-///
-/// The offset of the next byte is handed on by value, so that it stays in a register. Offsets wrap nowhere: they lie
-/// in the text or just behind it.
 impl<'a> Walk<'a, '_> {
-    fn document(mut self) -> Option<()> {
-        let text = self.text;
-        let mut at = 0;
-        if next_byte(text, &mut at)? != b'{' {
-            return None;
-        }
-        at = at.wrapping_add(1);
-        let mut open = self.object(Paths::ROOT);
-        // The brackets around the innermost open one.
-        let mut outer: SmallVec<[Open; USUAL_DEPTH]> = SmallVec::new();
+    fn document(mut self, text: &'a str) -> Option<()> {
+        let mut rest = behind_space(text).strip_prefix('{').filter(|_| self.depth_limit > 0)?;
+        let mut place = Paths::ROOT;
         loop {
-            let byte = next_byte(text, &mut at)?;
-            if byte == open.end {
-                at = at.wrapping_add(1);
-                if self.keys.len() > open.keys_start {
-                    self.keys.truncate(open.keys_start);
+            let form;
+            if let Some(link) = self.links.follow(place, rest.as_bytes()) {
+                if let Some(ended) = link.ended {
+                    self.seen.forget(ended)?;
                 }
-                match outer.pop() {
-                    Some(around) => open = around,
-                    None => break,
-                }
-                continue;
-            }
-            if open.is_first {
-                open.is_first = false;
-            } else if byte == b',' {
-                at = at.wrapping_add(1);
+                self.seen.note(link.keys)?;
+                rest = rest.get(link.len..)?;
+                (form, place) = (link.form, link.to);
             } else {
-                return None;
+                (rest, form, place) = self.seek(rest, place)?;
             }
-            let (node, expected) =
-                if open.end == b'}' { self.member(&mut at, &mut open)? } else { (open.node, open.expected) };
-            let byte = next_byte(text, &mut at)?;
-            let value = match byte {
-                b'"' => match plain_string(text, &mut at) {
-                    Some(text) => string_value(Cow::Borrowed(text), expected)?,
+            match form {
+                Form::String(field) => match plain_string(rest) {
+                    Some((string, behind)) => {
+                        self.row.push_borrowed(field, Value::String(Cow::Borrowed(string)));
+                        rest = behind;
+                    }
                     None => {
-                        self.escaped_string(&mut at, expected)?;
-                        continue;
+                        let (string, behind) = escaped_string(rest)?;
+                        self.row.push(field, Value::String(string));
+                        rest = behind;
                     }
                 },
-                b'{' | b'[' => {
-                    at = at.wrapping_add(1);
-                    if outer.len().wrapping_add(1) >= self.depth_limit {
+                Form::Timestamp(field) => {
+                    let (string, behind) = plain_string(rest)?;
+                    self.row.push_borrowed(field, Value::Timestamp(Timestamp::parse(string).ok()?));
+                    rest = behind;
+                }
+                Form::UnixMillis(field) => {
+                    let timestamp;
+                    (timestamp, rest) = unix_millis(rest)?;
+                    if let Some(timestamp) = timestamp {
+                        self.row.push_borrowed(field, Value::Timestamp(timestamp));
+                    }
+                }
+                Form::Number(field) => match Number::plain_at_front(rest.as_bytes()) {
+                    Some((number, len)) => {
+                        self.row.push_borrowed(field, Value::Number(number));
+                        rest = rest.get(len..)?;
+                    }
+                    None => {
+                        let number;
+                        (number, rest) = any_number(rest)?;
+                        if let Some(number) = number {
+                            self.row.push_borrowed(field, Value::Number(number));
+                        }
+                    }
+                },
+                Form::Boolean(field) => {
+                    let boolean;
+                    (boolean, rest) = any_boolean(rest)?;
+                    if let Some(boolean) = boolean {
+                        self.row.push_borrowed(field, Value::Boolean(boolean));
+                    }
+                }
+                Form::Other => {
+                    let object = self.links.parent(place)?;
+                    rest = self.behind_value(rest, object)?;
+                }
+                Form::End => return behind_space(rest).is_empty().then_some(()),
+            }
+        }
+    }
+
+    /// Reads what stands before the next value or the end, whatever it is, and learns that it leads there from
+    /// the place of the value before; gives the text behind it, and what is there.
+    #[inline(never)]
+    fn seek(&mut self, text: &'a str, from: Place) -> Option<(&'a str, Form, Place)> {
+        let mut rest = text;
+        let (mut ended, mut keys) = (Keys::default(), Keys::default());
+        // Whether these tell all.
+        let mut is_plain = true;
+        let places = self.links.len();
+        // The innermost object or array; nothing but the document's own is a place to start from.
+        let mut is_first = from == Paths::ROOT;
+        let mut open = if is_first { from } else { self.links.parent(from)? };
+        let (form, to) = loop {
+            rest = behind_space(rest);
+            let around = self.paths.steps().get(open)?;
+            let is_object = around.expected == Expected::Object;
+            if let Some(behind) = rest.strip_prefix(if is_object { '}' } else { ']' }) {
+                rest = behind;
+                if open == Paths::ROOT {
+                    break (Form::End, Paths::ROOT);
+                }
+                (open, is_first) = (around.parent, false);
+                continue;
+            }
+            if !is_first {
+                rest = rest.strip_prefix(',')?;
+            }
+            is_first = false;
+            let place;
+            (place, rest) = if is_object {
+                let (key, behind) = key(rest)?;
+                let node = self.paths.child(open, &key).map(|(_, node)| node);
+                let Some(place) = node.or_else(|| self.links.stranger(open, &key)) else {
+                    self.seen.note_stray(open, key)?;
+                    is_plain = false;
+                    rest = self.behind_value(behind, open)?;
+                    continue;
+                };
+                (place, behind)
+            } else {
+                (self.paths.element(open)?, rest)
+            };
+            rest = behind_space(rest);
+            let key = self.links.key(place, is_object)?;
+            self.seen.note(key)?;
+            keys = keys.with(key);
+            let Some(step) = self.paths.steps().get(place) else { break (Form::Other, place) };
+            if let Some(behind) = rest.strip_prefix("null") {
+                rest = behind;
+                continue;
+            }
+            match step.expected {
+                Expected::Object | Expected::Array => {
+                    let is_inner_object = step.expected == Expected::Object;
+                    rest = rest.strip_prefix(if is_inner_object { '{' } else { '[' })?;
+                    if step.depth >= self.depth_limit {
                         return None;
                     }
-                    let inner = match (byte, expected) {
-                        (b'{', Expected::Object | Expected::Anything) => self.object(node),
-                        (b'[', Expected::Array | Expected::Anything) => self.array(node),
-                        _ => return None,
-                    };
-                    outer.push(std::mem::replace(&mut open, inner));
-                    continue;
+                    if is_inner_object && !is_object {
+                        // Each object of an array has keys of its own.
+                        let below = self.links.below(place);
+                        is_plain &= !keys.has_any(below);
+                        self.seen.forget(below)?;
+                        ended = ended.with(below);
+                    }
+                    (open, is_first) = (place, true);
                 }
-                b'n' => {
-                    at = behind_word(text, at, "null")?;
-                    continue;
+                expected => {
+                    let form = Form::of(expected)?;
+                    if form.is_quoted() {
+                        rest = rest.strip_prefix('"')?;
+                    }
+                    break (form, place);
                 }
-                b't' => boolean_value(text, &mut at, "true", expected)?,
-                b'f' => boolean_value(text, &mut at, "false", expected)?,
-                b'-' | b'0'..=b'9' => number_value(text, &mut at, expected)?,
-                _ => return None,
-            };
-            if let Some((field, value)) = value {
-                self.row.push_borrowed(field, value);
             }
-        }
-        next_byte(text, &mut at).is_none().then_some(())
-    }
-
-    fn object(&self, node: PathId) -> Open {
-        // Of no node, there are no habits.
-        let habit = self.paths.steps().len().saturating_add(node);
-        let expected = Expected::Anything;
-        Open { end: b'}', is_first: true, node, expected, habit, seen: 0, keys_start: self.keys.len() }
-    }
-
-    fn array(&self, node: PathId) -> Open {
-        let element = self.paths.element(node).unwrap_or(NOWHERE);
-        let expected = self.paths.steps().get(element).map_or(Expected::Anything, |step| step.expected);
-        let keys_start = self.keys.len();
-        Open { end: b']', is_first: true, node: element, expected, habit: NOWHERE, seen: 0, keys_start }
-    }
-
-    /// Reads the next key of an object and its colon; gives its node, and what is expected there.
-    #[inline(always)]
-    fn member(&mut self, at: &mut usize, open: &mut Open) -> Option<(PathId, Expected)> {
-        // Most likely is what came next before.
-        let rest = self.text.as_bytes().get(*at..)?;
-        for node in *self.habits.next.get(open.habit).unwrap_or(&[NOWHERE; 2]) {
-            if let Some(step) = self.paths.steps().get(node)
-                && let Some(len) = step.tag.stands_in(rest)
-            {
-                *at = at.wrapping_add(len);
-                open.note(node, step.bit)?;
-                return Some((node, step.expected));
-            }
-        }
-        let (behind, node) = self.key(*at, open)?;
-        *at = behind;
-        let Some(step) = self.paths.steps().get(node) else { return Some((NOWHERE, Expected::Anything)) };
-        open.note(node, step.bit)?;
-        Some((node, step.expected))
-    }
-
-    /// Reads any key and its colon; gives the offset behind it and its node.
-    #[inline(never)]
-    fn key(&mut self, mut at: usize, open: &Open) -> Option<(usize, PathId)> {
-        if next_byte(self.text, &mut at)? != b'"' {
-            return None;
-        }
-        let key = match plain_string(self.text, &mut at) {
-            Some(key) => Cow::Borrowed(key),
-            None => escaped_string(self.text, &mut at)?,
         };
-        if next_byte(self.text, &mut at)? != b':' {
-            return None;
+        if is_plain && places == self.links.len() {
+            let way = text.get(..text.len().saturating_sub(rest.len()))?;
+            self.links.learn(from, Link::new(way, ended, keys, to, form));
         }
-        at = at.wrapping_add(1);
-        if let Some((_, node)) = self.paths.child(open.node, &key) {
-            self.habits.learn(open.habit, node);
-            return Some((at, node));
-        }
-        let own = self.keys.get(open.keys_start..)?;
-        if own.len() >= USUAL_KEYS || own.contains(&key) {
-            return None;
-        }
-        self.keys.push(key);
-        Some((at, NOWHERE))
+        Some((rest, form, to))
     }
 
-    /// Reads a string of any form as the value of a field, if one lies here.
-    #[cold]
-    fn escaped_string(&mut self, at: &mut usize, expected: Expected) -> Option<()> {
-        if let Some((field, value)) = string_value(escaped_string(self.text, at)?, expected)? {
-            self.row.push(field, value);
-        }
-        Some(())
+    /// Reads over the value that stands next, of a key of an object.
+    fn behind_value(&self, text: &'a str, object: Place) -> Option<&'a str> {
+        let open = self.paths.steps().get(object)?.depth.saturating_add(1);
+        behind_value(text, self.depth_limit.saturating_sub(open))
     }
 }
 
-impl Open {
-    /// Notes a member that has a node; none is usual twice.
-    #[inline(always)]
-    fn note(&mut self, node: PathId, bit: u64) -> Option<()> {
-        if bit == 0 || self.seen & bit != 0 {
-            return None;
-        }
-        self.seen |= bit;
-        self.habit = node;
-        Some(())
-    }
+/// Reads the next key of an object and its colon; gives what stands behind.
+fn key(text: &str) -> Option<(Cow<'_, str>, &str)> {
+    let (key, rest) = string(behind_space(text).strip_prefix('"')?)?;
+    Some((key, behind_space(rest).strip_prefix(':')?))
 }
 
-/// The next byte that is no space, whose offset `at` becomes.
+/// The text from its first byte on that is no space.
 #[inline(always)]
-fn next_byte(text: &str, at: &mut usize) -> Option<u8> {
-    let byte = *text.as_bytes().get(*at)?;
-    if byte > b' ' {
-        return Some(byte);
+fn behind_space(text: &str) -> &str {
+    match text.as_bytes().first() {
+        Some(byte) if *byte <= b' ' => behind_spaces(text),
+        _ => text,
     }
-    *at = behind_space(text, *at);
-    text.as_bytes().get(*at).copied()
 }
 
 #[cold]
-fn behind_space(text: &str, mut at: usize) -> usize {
-    while let Some(b' ' | b'\t' | b'\n' | b'\r') = text.as_bytes().get(at) {
-        at = at.wrapping_add(1);
-    }
-    at
+fn behind_spaces(text: &str) -> &str {
+    text.trim_start_matches([' ', '\t', '\n', '\r'])
 }
 
-/// The string without escapes whose quote stands at `at`, which then is behind it.
+/// What stands in a string without escapes, whose opening quote was just read, and what stands behind it.
 #[inline(always)]
-fn plain_string<'a>(text: &'a str, at: &mut usize) -> Option<&'a str> {
-    let start = at.wrapping_add(1);
-    let rest = text.as_bytes().get(start..)?;
-    let len = plain_len(rest);
-    if rest.get(len) != Some(&b'"') {
-        return None;
-    }
-    let end = start.wrapping_add(len);
-    *at = end.wrapping_add(1);
-    text.get(start..end)
+fn plain_string(text: &str) -> Option<(&str, &str)> {
+    let (string, rest) = text.split_at_checked(plain_len(text.as_bytes()))?;
+    Some((string, rest.strip_prefix('"')?))
 }
 
+/// As [`plain_string`], with any escapes.
 #[cold]
-fn escaped_string<'a>(text: &'a str, at: &mut usize) -> Option<Cow<'a, str>> {
-    let mut reader = Reader::starting_at(text, *at);
-    let string = reader.string().ok()?;
-    *at = reader.offset();
-    Some(string)
+fn escaped_string(text: &str) -> Option<(Cow<'_, str>, &str)> {
+    let mut reader = Reader::new(text);
+    let string = reader.string_behind_quote().ok()?;
+    Some((string, text.get(reader.offset()..)?))
 }
 
-/// The field and the value, if a field lies here, which is the inner `Option`.
-type FieldValue<'a> = Option<(FieldId, Value<'a>)>;
-
-#[inline(always)]
-fn string_value(text: Cow<'_, str>, expected: Expected) -> Option<FieldValue<'_>> {
-    Some(match expected {
-        Expected::String(field) => Some((field, Value::String(text))),
-        Expected::Timestamp(field) => Some((field, Value::Timestamp(Timestamp::parse(&text).ok()?))),
-        Expected::UnixMillis(field) => Some((field, Value::Timestamp(Timestamp::parse_millis(&text)?))),
-        Expected::Anything => None,
-        _ => return None,
-    })
-}
-
-/// The offset behind a word that stands at `at`.
-fn behind_word(text: &str, at: usize, word: &str) -> Option<usize> {
-    let end = at.wrapping_add(word.len());
-    (text.as_bytes().get(at..end)? == word.as_bytes()).then_some(end)
-}
-
-fn boolean_value<'a>(text: &str, at: &mut usize, word: &str, expected: Expected) -> Option<FieldValue<'a>> {
-    *at = behind_word(text, *at, word)?;
-    match expected {
-        Expected::Boolean(field) => Some(Some((field, Value::Boolean(word == "true")))),
-        Expected::Anything => Some(None),
-        _ => None,
+/// As [`plain_string`], with escapes or without.
+fn string(text: &str) -> Option<(Cow<'_, str>, &str)> {
+    match plain_string(text) {
+        Some((string, rest)) => Some((Cow::Borrowed(string), rest)),
+        None => escaped_string(text),
     }
 }
 
-fn number_value<'a>(text: &str, at: &mut usize, expected: Expected) -> Option<FieldValue<'a>> {
-    let mut reader = Reader::starting_at(text, *at);
+/// What stands behind a `null`.
+#[cold]
+fn behind_null(text: &str) -> Option<&str> {
+    behind_space(text).strip_prefix("null")
+}
+
+/// The number that stands next, `None` for `null`, and what stands behind it.
+#[cold]
+fn any_number(text: &str) -> Option<(Option<Number>, &str)> {
+    let Some((number, rest)) = number_text(text) else { return Some((None, behind_null(text)?)) };
+    Some((Some(Number::new(number.parse().ok()?)?), rest))
+}
+
+/// The text of the number that stands next, and what stands behind it.
+fn number_text(text: &str) -> Option<(&str, &str)> {
+    let mut reader = Reader::new(text);
     let number = reader.number().ok()?;
-    *at = reader.offset();
-    match expected {
-        Expected::Number(field) => Some(Some((field, Value::Number(Number::new(number.parse().ok()?)?)))),
-        Expected::UnixMillis(field) => {
-            Some(Some((field, Value::Timestamp(Timestamp::parse_millis(number)?))))
+    Some((number, text.get(reader.offset()..)?))
+}
+
+/// As [`any_number`], of Unix milliseconds.
+fn unix_millis(text: &str) -> Option<(Option<Timestamp>, &str)> {
+    let digits = match behind_space(text).strip_prefix('"') {
+        Some(text) => Some(plain_string(text)?),
+        None => number_text(text),
+    };
+    let Some((digits, rest)) = digits else { return Some((None, behind_null(text)?)) };
+    Some((Some(Timestamp::parse_millis(digits)?), rest))
+}
+
+/// As [`any_number`], of `true` and `false`.
+fn any_boolean(text: &str) -> Option<(Option<bool>, &str)> {
+    let text = behind_space(text);
+    if let Some(rest) = text.strip_prefix("true") {
+        return Some((Some(true), rest));
+    }
+    match text.strip_prefix("false") {
+        Some(rest) => Some((Some(false), rest)),
+        None => Some((None, behind_null(text)?)),
+    }
+}
+
+/// An array or object that is open in what is read over.
+struct Open {
+    is_object: bool,
+    is_first: bool,
+    /// Where its keys start among those of all.
+    keys_start: usize,
+}
+
+/// Reads over the value that stands next, in which at most so many brackets may be open at once; no object in it may
+/// have a key twice.
+#[inline(never)]
+fn behind_value(text: &str, depth_limit: usize) -> Option<&str> {
+    let mut reader = Reader::new(text);
+    let mut open: SmallVec<[Open; USUAL_DEPTH]> = SmallVec::new();
+    let mut keys: SmallVec<[Cow<'_, str>; USUAL_KEYS]> = SmallVec::new();
+    loop {
+        // Here a value stands next.
+        match reader.peek().ok()? {
+            kind @ (JsonType::Object | JsonType::Array) => {
+                if open.len() >= depth_limit.min(USUAL_DEPTH) {
+                    return None;
+                }
+                reader.open();
+                open.push(Open {
+                    is_object: kind == JsonType::Object,
+                    is_first: true,
+                    keys_start: keys.len(),
+                });
+            }
+            _ => reader.skip_scalar().ok()?,
         }
-        Expected::Anything => Some(None),
-        _ => None,
+        loop {
+            let Some(innermost) = open.last_mut() else { return text.get(reader.offset()..) };
+            let is_first = std::mem::take(&mut innermost.is_first);
+            let has_more = if innermost.is_object {
+                match reader.next_key(is_first).ok()? {
+                    None => false,
+                    Some((key, _)) => {
+                        let own = keys.get(innermost.keys_start..)?;
+                        if own.len() >= USUAL_KEYS || own.contains(&key) {
+                            return None;
+                        }
+                        keys.push(key);
+                        true
+                    }
+                }
+            } else {
+                reader.next_element(is_first).ok()?
+            };
+            if has_more {
+                break;
+            }
+            keys.truncate(innermost.keys_start);
+            open.pop();
+        }
     }
 }
 

@@ -225,7 +225,7 @@ fn pairs(text: [u8; 8], form: [u8; 8]) -> Option<[u32; 8]> {
 /// Sign, hours and minutes of an offset such as `+0000` or `+00:00`; `None` for no text.
 fn offset_of(text: &[u8]) -> Result<Option<(u8, u32, u32)>, TimestampFault> {
     let (sign, digits) = match *text {
-        [] => return Ok(None),
+        [] | [b'+', b'0', b'0', b'0', b'0'] => return Ok(None),
         [sign @ (b'+' | b'-'), h1, h2, m1, m2] | [sign @ (b'+' | b'-'), h1, h2, b':', m1, m2] => {
             (sign, [h1, h2, m1, m2])
         }

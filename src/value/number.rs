@@ -53,6 +53,43 @@ impl Number {
         if is_json_number(text.as_bytes()) { Self::new(text.parse().ok()?) } else { None }
     }
 
+    /// Reads the number at the front of a text, and gives its length, if it is a plain one: of at most fifteen digits,
+    /// without an exponent, and not the whole text.
+    ///
+    /// Such digits are a double, and so is the power of ten of their fraction: dividing rounds once, as reading does
+    /// (W. D. Clinger, "How to read floating point numbers accurately", 1990).
+    #[inline]
+    pub(crate) fn plain_at_front(text: &[u8]) -> Option<(Self, usize)> {
+        let is_negative = text.first() == Some(&b'-');
+        let unsigned = text.get(usize::from(is_negative)..)?;
+        let (mut digits, mut point, mut end) = (0_u64, None, None);
+        // As many digits as can stand here do not overflow.
+        for (at, byte) in unsigned.iter().take(POWERS.len().saturating_add(1)).enumerate() {
+            match byte {
+                b'0'..=b'9' => {
+                    digits = digits.wrapping_mul(10).wrapping_add(u64::from(byte.wrapping_sub(b'0')));
+                }
+                b'.' if point.is_none() => point = Some(at),
+                b'.' | b'e' | b'E' => return None,
+                _ => {
+                    end = Some(at);
+                    break;
+                }
+            }
+        }
+        let end = end?;
+        let whole = point.unwrap_or(end);
+        let fraction = point.map_or(0, |point| end.wrapping_sub(point).wrapping_sub(1));
+        let is_sound = whole > 0
+            && (point.is_none() || fraction > 0)
+            && (unsigned.first() != Some(&b'0') || whole == 1)
+            && whole.wrapping_add(fraction) < POWERS.len();
+        #[expect(clippy::cast_precision_loss, reason = "so few digits are exact")]
+        let size = digits as f64 / POWERS.get(fraction)?;
+        let number = Self::new(if is_negative { -size } else { size })?;
+        is_sound.then_some((number, end.wrapping_add(usize::from(is_negative))))
+    }
+
     /// The next greater number; `None` behind the greatest.
     #[must_use]
     pub(crate) fn next_up(self) -> Option<Self> {
@@ -65,6 +102,10 @@ impl Number {
         Self::new(self.0.next_down())
     }
 }
+
+/// The powers of ten up to that of fifteen digits.
+const POWERS: [f64; 16] =
+    [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
 
 /// The number grammar of RFC 8259, section 6.
 fn is_json_number(text: &[u8]) -> bool {
@@ -171,6 +212,48 @@ mod tests {
             texts.dedup();
             for text in &texts {
                 assert_eq!(is_json_number(text.as_bytes()), has_form(text), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn plain_numbers_are_read_as_all_are() {
+        const MARKS: [&str; 7] = ["", "0", "7", "-", ".", "e", "99999"];
+        let mut texts = vec![String::new()];
+        for _ in 0..6 {
+            texts = texts.iter().flat_map(|text| MARKS.map(|mark| format!("{text}{mark}"))).collect();
+            texts.sort();
+            texts.dedup();
+        }
+        for text in &texts {
+            let digits = text.bytes().filter(u8::is_ascii_digit).count();
+            let is_plain = digits <= 15 && !text.contains('e') && is_json_number(text.as_bytes());
+            let read = Number::plain_at_front(format!("{text}}}").as_bytes());
+            if is_plain {
+                assert_eq!(read, Number::parse(text).map(|number| (number, text.len())), "{text}");
+            } else if let Some((number, len)) = read {
+                // Something else begins behind it.
+                let (front, behind) = text.split_at(len);
+                assert_eq!((Number::parse(front), behind.as_bytes()[0]), (Some(number), b'-'), "{text}");
+            }
+            assert!(
+                Number::plain_at_front(text.as_bytes()).is_none_or(|(_, len)| len < text.len()),
+                "{text}"
+            );
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn plain_numbers_round_as_all_do(digits in 0..1_000_000_000_000_000_u64, fraction in 0..16_usize, is_negative: bool) {
+            let digits = format!("{digits:0width$}", width = fraction + 1);
+            let (whole, fraction) = digits.split_at(digits.len() - fraction);
+            let point = if fraction.is_empty() { "" } else { "." };
+            let text = format!("{}{whole}{point}{fraction}", if is_negative { "-" } else { "" });
+            if let Some((number, len)) = Number::plain_at_front(format!("{text} ").as_bytes()) {
+                proptest::prop_assert_eq!((Some(number), len), (Number::parse(&text), text.len()));
+            } else {
+                proptest::prop_assert!(digits.len() > 15);
             }
         }
     }

@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::catalog::FieldId;
 
 type Outcome<'a> = Result<(Vec<(FieldId, Value<'a>)>, Vec<bool>, Vec<Error>), Error>;
 
@@ -99,9 +100,22 @@ fn any_other_document_is_left_to_the_other_reader() {
     assert_eq!(check(&Catalog::cases(), &limits, &[WHOLE, r#"{"id":"a","tags":["b"]}"#]), [false, true]);
     let limits = Limits { case_bytes: 20, ..Limits::default() };
     assert_eq!(check(&Catalog::cases(), &limits, &[WHOLE, r#"{"id":"a"}"#]), [false, true]);
-    let many: String = (0..40).map(|n| format!(r#","k{n}":{n}"#)).collect();
-    let (many, again) = (format!(r#"{{"id":"a"{many}}}"#), format!(r#"{{"id":"a"{many},"k7":0}}"#));
-    assert_eq!(check(&Catalog::cases(), &Limits::default(), &[&many, &again]), [false, false]);
+    for (count, are_usual) in [(40, true), (200, false)] {
+        let many: String = (0..count).map(|n| format!(r#","k{n}":{n}"#)).collect();
+        let (many, again) = (format!(r#"{{"id":"a"{many}}}"#), format!(r#"{{"id":"a"{many},"k7":0}}"#));
+        let were_usual = check(&Catalog::cases(), &Limits::default(), &[&many, &again, &many, &again]);
+        assert_eq!(were_usual, [are_usual, false, are_usual, false], "{count} keys");
+    }
+    // Keys of which each document has others.
+    let documents: Vec<String> =
+        (0..300).map(|n| format!(r#"{{"id":"a","x{n}":[{n}],"tags":["b"],"y{n}":{{}}}}"#)).collect();
+    let mut documents: Vec<&str> = documents.iter().map(String::as_str).collect();
+    assert_eq!(check(&Catalog::cases(), &Limits::default(), &documents), [true; 300]);
+    let again = r#"{"id":"a","z":1,"amlCases":[{"z":1}],"z":2}"#;
+    let apart = r#"{"id":"a","amlCases":[{"z":1},{"z":2}],"w":[{"v":1}],"v":2}"#;
+    documents.extend([again, r#"{"id":"a","z":1,"tags":[],"z":1}"#, apart, WHOLE]);
+    let were_usual = check(&Catalog::cases(), &Limits::default(), &documents);
+    assert_eq!(were_usual.split_at(300).1, [false, false, false, true]);
 }
 
 #[test]
@@ -167,5 +181,174 @@ proptest! {
             .collect();
         let documents: Vec<&str> = documents.iter().map(String::as_str).collect();
         check(&Catalog::cases(), &Limits::default(), &documents);
+    }
+}
+
+type Member = (&'static str, fn(&mut Writer));
+
+const DOCUMENT: &[Member] = &[
+    ("name", Writer::string),
+    ("strange", Writer::anything),
+    ("x", |writer| {
+        writer.object(&[("a", |writer| writer.array(|writer| writer.object(A))), ("f", Writer::boolean)]);
+    }),
+    ("createdAt", Writer::timestamp),
+    ("tags", |writer| writer.array(Writer::string)),
+];
+const A: &[Member] = &[
+    ("b", |writer| writer.array(|writer| writer.object(B))),
+    ("d", Writer::number),
+    ("e", |writer| writer.array(|writer| writer.array(Writer::string))),
+    ("id", Writer::string),
+];
+const B: &[Member] = &[("c", Writer::string), ("odd", Writer::anything)];
+
+/// Writes documents of one small form, with members in any order, and faults here and there.
+struct Writer {
+    /// What is still to be decided by.
+    seed: u64,
+    text: String,
+    /// Whether there is nothing in it so far that documents of the form do not have.
+    is_sound: bool,
+}
+
+impl Writer {
+    fn below(&mut self, end: u64) -> u64 {
+        // The generator of S. Vigna, "SplitMix64".
+        self.seed = self.seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.seed ^ (self.seed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ (mixed >> 31)) % end
+    }
+
+    fn is_once_in(&mut self, times: u64) -> bool {
+        self.below(times) == 0
+    }
+
+    /// A fault, now and then.
+    fn is_wrong(&mut self) -> bool {
+        let is_wrong = self.is_once_in(150);
+        self.is_sound &= !is_wrong;
+        is_wrong
+    }
+
+    /// Writes what belongs here or, now and then, what does not.
+    fn put(&mut self, sound: &str, wrong: &str) {
+        let text = if self.is_wrong() { wrong } else { sound };
+        self.text.push_str(text);
+    }
+
+    fn object(&mut self, members: &[Member]) {
+        self.text.push('{');
+        let start = self.below(members.len() as u64) as usize;
+        let mut is_first = true;
+        for (key, value) in
+            members.iter().cycle().skip(if self.is_once_in(4) { start } else { 0 }).take(members.len())
+        {
+            let times = if self.is_wrong() { 2 } else { u64::from(!self.is_once_in(3)) };
+            for _ in 0..times {
+                if !is_first {
+                    let comma = if self.is_once_in(60) { " ,\n" } else { "," };
+                    self.text.push_str(comma);
+                }
+                is_first = false;
+                let first = key.chars().next().map_or(0, u32::from);
+                match self.below(60) {
+                    0 => self.text.push_str(&format!("\"\\u{first:04x}{}\":", &key[1..])),
+                    1 => self.text.push_str(&format!("\"{key}\" : ")),
+                    _ => self.text.push_str(&format!("\"{key}\":")),
+                }
+                match self.below(80) {
+                    0 => self.text.push_str("null"),
+                    _ => value(self),
+                }
+            }
+        }
+        self.text.push('}');
+    }
+
+    fn array(&mut self, element: fn(&mut Self)) {
+        self.text.push('[');
+        for n in 0..self.below(4) {
+            if n > 0 {
+                self.text.push(',');
+            }
+            if self.is_once_in(40) { self.text.push_str("null") } else { element(self) }
+        }
+        self.text.push(']');
+    }
+
+    fn string(&mut self) {
+        let string = match self.below(30) {
+            0 => "\"\\u00e9\\n\"",
+            1 => "\"a string of more than sixteen bytes\"",
+            2 => "\"é\"",
+            n if n % 2 == 0 => "\"a\"",
+            _ => "\"\"",
+        };
+        self.put(string, "[\"a\"]");
+    }
+
+    fn number(&mut self) {
+        let number = ["0", "-1.5", "3e2", "12345678901234567890.5"][self.below(4) as usize];
+        self.put(number, "01");
+    }
+
+    fn boolean(&mut self) {
+        let boolean = ["true", "false"][self.below(2) as usize];
+        self.put(boolean, "falsy");
+    }
+
+    fn timestamp(&mut self) {
+        let timestamp = ["\"2024-01-01 00:00:00\"", "\"2024-02-29 23:59:59+0530\""][self.below(2) as usize];
+        self.put(timestamp, "\"2023-02-29 00:00:00\"");
+    }
+
+    fn anything(&mut self) {
+        match self.below(6) {
+            0 => self.object(&[("k", Self::number), ("l", Self::anything), ("x", Self::boolean)]),
+            1 => self.array(Self::anything),
+            2 => self.number(),
+            3 => self.boolean(),
+            _ => self.string(),
+        }
+    }
+
+    fn document(seed: u64) -> Self {
+        let mut writer = Self { seed, text: String::new(), is_sound: true };
+        writer.object(DOCUMENT);
+        // Every document has an id, in front or at the end.
+        let members = writer.text.split_off(1);
+        let members = members.strip_suffix('}').unwrap_or(&members);
+        let comma = if members.is_empty() { "" } else { "," };
+        writer.text = if writer.is_once_in(10) {
+            format!("{{{members}{comma}\"id\":\"i\"}}")
+        } else {
+            format!("{{\"id\":\"i\"{comma}{members}}}")
+        };
+        writer
+    }
+}
+
+proptest! {
+    #[test]
+    fn documents_of_one_form_are_read_alike_and_sound_ones_as_usual(
+        seeds in prop::collection::vec(any::<u64>(), 1..40),
+        case_depth in prop::option::of(0..7_usize),
+    ) {
+        use crate::catalog::{Field, FieldType};
+        let catalog = Catalog::cases().with([
+            Field::new("x.a[].b[].c", FieldType::String),
+            Field::new("x.a[].d", FieldType::Number),
+            Field::new("x.a[].e[][]", FieldType::String),
+            Field::new("x.a[].id", FieldType::String),
+            Field::new("x.f", FieldType::Boolean),
+        ]).unwrap();
+        let written: Vec<Writer> = seeds.into_iter().map(Writer::document).collect();
+        let documents: Vec<&str> = written.iter().map(|writer| writer.text.as_str()).collect();
+        let limits = Limits { case_depth: case_depth.unwrap_or(32), ..Limits::default() };
+        for (writer, is_usual) in written.iter().zip(check(&catalog, &limits, &documents)) {
+            prop_assert!(is_usual || !writer.is_sound || case_depth.is_some(), "{}", writer.text);
+        }
     }
 }
