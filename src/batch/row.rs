@@ -27,11 +27,13 @@ const USUAL_VALUES: usize = 64;
 
 impl<'a> Row<'a> {
     /// This row without its values, for a case of any other text.
-    pub(crate) fn recycle<'b>(mut self) -> Row<'b> {
-        self.clear();
+    pub(crate) fn recycle<'b>(self) -> Row<'b> {
+        // All that it owns goes on in the other.
+        let mut row = ManuallyDrop::new(self);
+        row.clear();
         // Collecting from a vector of the same layout keeps its memory.
-        let values = take(&mut self.values).into_iter().map_while(|_| None).collect();
-        Row { values, owns: false, own: 0, faults: take(&mut self.faults) }
+        let values = take(&mut row.values).into_iter().map_while(|_| None).collect();
+        Row { values, owns: false, own: 0, faults: take(&mut row.faults) }
     }
 
     pub(crate) fn clear(&mut self) {
