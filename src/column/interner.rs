@@ -15,7 +15,10 @@ use super::{Codes, Dictionary};
 pub(super) struct DictionaryBuilder {
     text: String,
     ends: Vec<u32>,
-    codes: CodeTable,
+    /// Those of strings of up to sixteen bytes.
+    short: CodeTable<2>,
+    /// Those of longer ones.
+    long: CodeTable<4>,
     /// For so many strings there is to be room from the first one on.
     expected: usize,
     /// How many values there were since the strings were last looked at for how often they occur.
@@ -66,7 +69,7 @@ impl DictionaryBuilder {
     pub(super) fn code(&mut self, text: &str) -> u32 {
         if !self.is_loose
             && let Some(key) = Key::of_short(text.as_bytes())
-            && let Some(code) = self.codes.find(&key, |_| true)
+            && let Some(code) = self.short.find(&key, |_| true)
         {
             self.values = self.values.wrapping_add(1);
             return code;
@@ -81,23 +84,30 @@ impl DictionaryBuilder {
             return self.append(text);
         }
         self.values = self.values.wrapping_add(1);
-        let key = self.codes.key(text.as_bytes());
-        let (own, ends) = (self.text.as_bytes(), &self.ends);
-        let found = self.codes.find(&key, |code| own.get(range(ends, code)) == Some(text.as_bytes()));
-        found.unwrap_or_else(|| self.add(text, key))
+        if let Some(key) = Key::of_short(text.as_bytes()) {
+            self.short
+                .find(&key, |_| true)
+                .unwrap_or_else(|| self.add(text, |codes, code| codes.short.insert(key, code)))
+        } else {
+            let key = self.long.key(text.as_bytes());
+            let (own, ends) = (self.text.as_bytes(), &self.ends);
+            let found = self.long.find(&key, |code| own.get(range(ends, code)) == Some(text.as_bytes()));
+            found.unwrap_or_else(|| self.add(text, |codes, code| codes.long.insert(key, code)))
+        }
     }
 
+    /// Adds a string that is new, as `note` notes its code.
     #[inline(never)]
-    fn add(&mut self, text: &str, key: Key) -> u32 {
+    fn add(&mut self, text: &str, note: impl FnOnce(&mut Self, u32)) -> u32 {
         if self.ends.is_empty() {
             self.ends.reserve(self.expected);
             self.text.reserve(self.expected.saturating_mul(STRING_BYTES).max(text.len()));
         }
         let code = self.append(text);
-        self.codes.insert(key, code);
+        note(self, code);
         if self.ends.len().is_multiple_of(LOOK_STRINGS) && take(&mut self.values) <= LOOSE_VALUES {
             self.is_loose = true;
-            self.codes = CodeTable::default();
+            (self.short, self.long) = Default::default();
         }
         code
     }
@@ -157,31 +167,28 @@ fn range(ends: &[u32], code: u32) -> Range<usize> {
 
 /// Codes by their strings.
 ///
-/// Each has a slot as near as may be behind the one that its hash names; at most half of the slots are taken. A short
-/// string is in the slot whole, so that finding it reads nothing else, nor does growing.
+/// Each has a slot as near as may be behind the one that its hash names; at most half of the slots are taken. A string that
+/// is no longer than `N` words is in the slot whole, so that finding it reads nothing else, nor does growing.
 #[derive(Default)]
-struct CodeTable {
+struct CodeTable<const N: usize> {
     /// As many as a power of two, or none.
-    slots: Vec<Slot>,
+    slots: Vec<Slot<N>>,
     used: usize,
     hasher: foldhash::quality::RandomState,
-    /// What the words of short strings are mixed with, once there are slots: nobody outside knows which collide.
-    secret: [u64; 2],
+    /// What the words of strings are mixed with, once there are slots: nobody outside knows which collide.
+    secret: [[u64; 2]; 2],
 }
 
 /// What a table knows a string by.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-struct Key {
-    /// All bytes of a short string, some of them twice; of any other, its hash.
-    words: [u64; 2],
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Key<const N: usize> {
+    /// All bytes of a string that is no longer, some of them twice; of any other, its hash.
+    words: [u64; N],
     len: u32,
 }
 
-impl Key {
-    /// The longest string that is short.
-    const SHORT: usize = size_of::<[u64; 2]>();
-
-    /// Short strings of one length are the same if their words are.
+impl Key<2> {
+    /// Strings of one length are the same if their words are; `None` for longer ones.
     #[inline(always)]
     fn of_short(text: &[u8]) -> Option<Self> {
         let words = match (text.first_chunk(), text.last_chunk()) {
@@ -194,58 +201,80 @@ impl Key {
             },
         };
         let len = u32::try_from(text.len()).ok()?;
-        (text.len() <= Self::SHORT).then_some(Self { words, len })
+        (text.len() <= size_of_val(&words)).then_some(Self { words, len })
+    }
+}
+
+impl Key<4> {
+    /// As [`Key::of_short`], of strings of sixteen bytes or more.
+    #[inline(always)]
+    fn of_long(text: &[u8]) -> Option<Self> {
+        let halves = [text.first_chunk()?, text.last_chunk()?].map(|half| u128::from_le_bytes(*half));
+        #[expect(clippy::cast_possible_truncation, reason = "both halves are wanted")]
+        let [[first, second], [third, last]] = halves.map(|half| [half as u64, (half >> 64) as u64]);
+        let words = [first, second, third, last];
+        let len = u32::try_from(text.len()).ok()?;
+        (text.len() <= size_of_val(&words)).then_some(Self { words, len })
     }
 }
 
 /// A code and the [`Key`] of its string, flat, as that takes a quarter less.
-#[derive(Clone, Copy, Default)]
-struct Slot {
-    words: [u64; 2],
+#[derive(Clone, Copy)]
+struct Slot<const N: usize> {
+    words: [u64; N],
     len: u32,
     /// Counted from 1; 0 is free.
     code: u32,
 }
 
-impl Slot {
+impl<const N: usize> Slot<N> {
+    const FREE: Self = Self { words: [0; N], len: 0, code: 0 };
+
     #[inline(always)]
-    fn key(&self) -> Key {
+    fn key(&self) -> Key<N> {
         Key { words: self.words, len: self.len }
     }
 }
 
-impl CodeTable {
-    const LEAST_SLOTS: usize = 32;
-
+impl CodeTable<4> {
     #[inline(always)]
-    fn key(&self, text: &[u8]) -> Key {
-        Key::of_short(text).unwrap_or_else(|| self.key_of_long(text))
+    fn key(&self, text: &[u8]) -> Key<4> {
+        Key::of_long(text).unwrap_or_else(|| self.key_of_longest(text))
     }
 
     #[inline(never)]
-    fn key_of_long(&self, text: &[u8]) -> Key {
+    fn key_of_longest(&self, text: &[u8]) -> Key<4> {
         let mut hasher = self.hasher.build_hasher();
         hasher.write(text);
-        Key { words: [hasher.finish(), 0], len: u32::try_from(text.len()).unwrap_or(u32::MAX) }
+        Key { words: [hasher.finish(), 0, 0, 0], len: u32::try_from(text.len()).unwrap_or(u32::MAX) }
     }
+}
+
+impl<const N: usize> CodeTable<N> {
+    const LEAST_SLOTS: usize = 32;
 
     /// The slot from which a key is looked for; behind the last one without slots.
     #[inline(always)]
-    fn place(&self, key: &Key) -> usize {
-        let ([first, second], [secret, other]) = (key.words, self.secret);
-        let product = u128::from(first ^ secret).wrapping_mul(u128::from(second ^ other));
-        #[expect(clippy::cast_possible_truncation, reason = "both halves are wanted")]
-        let hash = (product >> 64) as usize ^ product as usize;
-        hash.wrapping_add(key.len as usize) & self.slots.len().wrapping_sub(1)
+    fn place(&self, key: &Key<N>) -> usize {
+        let (pairs, _) = key.words.as_chunks();
+        let mut hash = key.len as usize;
+        for ([first, second], [secret, other]) in pairs.iter().zip(&self.secret) {
+            let product = u128::from(first ^ secret).wrapping_mul(u128::from(second ^ other));
+            #[expect(clippy::cast_possible_truncation, reason = "both halves are wanted")]
+            let folded = (product >> 64) as usize ^ product as usize;
+            hash = hash.wrapping_add(folded);
+        }
+        hash & self.slots.len().wrapping_sub(1)
     }
 
+    /// Asks `is_it` of codes whose strings are longer than a slot holds.
     #[inline(always)]
-    fn find(&self, key: &Key, is_it: impl Fn(u32) -> bool) -> Option<u32> {
+    fn find(&self, key: &Key<N>, is_it: impl Fn(u32) -> bool) -> Option<u32> {
         let mut at = self.place(key);
         loop {
             let slot = self.slots.get(at)?;
             let code = slot.code.checked_sub(1)?;
-            if slot.key() == *key && (key.len as usize <= Key::SHORT || is_it(code)) {
+            if slot.key() == *key && (key.len as usize <= size_of::<[u64; N]>() || is_it(code)) {
                 return Some(code);
             }
             at = at.wrapping_add(1) & self.slots.len().wrapping_sub(1);
@@ -253,14 +282,15 @@ impl CodeTable {
     }
 
     /// Adds a code that is not there.
-    fn insert(&mut self, key: Key, code: u32) {
+    fn insert(&mut self, key: Key<N>, code: u32) {
         self.used = self.used.saturating_add(1);
         if self.used > self.slots.len() / 2 {
             if self.slots.is_empty() {
-                self.secret = [0, 1].map(|number: u64| self.hasher.hash_one(number));
+                self.secret =
+                    [[0, 1], [2, 3]].map(|pair: [u64; 2]| pair.map(|number| self.hasher.hash_one(number)));
             }
             let len = self.slots.len().saturating_mul(2).max(Self::LEAST_SLOTS);
-            for slot in std::mem::replace(&mut self.slots, vec![Slot::default(); len]) {
+            for slot in std::mem::replace(&mut self.slots, vec![Slot::FREE; len]) {
                 if slot.code != 0 {
                     self.put(slot);
                 }
@@ -269,7 +299,7 @@ impl CodeTable {
         self.put(Slot { words: key.words, len: key.len, code: code.saturating_add(1) });
     }
 
-    fn put(&mut self, entry: Slot) {
+    fn put(&mut self, entry: Slot<N>) {
         let mut at = self.place(&entry.key());
         while let Some(slot) = self.slots.get_mut(at) {
             if slot.code == 0 {
@@ -361,10 +391,10 @@ mod tests {
     }
 
     #[test]
-    fn short_strings_that_differ_in_a_byte_or_in_length_are_told_apart() {
+    fn strings_that_differ_in_a_byte_or_in_length_are_told_apart() {
         let letters = ["\0", "a", "é"];
         let mut texts: Vec<String> = vec![String::new()];
-        for len in 1..=24 {
+        for len in 1..=40 {
             for (letter, other) in letters.iter().flat_map(|a| letters.iter().map(move |b| (a, b))) {
                 texts.extend((0..len).map(|at| {
                     (0..len).map(|place| if place == at { *other } else { *letter }).collect::<String>()
@@ -376,7 +406,8 @@ mod tests {
         let mut builder = DictionaryBuilder::default();
         for _ in 0..2 {
             for (code, text) in texts.iter().enumerate() {
-                assert_eq!(builder.code(text), code as u32, "{text:?}");
+                // Strings that come but once are not looked for.
+                assert_eq!([builder.code(text), builder.code(text)], [code as u32; 2], "{text:?}");
             }
         }
     }
@@ -394,7 +425,7 @@ mod tests {
         assert!((0..5000).all(|n| builder.get(n) == text(n)));
         // Hashes that are alike are told apart by their strings.
         let mut table = CodeTable::default();
-        let key = |number: u64| Key { words: [number, 0], len: 99 };
+        let key = |number: u64| Key { words: [number, 0, 0, 0], len: 99 };
         (0..100).for_each(|code| table.insert(key(u64::from(code % 3)), code));
         assert!(
             (0..100).all(|code| table.find(&key(u64::from(code % 3)), |other| other == code) == Some(code))
