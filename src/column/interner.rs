@@ -18,7 +18,7 @@ pub(super) struct DictionaryBuilder {
     /// Those of strings of up to sixteen bytes.
     short: CodeTable<2>,
     /// Those of longer ones.
-    long: CodeTable<4>,
+    long: Box<CodeTable<4>>,
     /// For so many strings there is to be room from the first one on.
     expected: usize,
     /// How many values there were since the strings were last looked at for how often they occur.

@@ -49,9 +49,11 @@ impl Keys {
 const MAX_KEYS: usize = 128;
 
 /// The longest text of a link.
-const MAX_TEXT_BYTES: usize = 128;
+const MAX_TEXT_BYTES: usize = 256;
 /// How many links may start at one place.
 const MAX_LINKS: usize = 16;
+/// After so many keys that were too many, other documents seem to come than those from which the places were learned.
+const MANY_STRAYS: u32 = 1 << 10;
 
 /// What a link leads to, and how that is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,7 +102,7 @@ pub(super) struct Link {
     whole: Option<Box<[u8]>>,
     /// Which bytes of the front do not count, since they are behind the end.
     beyond: u32,
-    /// How often it was met; tells the order of links alone, so it may wrap.
+    /// How often it was met, about; tells the order of links alone, so it may wrap.
     hits: u32,
     pub(super) len: usize,
     /// The keys in it.
@@ -121,7 +123,7 @@ fn equal_bytes(one: &[u8; 16], other: &[u8; 16]) -> u32 {
 }
 
 impl Link {
-    pub(super) fn new(text: &str, ended: Keys, keys: Keys, to: Place, form: Form) -> Self {
+    fn new(text: &str, ended: Keys, keys: Keys, to: Place, form: Form) -> Self {
         let text = text.as_bytes();
         let mut front = [0; 16];
         for (slot, byte) in front.iter_mut().zip(text) {
@@ -171,7 +173,7 @@ struct Known {
     key: Keys,
     /// The keys below it.
     below: Keys,
-    /// What led on from it; those first that were met more often.
+    /// What led on from it; whichever is met moves ahead of one that was met less often.
     links: Vec<Link>,
 }
 
@@ -187,13 +189,16 @@ pub(super) struct Links {
     strange_keys: Vec<Box<str>>,
     /// How many places have a key.
     keys: usize,
+    /// How many keys were met that have no place.
+    strays: u32,
 }
 
 impl Links {
-    /// Makes the places of a catalogue, if these are not they; forgets what was learned under another limit.
+    /// Makes the places of the catalogue before the first document; again under another limit, or when most keys that are met
+    /// have no place.
     pub(super) fn prepare(&mut self, paths: &Paths, depth_limit: usize) {
         let nodes = paths.steps().len();
-        if (self.nodes, self.depth_limit) == (nodes, depth_limit) {
+        if (self.nodes, self.depth_limit) == (nodes, depth_limit) && self.strays < MANY_STRAYS {
             return;
         }
         *self = Self { nodes, depth_limit, ..Self::default() };
@@ -231,14 +236,15 @@ impl Links {
         Some(link)
     }
 
-    /// Notes a link that was not known; takes the place of the one met least if there are many.
-    pub(super) fn learn(&mut self, from: Place, link: Link) {
-        if link.len > MAX_TEXT_BYTES {
+    /// Notes a link that was not known. If there are many, the last one goes, and this one comes behind the first half, so that
+    /// it stays for a while.
+    pub(super) fn learn(&mut self, from: Place, text: &str, ended: Keys, keys: Keys, to: Place, form: Form) {
+        if text.len() > MAX_TEXT_BYTES {
             return;
         }
-        if let Some(known) = self.places.get_mut(from) {
-            known.links.truncate(MAX_LINKS.wrapping_sub(1));
-            known.links.push(link);
+        if let Some(Known { links, .. }) = self.places.get_mut(from) {
+            links.truncate(MAX_LINKS.wrapping_sub(1));
+            links.insert(links.len().min(MAX_LINKS / 2), Link::new(text, ended, keys, to, form));
         }
     }
 
@@ -252,9 +258,9 @@ impl Links {
         self.places.get(place).map(|known| known.parent)
     }
 
-    /// A place's key, that of an array's element being no key; `None` when there were too many.
-    pub(super) fn key(&self, place: Place, has_key: bool) -> Option<Keys> {
-        self.places.get(place).map(|known| known.key).filter(|key| *key != Keys::default() || !has_key)
+    /// The key of a place that has one.
+    pub(super) fn key(&self, place: Place) -> Option<Keys> {
+        self.places.get(place).map(|known| known.key).filter(|key| *key != Keys::default())
     }
 
     /// All keys below a place.
@@ -262,16 +268,17 @@ impl Links {
         self.places.get(place).map_or(Keys::default(), |known| known.below)
     }
 
-    /// The place of a key that leads to no field, in an object; `None` when there were too many keys.
+    /// The place of a key that leads to no field, in an object; `None` when there were too many, or it is too long.
     pub(super) fn stranger(&mut self, object: Place, key: &str) -> Option<Place> {
         let mut others = self.places.iter().skip(self.nodes).zip(&self.strange_keys);
         if let Some(number) = others.position(|(known, other)| known.parent == object && **other == *key) {
             return Some(self.nodes.saturating_add(number));
         }
-        if self.keys >= MAX_KEYS {
+        if self.keys >= MAX_KEYS || key.len() > MAX_TEXT_BYTES {
+            self.strays = self.strays.saturating_add(1);
             return None;
         }
-        // Which keys links keep was told without this one.
+        // Which keys end in links was told without this one.
         self.places.iter_mut().for_each(|known| known.links.clear());
         self.strange_keys.push(key.into());
         Some(self.push(object, true))
@@ -300,15 +307,13 @@ mod tests {
     use super::*;
     use crate::catalog::Catalog;
 
-    fn link(text: &str) -> Link {
-        Link::new(text, Keys::default(), Keys::default(), 1, Form::Other)
-    }
+    const NONE: Keys = Keys([0; 2]);
 
     #[test]
     fn a_link_stands_where_all_its_bytes_stand_and_no_others() {
         for len in [1, 8, 15, 16, 17, 31, 32, 33, 40, 128] {
             let own = "abcdefghijklm".repeat(10).split_at(len).0.to_owned();
-            let link = link(&own);
+            let link = Link::new(&own, NONE, NONE, 1, Form::Other);
             for behind in [0, 1, 15, 16, 40] {
                 let text = format!("{own}{}", "x".repeat(behind));
                 assert!(link.stands_in(text.as_bytes()), "{len} bytes and {behind}");
@@ -324,31 +329,68 @@ mod tests {
         }
     }
 
+    /// Whether the link that stands there is known at place 1.
+    fn is_known(links: &mut Links, text: &str) -> bool {
+        links.follow(1, text.as_bytes()).is_some_and(|link| link.len == text.len())
+    }
+
     #[test]
-    fn links_met_more_often_come_first_and_the_one_met_least_makes_room() {
+    fn links_met_more_often_come_first_and_one_that_is_seldom_met_makes_room() {
         let mut links = Links::default();
         links.prepare(Catalog::cases().paths(), 9);
+        let learn = |links: &mut Links, text: &str| links.learn(1, text, NONE, NONE, 1, Form::Other);
         let texts: Vec<String> = (0..MAX_LINKS).map(|n| format!("\"key{n}\":")).collect();
         for text in &texts {
-            assert!(links.follow(1, text.as_bytes()).is_none());
-            links.learn(1, link(text));
+            assert!(!is_known(&mut links, text));
+            learn(&mut links, text);
         }
         for (n, text) in texts.iter().enumerate().rev() {
             for _ in 0..=n {
-                assert_eq!(links.follow(1, text.as_bytes()).map(|link| link.len), Some(text.len()));
+                assert!(is_known(&mut links, text));
             }
         }
         // That of key0 was met but once.
-        let new = "\"new\":";
-        links.learn(1, link(new));
-        assert!(links.follow(1, texts[0].as_bytes()).is_none());
-        for text in texts.iter().skip(1).chain([&new.to_owned()]) {
-            assert_eq!(links.follow(1, text.as_bytes()).map(|link| link.len), Some(text.len()));
+        learn(&mut links, "\"new\":");
+        assert!(!is_known(&mut links, &texts[0]));
+        assert!(
+            texts.iter().skip(1).all(|text| is_known(&mut links, text)) && is_known(&mut links, "\"new\":")
+        );
+        // However often the others were met, two new ones that are met in turn find room.
+        let mut missed = 0;
+        for text in ["\"one\":", "\"two\":"].iter().cycle().take(100) {
+            if !is_known(&mut links, text) {
+                learn(&mut links, text);
+                missed += 1;
+            }
         }
+        assert_eq!(missed, 2);
         assert!(links.places.iter().all(|known| known.links.len() <= MAX_LINKS));
         let long = "x".repeat(MAX_TEXT_BYTES + 1);
-        links.learn(2, link(&long));
-        assert!(links.follow(2, long.as_bytes()).is_none());
+        learn(&mut links, &long);
+        assert!(!is_known(&mut links, &long));
+    }
+
+    #[test]
+    fn places_of_other_documents_are_given_up() {
+        let (catalog, mut links) = (Catalog::cases(), Links::default());
+        links.prepare(catalog.paths(), 9);
+        while links.stranger(Paths::ROOT, &format!("k{}", links.keys)).is_some() {}
+        assert_eq!(links.stranger(Paths::ROOT, "new"), None);
+        for _ in 0..MANY_STRAYS {
+            links.prepare(catalog.paths(), 9);
+            if links.stranger(Paths::ROOT, "new").is_some() {
+                return;
+            }
+        }
+        panic!("a key that is met again and again has no place");
+    }
+
+    #[test]
+    fn long_keys_take_no_room() {
+        let mut links = Links::default();
+        links.prepare(Catalog::cases().paths(), 9);
+        assert_eq!(links.stranger(Paths::ROOT, &"x".repeat(MAX_TEXT_BYTES + 1)), None);
+        assert!(links.strange_keys.is_empty());
     }
 
     #[test]
@@ -360,7 +402,7 @@ mod tests {
             (0..200).map_while(|n| links.stranger(Paths::ROOT, &format!("k{n}"))).collect();
         assert_eq!(places.len(), MAX_KEYS - known);
         assert_eq!(links.stranger(Paths::ROOT, "k3"), Some(places[3]));
-        let keys: Vec<Keys> = (0..links.places.len()).filter_map(|place| links.key(place, true)).collect();
+        let keys: Vec<Keys> = (0..links.places.len()).filter_map(|place| links.key(place)).collect();
         assert_eq!(keys.len(), MAX_KEYS);
         let all = keys.iter().fold(Keys::default(), |all, key| {
             assert!(!all.has_any(*key));

@@ -23,13 +23,13 @@ pub(crate) struct FileFault {
 /// Parts a file that arrives in chunks of any size.
 ///
 /// NDJSON is handed on line by line, as it arrives. A JSON array or a search answer is read to its
-/// end first. Which of the three a file is, its first line tells, or, where that is only the
-/// beginning of an object, the whole of it.
+/// end first. Which of the three a file is, its first line tells; of a line that is too long for a case, its beginning;
+/// and where that line is only the beginning of an object, the whole file.
 pub(crate) struct Splitter {
     layout: Layout,
     /// What arrived and was not handed on: the start of a line, or the whole file so far.
     held: Vec<u8>,
-    /// The number of the line that `held` starts with.
+    /// The number of the line that `held` starts with, or what is still to come.
     line: u64,
     /// The longest line that is handed on.
     limit: usize,
@@ -62,40 +62,34 @@ impl Splitter {
 
     /// Takes the next bytes of the file.
     pub(crate) fn push<E>(&mut self, mut bytes: &[u8], sink: &mut impl Sink<E>) -> Result<(), E> {
-        if let Layout::Unknown | Layout::Begun = self.layout {
-            // However small the pieces are that a file comes in, what is held is looked at twice at most.
-            let tells = match self.layout {
-                Layout::Begun => bytes.contains(&b'\n'),
-                _ => !bytes.trim_ascii().is_empty(),
-            };
-            self.layout = match (tells, self.held.is_empty()) {
-                (false, _) => self.layout,
-                (true, true) => detect(bytes, false),
-                (true, false) => {
-                    self.held.extend_from_slice(std::mem::take(&mut bytes));
-                    detect(&self.held, false)
-                }
-            };
-            if let Layout::Unknown | Layout::Begun = self.layout {
-                self.held.extend_from_slice(bytes);
-                if self.held.len() > self.limit {
-                    // Too long for a case, whatever is still to come of it.
-                    let is_answer = str_of(&self.held).is_some_and(is_answer);
-                    self.layout = if is_answer { Layout::Whole } else { Layout::Lines };
-                }
-                return Ok(());
+        match self.layout {
+            Layout::Unknown => {
+                let rest = bytes.trim_ascii_start();
+                let (space, rest) = bytes.split_at(bytes.len().saturating_sub(rest.len()));
+                self.line = self.line.saturating_add(memchr::memchr_iter(b'\n', space).count() as u64);
+                bytes = rest;
+                self.layout = detect(bytes, self.limit, false);
             }
-            if self.layout == Layout::Lines && !self.held.is_empty() {
-                let held = std::mem::take(&mut self.held);
-                return self.lines(&held, sink);
+            Layout::Begun => {
+                let has_ended = memchr::memchr(b'\n', bytes).is_some();
+                self.held.extend_from_slice(std::mem::take(&mut bytes));
+                // However small the pieces are that a file comes in, what is held is looked at but once.
+                if has_ended || self.held.len() > self.limit {
+                    self.layout = detect(&self.held, self.limit, false);
+                }
+                if self.layout == Layout::Lines {
+                    let held = std::mem::take(&mut self.held);
+                    return self.lines(&held, sink);
+                }
             }
+            Layout::Lines | Layout::Whole => {}
         }
-        if self.layout == Layout::Whole {
-            // However long it is: what it may hold of one case is told of its elements.
-            self.held.extend_from_slice(bytes);
-            return Ok(());
+        if self.layout == Layout::Lines {
+            return self.lines(bytes, sink);
         }
-        self.lines(bytes, sink)
+        // However long it is: what it may hold of one case is told of its elements.
+        self.held.extend_from_slice(bytes);
+        Ok(())
     }
 
     /// Hands on every line that ends in `bytes`, and holds the rest.
@@ -146,13 +140,13 @@ impl Splitter {
     /// The file ends here.
     pub(crate) fn finish<E: From<FileFault>>(mut self, sink: &mut impl Sink<E>) -> Result<(), E> {
         if let Layout::Unknown | Layout::Begun = self.layout {
-            self.layout = detect(&self.held, true);
+            self.layout = detect(&self.held, self.limit, true);
         }
         let held = std::mem::take(&mut self.held);
         if self.layout == Layout::Whole
             && let Some(start) = elements_start(&held)
         {
-            return elements(&held, start, sink);
+            return elements(&held, self.line, start, sink);
         }
         self.lines(&held, sink)?;
         let held = std::mem::take(&mut self.held);
@@ -160,19 +154,21 @@ impl Splitter {
     }
 }
 
-/// The layout of a file that starts so, as far as that tells.
-fn detect(bytes: &[u8], at_end: bool) -> Layout {
-    let space = bytes.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
-    let rest = bytes.get(space..).unwrap_or_default();
-    match rest.first() {
+/// The layout of a file that starts so, without space, as far as that tells.
+fn detect(bytes: &[u8], limit: usize, at_end: bool) -> Layout {
+    match bytes.first() {
         None => Layout::Unknown,
         Some(b'[') => Layout::Whole,
         Some(b'{') => {
-            let line = match memchr::memchr(b'\n', rest) {
-                Some(end) => rest.get(..end).unwrap_or_default(),
-                None if at_end => rest,
+            let line = match memchr::memchr(b'\n', bytes) {
+                Some(end) => bytes.get(..end).unwrap_or_default(),
+                None if at_end || bytes.len() > limit => bytes,
                 None => return Layout::Begun,
             };
+            if line.len() > limit {
+                let is_answer = line.get(..limit).and_then(str_of).is_some_and(is_answer);
+                return if is_answer { Layout::Whole } else { Layout::Lines };
+            }
             let Ok(line) = std::str::from_utf8(line) else { return Layout::Lines };
             let line = line.trim_ascii_end();
             let mut reader = Reader::new(line);
@@ -277,9 +273,15 @@ fn elements_start(bytes: &[u8]) -> Option<Start> {
 ///
 /// An element ends at the comma or bracket that its own brackets and strings do not hold, so that
 /// one malformed document does not take the next ones with it.
-fn elements<E: From<FileFault>>(bytes: &[u8], start: Start, sink: &mut impl Sink<E>) -> Result<(), E> {
+/// The bytes start with the line of this number.
+fn elements<E: From<FileFault>>(
+    bytes: &[u8],
+    line: u64,
+    start: Start,
+    sink: &mut impl Sink<E>,
+) -> Result<(), E> {
     let mut at = start.offset;
-    let mut lines = LineCounter::new(bytes);
+    let mut lines = LineCounter::new(bytes, line);
     let mut first = true;
     loop {
         let end = element_end(bytes, at);
@@ -370,8 +372,8 @@ struct LineCounter<'a> {
 }
 
 impl<'a> LineCounter<'a> {
-    fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, offset: 0, line: 1 }
+    fn new(bytes: &'a [u8], line: u64) -> Self {
+        Self { bytes, offset: 0, line }
     }
 
     fn line_of(&mut self, offset: usize) -> u64 {
@@ -429,6 +431,7 @@ mod tests {
         );
         check("{\"id\":\"a\"\n{\"id\":\"b\"}", &[(1, "{\"id\":\"a\""), (2, "{\"id\":\"b\"}")], None);
         check("oops\n{\"id\":\"b\"}", &[(1, "oops"), (2, "{\"id\":\"b\"}")], None);
+        check("\n \n[{\"id\":\"a\"},\n2]", &[(3, "{\"id\":\"a\"}"), (4, "2")], None);
     }
 
     #[test]
@@ -468,34 +471,45 @@ mod tests {
 
     #[test]
     fn arrays_and_answers_may_be_longer_than_any_case() {
-        let limits = Limits { case_bytes: 30, ..Limits::default() };
         let cases = vec![r#"{"id":"a","name":"é"}"#; 1000].join(",");
-        let long = format!("{{\"id\":\"{}\"}}", "x".repeat(50));
-        for chunk in [1, 1000, 1 << 20] {
-            for (text, expected) in [
-                (format!("[{cases}]"), Ok(1000)),
-                (format!("[\n {cases}\n]\n"), Ok(1000)),
-                (format!("{{\"list\":{{\"items\":[{cases}]}}}}"), Ok(1000)),
-                (format!("{{\"code\":1,\n\"list\":{{\n\"items\":[{cases}]}}}}"), Ok(1000)),
-                (format!("[{cases},{long}]"), Ok(1001)),
-                // Lines that are too long.
-                (format!("{{\"id\":\"b\",\"list\":{{\"items\":[{cases}]}}}}"), Err(ErrorKind::CaseTooLarge)),
-                (format!("{{\"list\":[{cases}]}}"), Err(ErrorKind::CaseTooLarge)),
-                (format!("{{\"code\":\"{cases}\"}}"), Err(ErrorKind::CaseTooLarge)),
-            ] {
-                let (mut count, mut fault) = (0, None);
-                let mut splitter = Splitter::new(&limits);
-                let mut sink = |piece: Piece<'_>| -> Result<(), FileFault> {
-                    count += u32::from(piece.bytes.is_ok());
-                    fault = fault.take().or(piece.bytes.err().map(|error| error.kind));
-                    Ok(())
-                };
-                for bytes in text.as_bytes().chunks(chunk) {
-                    splitter.push(bytes, &mut sink).unwrap();
-                }
-                splitter.finish(&mut sink).unwrap();
+        let (long, too_long) = ("x".repeat(99), Err(ErrorKind::CaseTooLarge));
+        let texts = [
+            (format!("[{cases}]"), Ok(1000)),
+            (format!("[\n {cases}\n]\n"), Ok(1000)),
+            (format!("{{\"list\":{{\"items\":[{cases}]}}}}"), Ok(1000)),
+            (format!("{{\"list\":{{\"items\":[{cases}]}},\"id\":\"b\"}}\n"), Ok(1000)),
+            (format!("{{\"code\":1,\n\"list\":{{\n\"items\":[{cases}]}}}}"), Ok(1000)),
+            (format!("[{cases},{{\"id\":\"{long}\"}}]"), Ok(1001)),
+            (format!("{}{{\"id\":\"a\"}}\n", " \n".repeat(5000)), Ok(1)),
+            (format!("{}[{{\"id\":\"a\"}}]\n", " \n".repeat(5000)), Ok(1)),
+            // Lines that are too long.
+            (format!("{{\"id\":\"b\",\"list\":{{\"items\":[{cases}]}}}}"), too_long),
+            (format!("{{\"list\":[{cases}]}}"), too_long),
+            (format!("{{\"code\":\"{cases}\"}}"), too_long),
+            (format!("\n{{\"id\":\"{}\"}}\n{{\"id\":\"b\"}}\n", "x".repeat(5000)), too_long),
+        ];
+        for case_bytes in 30..53 {
+            for (text, expected) in &texts {
+                let limits = Limits { case_bytes, ..Limits::default() };
+                let outcomes = [1, 1000, 1 << 20].map(|chunk| {
+                    let (mut lines, mut fault) = (Vec::new(), None);
+                    let mut splitter = Splitter::new(&limits);
+                    let mut sink = |piece: Piece<'_>| -> Result<(), FileFault> {
+                        lines.push(piece.line);
+                        fault = fault.take().or(piece.bytes.err().map(|error| error.kind));
+                        Ok(())
+                    };
+                    for bytes in text.as_bytes().chunks(chunk) {
+                        splitter.push(bytes, &mut sink).unwrap();
+                    }
+                    splitter.finish(&mut sink).unwrap();
+                    (lines, fault)
+                });
                 let start = text.split_at(10).0;
-                assert_eq!(fault.map_or(Ok(count), Err), expected, "{start} in chunks of {chunk}");
+                let (lines, fault) = &outcomes[0];
+                assert_eq!(fault.map_or(Ok(lines.len()), Err), *expected, "{start}");
+                assert_eq!(outcomes[1], outcomes[0], "{start}");
+                assert_eq!(outcomes[2], outcomes[0], "{start}");
             }
         }
     }

@@ -9,10 +9,10 @@ use std::borrow::Cow;
 
 use smallvec::SmallVec;
 
-use super::links::{Form, Keys, Link, Links, Place};
+use super::links::{Form, Keys, Links, Place};
 use super::read::{case_limit, complete, read_case};
 use crate::batch::Row;
-use crate::catalog::{Catalog, Expected, Paths};
+use crate::catalog::{Catalog, Expected, Paths, Shape};
 use crate::error::Error;
 use crate::json::{JsonType, Reader, plain_len};
 use crate::limits::Limits;
@@ -20,10 +20,10 @@ use crate::value::{Number, Timestamp, Value};
 
 /// Brackets open at once in what is read over.
 const USUAL_DEPTH: usize = 16;
-/// Keys of the objects that are open at once in what is read over.
+/// Keys of an object in what is read over, and keys of a document that have no place.
 const USUAL_KEYS: usize = 16;
 
-/// What the documents so far were like, all of which were read by the same catalogue and limits.
+/// What the documents so far were like, all of which must have been read by the same catalogue.
 #[derive(Debug, Default)]
 pub(crate) struct Habits(Links);
 
@@ -73,9 +73,10 @@ struct Walk<'a, 'w> {
 /// The keys of a document so far.
 #[derive(Default)]
 struct Seen<'a> {
-    /// Those that have a place, but for those of objects in arrays that have ended.
+    /// Those that have a place, but for those of an array's objects before the one that began last.
     keys: Keys,
-    /// Those that have none, since there were too many, each with its object.
+    /// Those that have none, since there were too many, each with its object. Of arrays' objects, they are never forgotten:
+    /// that such a document counts as unusual costs time alone.
     strays: Vec<(Place, Cow<'a, str>)>,
 }
 
@@ -101,10 +102,9 @@ impl<'a> Seen<'a> {
     }
 
     /// Forgets the keys of an object in an array that has ended.
-    fn forget(&mut self, keys: Keys) -> Option<()> {
+    #[inline(always)]
+    fn forget(&mut self, keys: Keys) {
         self.keys = self.keys.without(keys);
-        // Strays may be among them.
-        self.strays.is_empty().then_some(())
     }
 }
 
@@ -117,7 +117,7 @@ impl<'a> Walk<'a, '_> {
             let form;
             if let Some(link) = self.links.follow(place, rest.as_bytes()) {
                 if let Some(ended) = link.ended {
-                    self.seen.forget(ended)?;
+                    self.seen.forget(ended);
                 }
                 self.seen.note(link.keys)?;
                 rest = rest.get(link.len..)?;
@@ -142,33 +142,33 @@ impl<'a> Walk<'a, '_> {
                     self.row.push_borrowed(field, Value::Timestamp(Timestamp::parse(string).ok()?));
                     rest = behind;
                 }
-                Form::UnixMillis(field) => {
-                    let timestamp;
-                    (timestamp, rest) = unix_millis(rest)?;
-                    if let Some(timestamp) = timestamp {
+                Form::UnixMillis(field) => match unix_millis(rest) {
+                    Some((timestamp, behind)) => {
                         self.row.push_borrowed(field, Value::Timestamp(timestamp));
+                        rest = behind;
                     }
-                }
+                    None => (rest, place) = self.behind_nothing(text, rest, place)?,
+                },
                 Form::Number(field) => match Number::plain_at_front(rest.as_bytes()) {
                     Some((number, len)) => {
                         self.row.push_borrowed(field, Value::Number(number));
                         rest = rest.get(len..)?;
                     }
-                    None => {
-                        let number;
-                        (number, rest) = any_number(rest)?;
-                        if let Some(number) = number {
+                    None => match any_number(rest) {
+                        Some((number, behind)) => {
                             self.row.push_borrowed(field, Value::Number(number));
+                            rest = behind;
                         }
-                    }
+                        None => (rest, place) = self.behind_nothing(text, rest, place)?,
+                    },
                 },
-                Form::Boolean(field) => {
-                    let boolean;
-                    (boolean, rest) = any_boolean(rest)?;
-                    if let Some(boolean) = boolean {
+                Form::Boolean(field) => match boolean(rest) {
+                    Some((boolean, behind)) => {
                         self.row.push_borrowed(field, Value::Boolean(boolean));
+                        rest = behind;
                     }
-                }
+                    None => (rest, place) = self.behind_nothing(text, rest, place)?,
+                },
                 Form::Other => {
                     let object = self.links.parent(place)?;
                     rest = self.behind_value(rest, object)?;
@@ -206,24 +206,27 @@ impl<'a> Walk<'a, '_> {
                 rest = rest.strip_prefix(',')?;
             }
             is_first = false;
-            let place;
-            (place, rest) = if is_object {
-                let (key, behind) = key(rest)?;
-                let node = self.paths.child(open, &key).map(|(_, node)| node);
-                let Some(place) = node.or_else(|| self.links.stranger(open, &key)) else {
-                    self.seen.note_stray(open, key)?;
+            let place = if is_object {
+                let name;
+                (name, rest) = key(rest)?;
+                let node = self.paths.child(open, &name).map(|(_, node)| node);
+                let place = node.or_else(|| self.links.stranger(open, &name));
+                if let Some(key) = place.and_then(|place| self.links.key(place)) {
+                    self.seen.note(key)?;
+                    keys = keys.with(key);
+                } else {
+                    self.seen.note_stray(open, name)?;
                     is_plain = false;
-                    rest = self.behind_value(behind, open)?;
+                }
+                let Some(place) = place else {
+                    rest = self.behind_value(rest, open)?;
                     continue;
                 };
-                (place, behind)
+                place
             } else {
-                (self.paths.element(open)?, rest)
+                self.paths.element(open)?
             };
             rest = behind_space(rest);
-            let key = self.links.key(place, is_object)?;
-            self.seen.note(key)?;
-            keys = keys.with(key);
             let Some(step) = self.paths.steps().get(place) else { break (Form::Other, place) };
             if let Some(behind) = rest.strip_prefix("null") {
                 rest = behind;
@@ -240,7 +243,7 @@ impl<'a> Walk<'a, '_> {
                         // Each object of an array has keys of its own.
                         let below = self.links.below(place);
                         is_plain &= !keys.has_any(below);
-                        self.seen.forget(below)?;
+                        self.seen.forget(below);
                         ended = ended.with(below);
                     }
                     (open, is_first) = (place, true);
@@ -255,10 +258,23 @@ impl<'a> Walk<'a, '_> {
             }
         };
         if is_plain && places == self.links.len() {
-            let way = text.get(..text.len().saturating_sub(rest.len()))?;
-            self.links.learn(from, Link::new(way, ended, keys, to, form));
+            self.links.learn(from, before(text, rest)?, ended, keys, to, form);
         }
         Some((rest, form, to))
+    }
+
+    /// Reads over what stands where a value should be if there is none: `null`, or the end of an array that has just
+    /// begun, whose place is what was reached then.
+    #[cold]
+    fn behind_nothing(&self, text: &str, rest: &'a str, place: Place) -> Option<(&'a str, Place)> {
+        let next = behind_space(rest);
+        if let Some(behind) = next.strip_prefix("null") {
+            return Some((behind, place));
+        }
+        let array = self.links.parent(place)?;
+        let is_array = self.paths.shape(array) == Shape::Array;
+        let is_empty = is_array && before(text, rest)?.trim_ascii_end().ends_with('[');
+        Some((next.strip_prefix(']').filter(|_| is_empty)?, array))
     }
 
     /// Reads over the value that stands next, of a key of an object.
@@ -272,6 +288,11 @@ impl<'a> Walk<'a, '_> {
 fn key(text: &str) -> Option<(Cow<'_, str>, &str)> {
     let (key, rest) = string(behind_space(text).strip_prefix('"')?)?;
     Some((key, behind_space(rest).strip_prefix(':')?))
+}
+
+/// What of a text stands before the rest of it.
+fn before<'t>(text: &'t str, rest: &str) -> Option<&'t str> {
+    text.get(..text.len().checked_sub(rest.len())?)
 }
 
 /// The text from its first byte on that is no space.
@@ -311,45 +332,38 @@ fn string(text: &str) -> Option<(Cow<'_, str>, &str)> {
     }
 }
 
-/// What stands behind a `null`.
+/// The number that stands next, and what stands behind it.
 #[cold]
-fn behind_null(text: &str) -> Option<&str> {
-    behind_space(text).strip_prefix("null")
-}
-
-/// The number that stands next, `None` for `null`, and what stands behind it.
-#[cold]
-fn any_number(text: &str) -> Option<(Option<Number>, &str)> {
-    let Some((number, rest)) = number_text(text) else { return Some((None, behind_null(text)?)) };
-    Some((Some(Number::new(number.parse().ok()?)?), rest))
+fn any_number(text: &str) -> Option<(Number, &str)> {
+    let (number, rest) = number_text(text)?;
+    Some((Number::new(number.parse().ok()?)?, rest))
 }
 
 /// The text of the number that stands next, and what stands behind it.
 fn number_text(text: &str) -> Option<(&str, &str)> {
+    let text = behind_space(text);
+    // What is wrong with anything else, the reader would tell at length.
+    let (b'-' | b'0'..=b'9') = text.as_bytes().first()? else { return None };
     let mut reader = Reader::new(text);
     let number = reader.number().ok()?;
     Some((number, text.get(reader.offset()..)?))
 }
 
 /// As [`any_number`], of Unix milliseconds.
-fn unix_millis(text: &str) -> Option<(Option<Timestamp>, &str)> {
-    let digits = match behind_space(text).strip_prefix('"') {
-        Some(text) => Some(plain_string(text)?),
-        None => number_text(text),
+fn unix_millis(text: &str) -> Option<(Timestamp, &str)> {
+    let (digits, rest) = match behind_space(text).strip_prefix('"') {
+        Some(text) => plain_string(text)?,
+        None => number_text(text)?,
     };
-    let Some((digits, rest)) = digits else { return Some((None, behind_null(text)?)) };
-    Some((Some(Timestamp::parse_millis(digits)?), rest))
+    Some((Timestamp::parse_millis(digits)?, rest))
 }
 
 /// As [`any_number`], of `true` and `false`.
-fn any_boolean(text: &str) -> Option<(Option<bool>, &str)> {
+fn boolean(text: &str) -> Option<(bool, &str)> {
     let text = behind_space(text);
-    if let Some(rest) = text.strip_prefix("true") {
-        return Some((Some(true), rest));
-    }
-    match text.strip_prefix("false") {
-        Some(rest) => Some((Some(false), rest)),
-        None => Some((None, behind_null(text)?)),
+    match text.strip_prefix("true") {
+        Some(rest) => Some((true, rest)),
+        None => Some((false, text.strip_prefix("false")?)),
     }
 }
 

@@ -230,7 +230,10 @@ mod tests {
             let is_plain = digits <= 15 && !text.contains('e') && is_json_number(text.as_bytes());
             let read = Number::plain_at_front(format!("{text}}}").as_bytes());
             if is_plain {
-                assert_eq!(read, Number::parse(text).map(|number| (number, text.len())), "{text}");
+                let expected = Number::parse(text).map(|number| (number, text.len()));
+                assert_eq!(read, expected, "{text}");
+                let bits = |read: Option<(Number, usize)>| read.map(|(number, _)| number.get().to_bits());
+                assert_eq!(bits(read), bits(expected), "{text}");
             } else if let Some((number, len)) = read {
                 // Something else begins behind it.
                 let (front, behind) = text.split_at(len);
