@@ -224,6 +224,9 @@ impl<'e> Change<'e> {
     }
 
     fn find_before(&self, hash: u64, id: &str) -> Option<Where> {
+        if self.snapshot.cases() == 0 {
+            return None;
+        }
         self.writer.find(&self.snapshot, hash, id).filter(|at| !self.dead.contains_key(at))
     }
 
