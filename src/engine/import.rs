@@ -222,6 +222,8 @@ impl<'e> Import<'e> {
 
     /// Takes the next bytes of the source, parted anywhere.
     ///
+    /// Of NDJSON, what has not ended yet is held; a JSON array or a search answer, to its end.
+    ///
     /// # Errors
     /// In [`Mode::Strict`], the first malformed case; in either mode, a source that is neither
     /// NDJSON nor a whole JSON text. The import has failed then: whatever else is asked of it
