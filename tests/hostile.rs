@@ -293,9 +293,9 @@ fn time_is_linear_in_the_body() {
 
 #[test]
 fn many_criteria_on_a_field_of_many_values_are_explained_soon() {
-    let tags: Vec<String> = (0..100_000).map(|tag| format!("\"t{tag}\"")).collect();
+    let tags: Vec<String> = (0..20_000).map(|tag| format!("\"t{tag}\"")).collect();
     let case = format!("{{\"id\":\"a\",\"tags\":[{}]}}", tags.join(","));
-    let criteria: Vec<String> = (0..4000).map(|tag| format!("tags <> \"t{}\"", tag * 50)).collect();
+    let criteria: Vec<String> = (0..4000).map(|tag| format!("tags <> \"t{}\"", tag * 10)).collect();
     let filter = Filter::compile_text(&Catalog::cases(), &criteria.join(" and ")).unwrap();
     let engine = Engine::new(Catalog::cases());
     engine.upsert(case.as_bytes()).unwrap();
