@@ -5,9 +5,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::Engine;
-use super::import::{Mode, Reading, Refusal, Report};
+use super::import::{Mode, Reading};
 use super::lookup::Lookup;
 use super::merge::Sizes;
+use super::report::{Refusal, Report};
 use super::threads::{Scope, Task, Turns};
 use super::view::View;
 use crate::batch::{Batch, BatchBuilder, Document, Keep};

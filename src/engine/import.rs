@@ -7,13 +7,12 @@ pub(crate) use apart::{Apart, Groups};
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
-
 use super::Engine;
-use super::change::{Change, Upserted};
+use super::change::Change;
 #[cfg(feature = "parallel")]
 use super::gathered::{Built, Gathered};
 use super::prepared::Prepared;
+use super::report::{Refusal, Report};
 #[cfg(feature = "parallel")]
 use super::threads::scope;
 use crate::batch::{Document, Row};
@@ -31,85 +30,6 @@ pub enum Mode {
     Strict,
     /// Field values at fault count as absent; any other malformed case is skipped.
     Lenient,
-}
-
-/// A case, or a field value of one, that was not taken in as it stands.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Refusal {
-    /// The name given to [`Import::source`]; empty when there was none.
-    pub source: String,
-    /// The line in the source where the fault lies, or the row, counted from 1; 0 for a source as a whole.
-    pub line: u64,
-    /// The case was kept, the field at fault counting as absent; of line 0, the cases without that column.
-    pub kept: bool,
-    /// What is wrong; path and offset are those in the document.
-    pub error: Box<Error>,
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if !self.source.is_empty() {
-            write!(f, "{}: ", self.source)?;
-        }
-        if self.line > 0 {
-            write!(f, "line {}: ", self.line)?;
-        }
-        write!(f, "{}", self.error)?;
-        if self.kept {
-            f.write_str(" (kept, the field counts as absent)")?;
-        }
-        Ok(())
-    }
-}
-
-impl std::error::Error for Refusal {}
-
-/// What an import did.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Report {
-    /// Cases that are new.
-    pub stored: u64,
-    /// Documents that replaced an earlier one of the same `id`, of this import or before.
-    pub replaced: u64,
-    /// Documents taken in with a field at fault counting as absent.
-    pub incomplete: u64,
-    /// Malformed cases left out.
-    pub skipped: u64,
-    /// The faults in the order of the sources: the first ten of a case, and the first 100,000 of all.
-    pub refusals: Vec<Refusal>,
-    /// How many further faults are not in the list.
-    pub unlisted: u64,
-}
-
-/// How many faults a report lists. A file of nothing but faults would otherwise take far more memory
-/// than its own size.
-const LISTED_REFUSALS: usize = 100_000;
-
-impl Report {
-    fn list(&mut self, refusal: Refusal) {
-        if self.refusals.len() < LISTED_REFUSALS {
-            self.refusals.push(refusal);
-        } else {
-            self.unlisted = self.unlisted.saturating_add(1);
-        }
-    }
-
-    fn count(&mut self, upserted: Upserted) {
-        let count = match upserted {
-            Upserted::Stored => &mut self.stored,
-            Upserted::Replaced => &mut self.replaced,
-        };
-        *count = count.saturating_add(1);
-    }
-
-    /// Adds what was found in later documents.
-    #[cfg(feature = "parallel")]
-    fn append(&mut self, later: Self) {
-        self.incomplete = self.incomplete.saturating_add(later.incomplete);
-        self.skipped = self.skipped.saturating_add(later.skipped);
-        self.unlisted = self.unlisted.saturating_add(later.unlisted);
-        later.refusals.into_iter().for_each(|refusal| self.list(refusal));
-    }
 }
 
 /// An import under way: nothing of it is visible until [`commit`](Import::commit), or ever without it.
@@ -296,7 +216,7 @@ impl<'e> Import<'e> {
         result.map_err(|stop| {
             let refusal = match stop {
                 Stop::Refused(refusal) => *refusal,
-                Stop::File(fault) => refusal(&self.pending.source, fault.line, fault.error),
+                Stop::File(fault) => Refusal::new(&self.pending.source, fault.line, fault.error),
             };
             self.failed.insert(refusal).clone()
         })
@@ -326,7 +246,7 @@ impl<'e> Import<'e> {
         let pending = &mut self.pending;
         let noted = pending.reading().note_faults(row, &pending.source, |_| line, &mut pending.report);
         let result = noted.and_then(|()| {
-            pending.add(row, document).map_err(|error| Box::new(refusal(&pending.source, line, *error)))
+            pending.add(row, document).map_err(|error| Box::new(Refusal::new(&pending.source, line, *error)))
         });
         self.note(result.map_err(Stop::Refused))
     }
@@ -336,7 +256,7 @@ impl<'e> Import<'e> {
         #[cfg(feature = "parallel")]
         self.settle()?;
         let pending = &mut self.pending;
-        let refusal = refusal(&pending.source, line, error);
+        let refusal = Refusal::new(&pending.source, line, error);
         let result = pending.reading().refuse(refusal, &mut pending.report).map_err(Stop::Refused);
         self.note(result)
     }
@@ -346,7 +266,7 @@ impl<'e> Import<'e> {
         if self.pending.mode == Mode::Strict {
             return self.fail(0, column.clone());
         }
-        let refusal = refusal(&self.pending.source, 0, column.clone());
+        let refusal = Refusal::new(&self.pending.source, 0, column.clone());
         self.pending.report.list(Refusal { kept: true, ..refusal });
         Ok(())
     }
@@ -475,7 +395,7 @@ impl<'e> Pending<'e> {
         let reading = self.reading();
         let text = reading.read(piece, &self.source, &mut self.habits, &mut row, &mut self.report)?;
         if let Some(text) = text {
-            self.add(&row, text).map_err(|error| Box::new(refusal(&self.source, line, *error)))?;
+            self.add(&row, text).map_err(|error| Box::new(Refusal::new(&self.source, line, *error)))?;
         }
         self.spare = row.recycle();
         Ok(())
@@ -527,12 +447,8 @@ impl<'e> Pending<'e> {
                     (store.put)(number, place, text);
                 }
             })
-            .map_err(|error| Box::new(refusal(&self.source, 0, *error)))
+            .map_err(|error| Box::new(Refusal::new(&self.source, 0, *error)))
     }
-}
-
-fn refusal(source: &str, line: u64, error: Error) -> Refusal {
-    Refusal { source: source.to_owned(), line, kept: false, error: Box::new(error) }
 }
 
 /// How documents are read.
@@ -556,7 +472,8 @@ impl Reading<'_> {
         report: &mut Report,
     ) -> Result<Option<&'t str>, Box<Refusal>> {
         let line = piece.line;
-        let refuse = |line, error, report: &mut Report| self.refuse(refusal(source, line, error), report);
+        let refuse =
+            |line, error, report: &mut Report| self.refuse(Refusal::new(source, line, error), report);
         let text = match piece.bytes {
             Err(error) => return refuse(line, error, report).map(|()| None),
             Ok(bytes) => {
@@ -592,7 +509,7 @@ impl Reading<'_> {
             return Ok(());
         }
         for fault in faults {
-            let refusal = refusal(source, line_of(&fault), fault);
+            let refusal = Refusal::new(source, line_of(&fault), fault);
             if self.mode == Mode::Strict {
                 return Err(Box::new(refusal));
             }

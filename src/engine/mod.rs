@@ -55,6 +55,7 @@ mod lookup;
 mod memory;
 mod merge;
 mod prepared;
+mod report;
 mod restore;
 mod search;
 mod snapshot;
@@ -77,8 +78,9 @@ pub use change::Upserted;
 pub(crate) use import::StoreDocument;
 #[cfg(all(feature = "arrow", feature = "parallel"))]
 pub(crate) use import::{Apart, Groups};
-pub use import::{Import, Mode, Refusal, Report};
+pub use import::{Import, Mode};
 pub use memory::{FieldMemory, Memory};
+pub use report::{Refusal, Report};
 #[cfg(any(feature = "postgres", feature = "store"))]
 pub(crate) use written::AnswerWriter;
 #[cfg(any(feature = "postgres", feature = "store"))]

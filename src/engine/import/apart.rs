@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::mpsc::channel;
 
-use super::{Engine, Import, Pending, Reading, Refusal, Report, refusal};
+use super::{Engine, Import, Pending, Reading, Refusal, Report};
 use crate::batch::{BatchBuilder, Document, Keep, Row};
 use crate::engine::gathered::Built;
 use crate::engine::lookup::Lookup;
@@ -78,7 +78,7 @@ impl Apart<'_> {
     ) -> Result<(), Refusal> {
         self.counts.push(bytes);
         self.counted = self.counted.saturating_add(bytes);
-        if self.counted > self.bound { Err(refusal(&self.source, line, too_much())) } else { Ok(()) }
+        if self.counted > self.bound { Err(Refusal::new(&self.source, line, too_much())) } else { Ok(()) }
     }
 
     /// Takes in the case of a row, whose values are in and whose fields are complete.
@@ -107,13 +107,13 @@ impl Apart<'_> {
     /// Refuses a row that is no case.
     pub(crate) fn refuse(&mut self, line: u64, error: Error) -> Result<(), Refusal> {
         self.number = self.number.saturating_add(1);
-        let refusal = refusal(&self.source, line, error);
+        let refusal = Refusal::new(&self.source, line, error);
         self.reading.refuse(refusal, &mut self.report).map_err(|failed| *failed)
     }
 
     /// What ends the import at a row, because the source cannot be read on.
     pub(crate) fn fail(&self, line: u64, error: Error) -> Refusal {
-        refusal(&self.source, line, error)
+        Refusal::new(&self.source, line, error)
     }
 
     fn seal(&mut self) {
@@ -224,7 +224,7 @@ impl<'e> Pending<'e> {
     /// Stores the cases of the group behind those stored so far.
     fn store(&mut self, filled: Filled, room: &mut u64, too_much: impl Fn() -> Error) -> Result<(), Refusal> {
         for (line, bytes) in (filled.first_line..).zip(filled.counts) {
-            *room = room.checked_sub(bytes).ok_or_else(|| refusal(&self.source, line, too_much()))?;
+            *room = room.checked_sub(bytes).ok_or_else(|| Refusal::new(&self.source, line, too_much()))?;
         }
         if let Some(failed) = filled.failed {
             return Err(failed);
