@@ -14,7 +14,7 @@ use self::ordered::{Ordered, Ranged};
 use self::ranked::ranked;
 pub(crate) use self::ranked::{Covered, listed_page, listed_page_as_stored};
 use crate::batch::{Batch, FewRows, MAX_ROWS};
-use crate::catalog::{Field, FieldId};
+use crate::catalog::{Field, FieldId, FieldType};
 use crate::column::{Column, Data, Layout, Postings, Selection, Sorted};
 use crate::exec::Selected;
 use crate::order::Order;
@@ -65,6 +65,14 @@ pub(crate) enum Key<'b> {
 }
 
 impl Key<'_> {
+    /// That of a row with a number or timestamp whose ordinal is this one.
+    fn of_ordinal(kind: FieldType, ordinal: i64) -> Self {
+        match kind {
+            FieldType::Number => Number::of_ordinal(ordinal).map_or(Key::Absent, Key::Number),
+            _ => Key::Timestamp(Timestamp::from_millis(ordinal)),
+        }
+    }
+
     fn compare(&self, other: &Self, descending: bool) -> Ordering {
         let ascending = match (self, other) {
             (Key::Absent, Key::Absent) => return Ordering::Equal,

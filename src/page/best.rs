@@ -300,12 +300,10 @@ impl<'b, 's> Best<'b, 's> {
         self.keep(found);
     }
 
-    /// Takes in selected rows of any batches.
-    pub(super) fn take_in_rows(&mut self, rows: impl Iterator<Item = (&'b Batch, At)>) {
-        let candidates = rows.map(|(batch, at)| {
-            let key = Keys::new(batch, self.by).key(usize::from(at.row), self.by);
-            Candidate { rank: key.rank(self.descending), key, batch, at }
-        });
+    /// Takes in selected rows of any batches, each with its key.
+    pub(super) fn take_in_rows(&mut self, rows: impl Iterator<Item = (Key<'b>, &'b Batch, At)>) {
+        let candidates =
+            rows.map(|(key, batch, at)| Candidate { rank: key.rank(self.descending), key, batch, at });
         let candidates = candidates.collect();
         self.keep(candidates);
     }
@@ -325,13 +323,14 @@ impl<'b, 's> Best<'b, 's> {
             (None, None) => 0,
         };
         if self.wanted > 0 && candidates.len() >= self.wanted.saturating_add(slack) {
-            let wanted = self.wanted;
-            keep_first(&mut candidates, wanted, |a, b| self.compare(a, b));
-            self.bound = candidates.get(wanted.saturating_sub(1)).copied();
-            if candidates.len() == wanted {
+            let are_more = candidates.len() > self.wanted;
+            keep_first(&mut candidates, self.wanted, |a, b| self.compare(a, b));
+            self.bound = if are_more {
+                candidates.last().copied()
+            } else {
                 // Nothing was parted, so that the last need not be the worst.
-                self.bound = candidates.iter().max_by(|a, b| self.compare(a, b)).copied();
-            }
+                candidates.iter().max_by(|a, b| self.compare(a, b)).copied()
+            };
         }
         self.candidates = candidates;
     }

@@ -1,9 +1,7 @@
 //! A page from selected rows of all batches that are known together.
 
-use smallvec::SmallVec;
-
 use super::best::Best;
-use super::{At, SortBy, Visit, first_page, key_range};
+use super::{At, Key, Keys, SortBy, Visit, first_page, key_range};
 use crate::batch::{Batch, Leader, split};
 use crate::column::LANES;
 use crate::exec::Selected;
@@ -51,8 +49,12 @@ pub(super) fn ranked<'b, 's>(
     if batches(leaders.get(..expected)?).saturating_mul(ROWS_OF_A_BATCH) < expected {
         return None;
     }
-    let first = first_selected(covered, leaders, wanted, expected)?;
-    Some(best_of(first.into_iter(), others, by, wanted, select))
+    let SortBy::Field { field, descending, .. } = by else { return None };
+    // What their ranks tell need not be read in the batches.
+    let keyed = first_selected(covered, leaders, wanted, expected)?.into_iter().map(|(rank, batch, at)| {
+        (Key::of_ordinal(field.kind(), if descending { !rank } else { rank }), batch, at)
+    });
+    Some(best_of(keyed, others, by, wanted, select))
 }
 
 /// Sorts selected rows together with those of other batches, and gives those from `offset`, at most `limit`.
@@ -63,7 +65,8 @@ pub(crate) fn listed_page<'b>(
     (offset, limit): (usize, usize),
     select: impl Fn(&Visit<'b>) -> Selected<'b>,
 ) -> Vec<At> {
-    best_of(listed, others, by, offset.saturating_add(limit), select).page(offset, limit)
+    let keyed = listed.map(|(batch, at)| (Keys::new(batch, by).key(usize::from(at.row), by), batch, at));
+    best_of(keyed, others, by, offset.saturating_add(limit), select).page(offset, limit)
 }
 
 /// Puts selected rows before those of other batches, which lie behind them, and gives those from `offset`, at most `limit`, as they
@@ -85,7 +88,7 @@ pub(crate) fn listed_page_as_stored<'b>(
 
 /// The best of some selected rows and those of other batches.
 fn best_of<'b, 's>(
-    rows: impl Iterator<Item = (&'b Batch, At)>,
+    rows: impl Iterator<Item = (Key<'b>, &'b Batch, At)>,
     others: impl Iterator<Item = Visit<'b>>,
     by: SortBy<'s>,
     wanted: usize,
@@ -104,25 +107,27 @@ fn best_of<'b, 's>(
 
 /// In about how many batches some leaders lie, if these are not many.
 fn batches(leaders: &[Leader]) -> usize {
-    let mut numbers: SmallVec<[usize; SAMPLE]> = SmallVec::new();
+    /// Numbers that leave the same rest count as one.
+    const WORDS: usize = 16;
+    let mut seen = [0_u64; WORDS];
     for leader in leaders.iter().step_by(leaders.len().div_ceil(SAMPLE).max(1)) {
         let (number, _) = split(leader.row);
-        if !numbers.contains(&number) {
-            numbers.push(number);
+        if let Some(word) = seen.get_mut(number / LANES % WORDS) {
+            *word |= 1 << (number % LANES);
         }
     }
-    numbers.len()
+    seen.iter().map(|word| word.count_ones() as usize).sum()
 }
 
-/// The first so many leaders that are selected, with all of the last one's rank and perhaps some more; `None` when there are fewer, or by far fewer
-/// than `wanted` among `expected`.
+/// The first so many leaders that are selected, each with its rank, with all of the last one's rank; `None` when there are fewer, or by far
+/// fewer than `wanted` among `expected`.
 fn first_selected<'b, I>(
     covered: &Covered<'_, 'b, I>,
     leaders: &[Leader],
     wanted: usize,
     expected: usize,
-) -> Option<Vec<(&'b Batch, At)>> {
-    let mut found: Vec<(&'b Batch, At)> = Vec::with_capacity(wanted.saturating_add(LANES));
+) -> Option<Vec<(i64, &'b Batch, At)>> {
+    let mut found: Vec<(i64, &'b Batch, At)> = Vec::with_capacity(wanted.saturating_add(LANES));
     // The rank of the last one wanted: of rows of one rank, ids decide.
     let mut last = None;
     let mut asked: usize = 0;
@@ -138,7 +143,7 @@ fn first_selected<'b, I>(
             let leader = leaders.get(at)?;
             let (number, row) = split(leader.row);
             let at = At { batch: u32::try_from(number).ok()?, row };
-            found.push(((covered.batch)(number)?, at));
+            found.push((leader.rank, (covered.batch)(number)?, at));
             if found.len() == wanted {
                 last = Some(leader.rank);
             }
@@ -149,5 +154,7 @@ fn first_selected<'b, I>(
             return None;
         }
     }
-    last.is_some().then_some(found)
+    let last = last?;
+    found.truncate(found.partition_point(|(rank, ..)| *rank <= last));
+    Some(found)
 }

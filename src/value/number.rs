@@ -40,6 +40,12 @@ impl Number {
         if bits < 0 { !bits | i64::MIN } else { bits }
     }
 
+    /// The number of an [`ordinal`](Self::ordinal); `None` for what is that of no number.
+    pub(crate) fn of_ordinal(ordinal: i64) -> Option<Self> {
+        let bits = if ordinal < 0 { !(ordinal ^ i64::MIN) } else { ordinal };
+        Self::new(f64::from_bits(bits.cast_unsigned()))
+    }
+
     /// Reads the JSON number grammar; `None` for any other text and for what rounds to infinity.
     ///
     /// ```
@@ -187,6 +193,17 @@ mod tests {
         ] {
             assert!(Number::parse(text).is_none(), "{text}");
         }
+    }
+
+    #[test]
+    fn an_ordinal_is_that_of_one_number() {
+        let values = [f64::MIN, -1.5, -f64::MIN_POSITIVE, -5e-324, 0.0, 5e-324, 0.1, 1.0, 1e300, f64::MAX];
+        let numbers = values.map(|value| Number::new(value).unwrap());
+        assert!(numbers.is_sorted_by_key(|number| number.ordinal()));
+        for number in numbers {
+            assert_eq!(Number::of_ordinal(number.ordinal()), Some(number));
+        }
+        assert_eq!([i64::MIN, i64::MAX].map(Number::of_ordinal), [None, None]);
     }
 
     /// The grammar, by a library of grammars.
