@@ -49,7 +49,7 @@ impl Values {
     fn reserve(&mut self, len: usize) {
         match self {
             Self::Strings { dictionary, codes } => {
-                dictionary.expect(len);
+                dictionary.reserve(len);
                 codes.reserve(len.saturating_sub(codes.len()));
             }
             Self::Numbers(values) => values.reserve(len.saturating_sub(values.len())),

@@ -42,8 +42,8 @@ impl DictionaryBuilder {
         Self { expected: strings, ..Self::default() }
     }
 
-    /// At least about so many strings are expected in all, from now on.
-    pub(super) fn expect(&mut self, strings: usize) {
+    /// Expects at least about so many strings in all, and makes room for them where they hardly ever occur again.
+    pub(super) fn reserve(&mut self, strings: usize) {
         self.expected = self.expected.max(strings);
         // Strings of which there are few so far stay few, as a rule.
         if self.is_loose {
@@ -333,7 +333,7 @@ mod tests {
     #[test]
     fn room_that_is_expected_is_never_less_than_before() {
         let mut builder = DictionaryBuilder::expecting(1000);
-        builder.expect(0);
+        builder.reserve(0);
         builder.code("a");
         assert!(builder.ends.capacity() >= 1000 && builder.text.capacity() >= 1000 * STRING_BYTES);
     }
