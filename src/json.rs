@@ -19,6 +19,23 @@ pub(crate) fn text(bytes: &[u8]) -> std::result::Result<&str, usize> {
     simdutf8::compat::from_utf8(bytes).map_err(|fault| fault.valid_up_to())
 }
 
+/// True for the space that may stand between tokens.
+fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
+}
+
+/// A text without the space in front of it.
+pub(crate) fn trim_start(text: &[u8]) -> &[u8] {
+    let start = text.iter().position(|byte| !is_space(*byte)).unwrap_or(text.len());
+    text.get(start..).unwrap_or_default()
+}
+
+/// A text without the space around it.
+pub(crate) fn trim(text: &[u8]) -> &[u8] {
+    let end = text.iter().rposition(|byte| !is_space(*byte)).map_or(0, |last| last.saturating_add(1));
+    trim_start(text.get(..end).unwrap_or_default())
+}
+
 /// The type of the value that stands next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum JsonType {
@@ -82,7 +99,7 @@ impl<'a> Reader<'a> {
     }
 
     fn skip_space(&mut self) {
-        while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.byte() {
+        while self.byte().is_some_and(is_space) {
             self.bump();
         }
     }

@@ -11,7 +11,7 @@ use super::shapes;
 use crate::engine::Refusal;
 use crate::error::{Error, ErrorKind, quote};
 use crate::filter::utf8;
-use crate::ingest::{FileFault, Piece, Splitter};
+use crate::ingest::{FileFault, Piece, Splitter, trim};
 use crate::limits::Limits;
 use crate::store::{RecordWrite, Store, StoreError};
 
@@ -182,7 +182,7 @@ impl Pending<'_, '_> {
     /// Takes in a record, or refuses it.
     fn piece(&mut self, piece: Piece<'_>) -> Result<(), Stop> {
         let refuse = |error: Error| Stop::Refused(piece.line, Box::new(error));
-        let bytes = piece.bytes.map_err(refuse)?.trim_ascii();
+        let bytes = trim(piece.bytes.map_err(refuse)?);
         let text = utf8(bytes).map_err(refuse)?;
         self.record(text).map_err(|fault| match fault {
             Fault::Store(error) => Stop::Store(error),

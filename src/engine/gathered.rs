@@ -14,7 +14,7 @@ use super::view::View;
 use crate::batch::{Batch, BatchBuilder, Document, Keep};
 use crate::catalog::Catalog;
 use crate::error::Error;
-use crate::ingest::{Habits, Piece};
+use crate::ingest::{Habits, Piece, trim};
 use crate::limits::Limits;
 
 /// A group is read when its documents reach this size, in bytes, however few they are.
@@ -320,7 +320,7 @@ impl Built<'_> {
     pub(super) fn document(&self, row: usize) -> Option<(u64, &str)> {
         let (number, text) = self.documents.get(row.checked_sub(self.known)?)?;
         // What was read as a case is UTF-8.
-        Some((*number, std::str::from_utf8(text.bytes(&self.text).trim_ascii()).ok()?))
+        Some((*number, std::str::from_utf8(trim(text.bytes(&self.text))).ok()?))
     }
 }
 

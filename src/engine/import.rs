@@ -19,7 +19,7 @@ use crate::batch::{Document, Row};
 use crate::catalog::Catalog;
 use crate::error::Error;
 use crate::filter::utf8;
-use crate::ingest::{FileFault, Habits, Piece, Splitter, read_usual_case};
+use crate::ingest::{FileFault, Habits, Piece, Splitter, read_usual_case, trim};
 use crate::limits::Limits;
 
 /// What becomes of malformed cases.
@@ -477,7 +477,7 @@ impl Reading<'_> {
         let text = match piece.bytes {
             Err(error) => return refuse(line, error, report).map(|()| None),
             Ok(bytes) => {
-                let bytes = bytes.trim_ascii();
+                let bytes = trim(bytes);
                 match utf8(bytes) {
                     Ok(text) => text,
                     Err(error) => return refuse(line, error, report).map(|()| None),

@@ -102,7 +102,7 @@ use crate::batch::{Document, Keep, MAX_ROWS, Row};
 use crate::catalog::Catalog;
 use crate::error::{Error, Errors};
 use crate::filter::utf8;
-use crate::ingest::{Habits, read_case, read_usual_case};
+use crate::ingest::{Habits, read_case, read_usual_case, trim, trim_start};
 use crate::limits::Limits;
 
 /// Cases in memory, and the answers to searches over them.
@@ -339,9 +339,9 @@ impl Engine {
 
     /// Reads one document as a strict import does; gives its text.
     pub(crate) fn read<'a>(&self, document: &'a [u8], row: &mut Row<'a>) -> Result<&'a str, Errors> {
-        let bytes = document.trim_ascii();
+        let bytes = trim(document);
         // Offsets are those in what was handed in.
-        let before = document.len().saturating_sub(document.trim_ascii_start().len());
+        let before = document.len().saturating_sub(trim_start(document).len());
         let moved = |error: Error| Error { offset: error.offset.saturating_add(before), ..error };
         let text = utf8(bytes).map_err(|error| Errors::from(moved(error)))?;
         self.read_text(text, row).map_err(|error| Errors::from(moved(error)))?;

@@ -10,3 +10,5 @@ pub(crate) use read::read_case;
 pub(crate) use read::{case_limit, complete, expected_value};
 pub(crate) use split::{FileFault, Piece, Splitter};
 pub(crate) use usual::{Habits, read_usual_case};
+
+pub(crate) use crate::json::{trim, trim_start};

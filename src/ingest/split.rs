@@ -1,8 +1,8 @@
 //! Parting a file into its documents, whichever of the three layouts it has.
 
 use super::read::case_limit;
-use crate::error::{Error, ErrorKind};
-use crate::json::{JsonType, Reader};
+use crate::error::{Error, ErrorKind, quote};
+use crate::json::{JsonType, Reader, trim, trim_start};
 use crate::limits::Limits;
 
 /// The bytes of one document, or of what stands in its place.
@@ -64,7 +64,7 @@ impl Splitter {
     pub(crate) fn push<E>(&mut self, mut bytes: &[u8], sink: &mut impl Sink<E>) -> Result<(), E> {
         match self.layout {
             Layout::Unknown => {
-                let rest = bytes.trim_ascii_start();
+                let rest = trim_start(bytes);
                 let (space, rest) = bytes.split_at(bytes.len().saturating_sub(rest.len()));
                 self.line = self.line.saturating_add(memchr::memchr_iter(b'\n', space).count() as u64);
                 bytes = rest;
@@ -131,7 +131,7 @@ impl Splitter {
             );
             return sink(Piece { line: number, bytes: Err(error) });
         }
-        if line.trim_ascii().is_empty() {
+        if trim(line).is_empty() {
             return Ok(());
         }
         sink(Piece { line: number, bytes: Ok(line) })
@@ -287,9 +287,9 @@ fn elements<E: From<FileFault>>(
         let end = element_end(bytes, at);
         let piece = bytes.get(at..end).unwrap_or_default();
         let closes = bytes.get(end) == Some(&b']');
-        let only_space = piece.trim_ascii().is_empty();
-        if !(first && closes && only_space) {
-            let space = piece.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+        let document = trim_start(piece);
+        if !(first && closes && document.is_empty()) {
+            let space = piece.len().saturating_sub(document.len());
             let line = lines.line_of(at.saturating_add(space));
             sink(Piece { line, bytes: Ok(piece) })?;
         }
@@ -317,8 +317,18 @@ fn elements<E: From<FileFault>>(
     let offset = text.len().saturating_sub(bytes.len().saturating_sub(at));
     let mut reader = Reader::starting_at(&text, offset);
     let mut rest = || {
-        for _ in 0..start.objects {
-            while reader.next_key(false)?.is_some() {
+        // Cases of a second array would be lost.
+        for name in ["items", "list"].into_iter().take(start.objects) {
+            while let Some((key, at)) = reader.next_key(false)? {
+                if key == name {
+                    return Err(Error::new(
+                        ErrorKind::DuplicateKey,
+                        at,
+                        quote(name),
+                        "each key at most once",
+                    )
+                    .into());
+                }
                 reader.skip_value()?;
             }
         }
@@ -394,7 +404,7 @@ mod tests {
         let mut splitter = Splitter::new(&Limits::default());
         let mut sink = |piece: Piece<'_>| -> Result<(), FileFault> {
             let text = match piece.bytes {
-                Ok(bytes) => String::from_utf8_lossy(bytes.trim_ascii()).into_owned(),
+                Ok(bytes) => String::from_utf8_lossy(trim(bytes)).into_owned(),
                 Err(error) => error.kind.code().to_owned(),
             };
             pieces.push((piece.line, text));
@@ -467,6 +477,21 @@ mod tests {
         check("[{\"id\":\"a\"}", &[(1, "{\"id\":\"a\"}")], Some(1));
         check("[{\"id\":\"a\"}]\nx", &[(1, "{\"id\":\"a\"}")], Some(2));
         check("{\"list\":{\"items\":[{\"id\":\"a\"}]}", &[(1, "{\"id\":\"a\"}")], Some(1));
+    }
+
+    #[test]
+    fn a_second_array_of_an_answer_is_a_fault() {
+        check("{\"list\":{\"items\":[1],\"total\":1,\n\"items\":[2]}}", &[(1, "1")], Some(2));
+        check("{\"list\":{\"items\":[1],\"list\":3},\n\"list\":{\"items\":[2]}}", &[(1, "1")], Some(2));
+        check("{\"list\":{\"items\":[1],\"list\":3},\"items\":[2]}", &[(1, "1")], None);
+    }
+
+    #[test]
+    fn only_the_space_of_json_is_space() {
+        check("\u{b}\n{}", &[(1, "\u{b}"), (2, "{}")], None);
+        check("\u{c}{}\n\u{c}\n{}", &[(1, "\u{c}{}"), (2, "\u{c}"), (3, "{}")], None);
+        check("[\u{c}1,\u{c}]", &[(1, "\u{c}1"), (1, "\u{c}")], None);
+        check("[\u{c}]", &[(1, "\u{c}")], None);
     }
 
     #[test]

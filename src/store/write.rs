@@ -13,6 +13,7 @@ use crate::column::Selection;
 use crate::engine::{Change, Prepared, Refusal, Snapshot, Upserted};
 use crate::error::Error;
 use crate::filter::utf8;
+use crate::ingest::trim;
 
 /// What the next write needs to know of the file.
 pub(super) struct Log {
@@ -82,7 +83,7 @@ impl Store {
                 let refusal = Refusal { source, line, kept: false, error: Box::new(error) };
                 StoreError::refused(&self.name, refusal)
             };
-            let document = document.trim_ascii();
+            let document = trim(document);
             let text = utf8(document).map_err(refuse)?;
             let mut row = Row::default();
             self.engine.read_text(text, &mut row).map_err(refuse)?;
