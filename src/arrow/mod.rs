@@ -44,6 +44,10 @@ mod view;
 pub use encode::{CaseEncoder, schema};
 pub use parquet_writer::ParquetWriter;
 
+/// The key in a schema's metadata of a file whose rows are laid out for SQL engines, a flat column a field, and are no cases:
+/// most of its columns would lead to no field. An import refuses such a file.
+pub const TABLE_KEY: &str = "casefilter.table";
+
 use arrow_array::RecordBatchReader;
 use parquet::file::reader::ChunkReader;
 
@@ -106,8 +110,8 @@ impl Import<'_> {
     /// ```
     ///
     /// # Errors
-    /// As [`push`](Self::push). A file that is no Parquet file or is damaged, and a field whose column
-    /// has another type than those above, end the import in either mode.
+    /// As [`push`](Self::push). A file that is no Parquet file or is damaged, one with [`TABLE_KEY`] in its schema, and a
+    /// field whose column has another type than those above, end the import in either mode.
     ///
     /// Complexity: linear in the values of the file.
     pub fn parquet(&mut self, name: &str, reader: impl ChunkReader + 'static) -> Result<(), Refusal> {
@@ -136,8 +140,8 @@ impl Import<'_> {
     /// ```
     ///
     /// # Errors
-    /// As [`push`](Self::push). A field whose column has a type that it cannot have, an error of the reader, and a
-    /// batch of another schema than the reader's end the import in either mode; the path is that of the column.
+    /// As [`push`](Self::push). A field whose column has a type that it cannot have, [`TABLE_KEY`] in the schema, an error of
+    /// the reader, and a batch of another schema than the reader's end the import in either mode; the path is that of the column.
     ///
     /// Complexity: linear in the values of the batches.
     pub fn record_batches(&mut self, name: &str, batches: impl RecordBatchReader) -> Result<(), Refusal> {

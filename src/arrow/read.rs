@@ -6,12 +6,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use arrow_array::{Array, RecordBatch, RecordBatchReader};
+use arrow_schema::{Schema, SchemaRef};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
 };
 use parquet::file::reader::ChunkReader;
 
+use super::TABLE_KEY;
 use super::bind::{Object, bind};
 use super::footer;
 use super::plan::Plan;
@@ -52,8 +54,8 @@ pub(super) fn read(import: &mut Import<'_>, reader: impl ChunkReader + 'static) 
 /// Takes the cases of all batches into the import.
 pub(super) fn read_batches(import: &mut Import<'_>, batches: impl RecordBatchReader) -> Result<(), Refusal> {
     let schema = batches.schema();
-    let plan = match Plan::new(&view_schema(&schema), import.engine().catalog()) {
-        Ok(plan) => plan,
+    let plan = match plan(&schema, import.engine().catalog()) {
+        Ok((plan, _)) => plan,
         Err(error) => return import.fail(0, error),
     };
     let source = Source { plan: &plan, expected: "one of the reader's schema" };
@@ -294,8 +296,7 @@ fn open(
         return Err(bad_file("a footer that is damaged, or a schema that nests too deeply"));
     }
     let found = guarded(|| ArrowReaderMetadata::load(&reader, ArrowReaderOptions::new()))?;
-    let schema = view_schema(found.schema());
-    let plan = Plan::new(&schema, catalog)?;
+    let (plan, schema) = plan(found.schema(), catalog)?;
     let batches = guarded(|| {
         let options = ArrowReaderOptions::new().with_schema(schema);
         let metadata = ArrowReaderMetadata::try_new(Arc::clone(found.metadata()), options)?;
@@ -306,6 +307,16 @@ fn open(
             .build()
     })?;
     Ok((plan, batches))
+}
+
+/// Where the parts of a case stand in a schema, and the types that its columns are read as.
+fn plan(schema: &Schema, catalog: &Catalog) -> Result<(Plan, SchemaRef), Error> {
+    if schema.metadata().contains_key(TABLE_KEY) {
+        let expected = "cases: nested as in JSON, or columns named by field paths";
+        return Err(Error::new(ErrorKind::BadFile, 0, "rows laid out for SQL engines", expected));
+    }
+    let schema = view_schema(schema);
+    Plan::new(&schema, catalog).map(|plan| (plan, schema))
 }
 
 /// What a call into the Parquet library gives; its panics, which damaged files can cause, are errors too.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use arrow_array::builder::{BooleanBuilder, Float64Builder, Int64Builder, ListBuilder, StringBuilder};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use casefilter::arrow::TABLE_KEY;
 use casefilter::sql::{Column, ColumnType, Datum, Table, write_copy};
 use casefilter::{Catalog, Error, Request};
 use parquet::arrow::ArrowWriter;
@@ -125,7 +126,9 @@ fn copy(source: &Source<'_>, out: &mut dyn Write, failure: &mut Option<Failure>)
 
 fn parquet(source: &Source<'_>, file: &mut File, failure: &mut Option<Failure>) -> io::Result<()> {
     let table = source.table;
-    let schema = Arc::new(Schema::new(table.columns().iter().map(field).collect::<Vec<_>>()));
+    let fields: Vec<Field> = table.columns().iter().map(field).collect();
+    let schema = Schema::new(fields).with_metadata([(TABLE_KEY, "")]);
+    let schema = Arc::new(schema);
     let properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
         .set_max_row_group_row_count(Some(GROUP_ROWS))
