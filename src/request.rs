@@ -149,7 +149,7 @@ impl Request {
         let offset = take(integer("offset", params.offset, 0));
         let limit = take(
             integer("limit", params.limit, DEFAULT_PAGE.min(limits.page))
-                .and_then(|limit| page(limit, limits)),
+                .and_then(|limit| page(limit, params.limit, limits)),
         );
         let order = Order::parse(catalog, params.order.unwrap_or_default()).unwrap_or_else(|error| {
             errors.push(error);
@@ -174,11 +174,15 @@ impl Request {
     }
 }
 
-fn page(limit: u64, limits: &Limits) -> Result<u64, Error> {
+fn page(limit: u64, text: Option<&str>, limits: &Limits) -> Result<u64, Error> {
     if limit <= limits.page {
         return Ok(limit);
     }
-    let error = Error::new(ErrorKind::PageTooLarge, 0, limit.to_string(), format!("at most {}", limits.page));
+    let found = match text {
+        Some(text) if limit == u64::MAX => quote(text),
+        _ => limit.to_string(),
+    };
+    let error = Error::new(ErrorKind::PageTooLarge, 0, found, format!("at most {}", limits.page));
     Err(error.at("limit"))
 }
 

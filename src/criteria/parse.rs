@@ -528,7 +528,7 @@ impl<'a> Parser<'a, '_> {
 
     fn missing(&mut self, open: &OpenCriterion<'a>, key: &str) {
         // A misspelt key was reported already; that its right spelling lacks is the same fault.
-        if open.broken {
+        if !open.seen.others.is_empty() {
             return;
         }
         self.report(Error::new(
