@@ -313,6 +313,25 @@ fn answers_stand_on_one_line_even_when_the_documents_do_not() {
     let run = run_with(&["search", &cases, "--requests", "-"], br#"{"body":{"ids":["a b"]}}"#).code(0);
     assert_eq!(run.out.lines().count(), 1);
     assert_eq!(run.json()["list"]["items"][0]["id"], "a b");
+
+    // What stands on one line stays as it is stored.
+    let cases =
+        files.write("three.json", "[{\"id\" : \"a\"},{\"id\":\"b\",\r \"x\" : \" ,\" },{ \"id\":\"c\" }]");
+    let request = br#"{"body":{"ids":["a","b","c"]},"countTotalItems":true}"#;
+    assert_eq!(
+        run_with(&["search", &cases, "--requests", "-"], request).code(0).out,
+        "{\"list\":{\"items\":[{\"id\" : \"a\"},{\"id\":\"b\",\"x\":\" ,\"},{ \"id\":\"c\" }],\"totalItems\":3,\
+         \"pageInfo\":{\"limit\":100,\"offset\":0}}}\n"
+    );
+}
+
+#[test]
+fn no_two_ids_are_printed_alike() {
+    let files = Files::new();
+    let cases =
+        files.write("cases.ndjson", "{\"id\":\"a\\nb\"}\n{\"id\":\"\\\"a\\\\nb\\\"\"}\n{\"id\":\"a\\\\nb\"}");
+    let run = run(&["search", &cases, "--format", "ids"]).code(0);
+    assert_eq!(run.out, "\"a\\nb\"\n\"\\\"a\\\\nb\\\"\"\na\\nb\n");
 }
 
 // Requests, one a line.
@@ -1100,6 +1119,9 @@ fn rows_are_exported_for_other_engines() {
     assert_eq!(rows[0].last().unwrap(), &r#"{"id":"b","tags":["x"]}"#);
 
     run(&["export", &at("cases.ndjson"), "--flat", "-o", &at("cases.parquet")]).code(0);
+    // Rows for other engines are no cases: read as such, most fields would be absent.
+    run(&["search", &at("cases.parquet")]).code(3).err_has("rows laid out for SQL engines");
+    run(&["search", &at("cases.parquet"), "--lenient"]).code(3).err_has("rows laid out for SQL engines");
     assert!(fs::read(at("cases.parquet")).unwrap().starts_with(b"PAR1"));
     assert!(
         run(&["export", &at("cases.ndjson"), "--flat", "-o", &at("x.ndjson")]).code(2).err.contains("--flat")

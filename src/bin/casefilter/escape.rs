@@ -29,11 +29,16 @@ pub(crate) fn push(c: char, out: &mut String) {
     }
 }
 
+/// True when a text stands on several lines for whoever reads it.
+pub(crate) fn has_line_breaks(text: &str) -> bool {
+    text.bytes().any(|byte| matches!(byte, b'\n' | b'\r'))
+}
+
 /// Removes the space between tokens of JSON that holds line breaks, so that it stands on one line.
 ///
 /// Sound JSON has no raw line breaks in strings; a text without any is left as it is.
 pub(crate) fn one_line(json: &mut String) {
-    if !json.bytes().any(|byte| matches!(byte, b'\n' | b'\r')) {
+    if !has_line_breaks(json) {
         return;
     }
     let (mut in_string, mut escaped) = (false, false);

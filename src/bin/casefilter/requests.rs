@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
-use casefilter::{Catalog, Error, ErrorKind, Errors, FilterCache, Limits, Params, Request};
+use casefilter::{Catalog, Error, ErrorKind, Errors, Filter, FilterCache, Limits, Params, Request};
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
@@ -45,8 +45,8 @@ impl Lines {
             let read = read_line(&mut self.reader, &mut self.line);
             match read {
                 Ok(0) => return Ok(None),
-                Ok(_) if self.line.iter().all(u8::is_ascii_whitespace) => {}
-                Ok(_) => return Ok(Some(self.line.trim_ascii_end())),
+                Ok(_) if self.line.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n')) => {}
+                Ok(_) => return Ok(Some(self.line.strip_suffix(b"\n").unwrap_or(&self.line))),
                 Err(error) => return Err(Failure::io("cannot read", &self.name, &error)),
             }
         }
@@ -80,24 +80,29 @@ fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<usize>
 }
 
 /// One line, its parts as text.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Line {
-    pub(crate) body: Vec<u8>,
+    /// None when there is none to be read, which is among the faults.
+    body: Option<Vec<u8>>,
     offset: Option<String>,
     limit: Option<String>,
     order: Option<String>,
     count: Option<String>,
+    /// What is wrong with the line itself, in the order of its members.
+    faults: Vec<Error>,
 }
 
 impl Line {
-    /// Takes a line apart. The body and the parameters are not looked into.
+    /// Takes a line apart. The body and the parameters are not looked into, and faults of other members are told with theirs.
+    ///
+    /// # Errors
+    /// A line that is no JSON object.
     pub(crate) fn read(line: &[u8]) -> Result<Self, Errors> {
         let text = utf8(line)?;
         let members = members(text)?;
         let mut read = Self::default();
         let mut errors: Vec<Error> = Vec::new();
         let mut seen: Vec<String> = Vec::new();
-        let mut body = None;
         for (key, value) in members.0 {
             let at = offset_in(text, key.get());
             let name: String = match serde_json::from_str(key.get()) {
@@ -121,12 +126,12 @@ impl Line {
                 Err(error) => errors.push(Error { path: name.clone(), ..error }),
                 Ok(None) => {}
                 Ok(Some(text)) => match name.as_str() {
-                    "body" => body = Some(text),
+                    "body" => read.body = Some(text.into_bytes()),
                     "offset" => read.offset = Some(text),
                     "limit" => read.limit = Some(text),
                     "order" if !value.get().starts_with('"') => errors.push(Error {
                         path: name.clone(),
-                        ..fault(ErrorKind::WrongType, at, quote(&text), "a string, the name of a field")
+                        ..fault(ErrorKind::WrongType, 0, quote(&text), "a string, the name of a field")
                     }),
                     "order" => read.order = Some(text),
                     _ => read.count = Some(text),
@@ -134,31 +139,47 @@ impl Line {
             }
             seen.push(name);
         }
-        match body {
-            Some(body) => read.body = body.into_bytes(),
-            None if errors.iter().any(|error| error.path == "body") => {}
-            None => errors.push(fault(
-                ErrorKind::MissingKey,
-                0,
-                "no `body`".to_owned(),
-                "a request with a `body`",
-            )),
+        if read.body.is_none() && !errors.iter().any(|error| error.path == "body") {
+            let found = "no `body`".to_owned();
+            errors.push(fault(ErrorKind::MissingKey, 0, found, "a request with a `body`"));
         }
-        let mut errors = errors.into_iter().map(Errors::from);
-        match errors.next() {
-            None => Ok(read),
-            Some(first) => Err(errors.fold(first, Errors::followed_by)),
-        }
+        read.faults = errors;
+        Ok(read)
     }
 
     /// The request that this line asks for.
+    ///
+    /// # Errors
+    /// Everything wrong with the line, the body and the parameters, in this order, ten at most.
     pub(crate) fn request(&self, catalog: &Catalog, limits: &Limits) -> Result<Request, Errors> {
-        Request::parse(catalog, limits, &self.body, &self.params())
+        let filter = self.body.as_deref().map(|body| Filter::compile_with(catalog, limits, body));
+        self.with_filter(catalog, limits, filter)
     }
 
     /// The same, its filter from the cache if it is there.
     pub(crate) fn request_cached(&self, cache: &FilterCache) -> Result<Request, Errors> {
-        Request::parse_cached(cache, &self.body, &self.params())
+        self.with_filter(
+            cache.catalog(),
+            cache.limits(),
+            self.body.as_deref().map(|body| cache.compile(body)),
+        )
+    }
+
+    fn with_filter(
+        &self,
+        catalog: &Catalog,
+        limits: &Limits,
+        filter: Option<Result<Filter, Errors>>,
+    ) -> Result<Request, Errors> {
+        // Any filter will do where the line has none: it is refused, but for its parameters.
+        let filter = filter.unwrap_or_else(|| Ok(Filter::all(catalog)));
+        let request = Request::with_params(catalog, limits, filter, &self.params());
+        let faults = self.faults.iter().cloned().map(Errors::from).reduce(Errors::followed_by);
+        match (faults, request) {
+            (None, request) => request,
+            (Some(faults), Ok(_)) => Err(faults),
+            (Some(faults), Err(errors)) => Err(faults.followed_by(errors)),
+        }
     }
 
     fn params(&self) -> Params<'_> {
@@ -278,8 +299,9 @@ mod tests {
 
     #[test]
     fn a_body_is_any_value_or_a_string_of_its_text() {
-        assert_eq!(Line::read(br#"{"body": {"ids" :[]} }"#).unwrap().body, br#"{"ids" :[]}"#);
-        assert_eq!(Line::read(br#"{"body":"{\"ids\":[]}"}"#).unwrap().body, br#"{"ids":[]}"#);
+        let body = |line| Line::read(line).unwrap().body.unwrap();
+        assert_eq!(body(br#"{"body": {"ids" :[]} }"#), br#"{"ids" :[]}"#);
+        assert_eq!(body(br#"{"body":"{\"ids\":[]}"}"#), br#"{"ids":[]}"#);
         assert_eq!(kinds(br#"{"body":3}"#), ["wrong_type"]);
         assert_eq!(kinds(br#"{"body":{"ids":[],"ids":[]}}"#), ["duplicate_key"]);
         let deep = format!("{{\"body\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
@@ -316,6 +338,14 @@ mod tests {
         assert_eq!(kinds(br#"{"body":{"ids":[]},"limit":1,"limit":1}"#), ["duplicate_key"]);
         assert_eq!(kinds(br#"{"body":"\ud800"}"#), ["syntax"]);
         assert_eq!(kinds(br#"{"\ud800":1,"body":{"ids":[]}}"#), ["syntax"]);
-        assert_eq!(Line::read(br#"{"body":{}, "x":1}"#).unwrap_err().as_slice()[0].offset, 12);
+        assert_eq!(Line::read(br#"{"body":{}, "x":1}"#).unwrap().faults[0].offset, 12);
+    }
+
+    #[test]
+    fn all_that_is_wrong_with_a_line_is_told_together() {
+        let wrong = br#"{"body":{"criteria":[{"field":"nope","op":"=","values":["a"]}]},"limit":-1,"order":5,"size":1}"#;
+        assert_eq!(kinds(wrong), ["wrong_type", "unknown_key", "unknown_field", "bad_integer"]);
+        assert_eq!(kinds(br#"{"offset":"x","body":null}"#), ["missing_key", "bad_integer"]);
+        assert_eq!(kinds(br#"{"offset":"x","body":"\ud800"}"#), ["syntax", "bad_integer"]);
     }
 }

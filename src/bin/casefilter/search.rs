@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use crate::Status;
 use crate::args::{ONE_STDIN, Selection, is_stdin};
 use crate::cases::{Cases, Documents, Loaded, tell_left_out, write_report};
-use crate::escape::{escape, one_line};
+use crate::escape::{escape, has_line_breaks, one_line};
 use crate::failure::{Failure, note};
 use crate::held::Found;
 use crate::output::Output;
@@ -80,7 +80,7 @@ enum Format {
     Json,
     /// The cases, one a line
     Ndjson,
-    /// Their ids, one a line; an id with control characters as a JSON string
+    /// Their ids, one a line; as a JSON string an id that begins with a quote or has control characters
     Ids,
     /// A table for people
     Table,
@@ -206,8 +206,11 @@ fn answer_all(
         match request {
             Ok(request) => {
                 answer.clear();
-                search(&request)?.write_json(&mut answer);
-                one_line(&mut answer);
+                let found = search(&request)?;
+                found.write_json(&mut answer);
+                if has_line_breaks(&answer) {
+                    answer = on_one_line(&answer, found.documents());
+                }
                 out.line(&answer)?;
             }
             Err(errors) => out.json(&envelope(number, &errors))?,
@@ -217,6 +220,27 @@ fn answer_all(
         }
     }
     out.finish()
+}
+
+/// An answer, each of its documents that holds line breaks on one line, and the others as they are stored.
+fn on_one_line<'d>(answer: &str, documents: impl Iterator<Item = &'d str>) -> String {
+    let items = answer.find('[').map_or(0, |bracket| bracket.saturating_add(1));
+    let (front, mut rest) = answer.split_at_checked(items).unwrap_or_default();
+    let mut line = front.to_owned();
+    let mut of_one = String::new();
+    for (number, document) in documents.enumerate() {
+        if number > 0 {
+            line.push(',');
+            rest = rest.strip_prefix(',').unwrap_or(rest);
+        }
+        rest = rest.strip_prefix(document).unwrap_or(rest);
+        of_one.clear();
+        of_one.push_str(document);
+        one_line(&mut of_one);
+        line.push_str(&of_one);
+    }
+    line.push_str(rest);
+    line
 }
 
 /// Prints a page; `summary` is what a table ends with.
@@ -240,7 +264,8 @@ fn print(answer: &Found, format: Option<Format>, summary: impl FnOnce() -> Strin
         }
         Format::Ids => {
             for id in answer.ids() {
-                if id.contains(char::is_control) {
+                // So that no other id looks the same.
+                if id.starts_with('"') || id.contains(char::is_control) {
                     out.json(&id)?;
                 } else {
                     out.line(id)?;
