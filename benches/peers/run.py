@@ -183,9 +183,10 @@ def main():
         result = {"note": args.note, "machine": machine()}
         version = casefilter.version(binary, not args.casefilter)
         result |= ingest.measure(binary, version, args.work, args.cases)
-        (args.out / "ingest.json").write_text(json.dumps(result, indent=1) + "\n")
+        stem = f"ingest-{args.cases}"
+        (args.out / f"{stem}.json").write_text(json.dumps(result, indent=1) + "\n")
         text = f"{ingest.table(result)}\n{table.about(result['machine'])}. {args.note}".rstrip() + "\n"
-        (args.out / "ingest.md").write_text(text)
+        (args.out / f"{stem}.md").write_text(text)
         print(text)
         return
     if args.growth:
