@@ -93,10 +93,11 @@ struct OpenCriterion<'a> {
     broken: bool,
 }
 
-/// The keys seen in one object: the known ones as bits, others by name.
+/// The keys seen in one object: the known ones as bits, those of them that came again too, others by name.
 #[derive(Default)]
 struct Seen {
     known: u8,
+    repeated: u8,
     others: Vec<String>,
 }
 
@@ -151,6 +152,7 @@ impl<'a> Parser<'a, '_> {
                 seen.known |= bit;
                 return Ok(Some(number));
             }
+            seen.repeated |= bit;
             self.report(Error::new(ErrorKind::DuplicateKey, at, quote(key), "each key at most once"));
         } else if seen.others.iter().any(|other| other == key) {
             self.report(Error::new(ErrorKind::DuplicateKey, at, quote(key), "each key at most once"));
@@ -450,7 +452,8 @@ impl<'a> Parser<'a, '_> {
     }
 
     fn field(&mut self, open: OpenCriterion<'a>) -> Option<Criterion<'a>> {
-        if open.field.is_absent() && open.op.is_absent() && open.values.is_absent() {
+        if open.field.is_absent() && open.values.is_absent() && !matches!(open.op, Slot::Given(_)) {
+            // What it was to be is not known.
             if !open.broken {
                 self.report(Error::new(
                     ErrorKind::MissingKey,
@@ -527,8 +530,13 @@ impl<'a> Parser<'a, '_> {
     }
 
     fn missing(&mut self, open: &OpenCriterion<'a>, key: &str) {
-        // A misspelt key was reported already; that its right spelling lacks is the same fault.
-        if !open.seen.others.is_empty() {
+        // A misspelt key was reported already; that its right spelling lacks is the same fault. And of a key that
+        // came again, only the first time counted, and may have been `null`.
+        let is_repeated = CRITERION_KEYS
+            .iter()
+            .zip(0..)
+            .any(|(name, bit)| *name == key && open.seen.repeated >> bit & 1 == 1);
+        if is_repeated || !open.seen.others.is_empty() {
             return;
         }
         self.report(Error::new(
