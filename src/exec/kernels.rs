@@ -15,6 +15,8 @@ pub(crate) use simd::{
     in_byte_set, prefetch,
 };
 
+use wide::u32x4;
+
 use crate::column::LANES;
 
 /// Two sets of rows of a batch, to be put together; bits behind the last row mean nothing.
@@ -113,6 +115,14 @@ pub(super) fn retain(rows: &mut Vec<u16>, test: impl Fn(usize) -> bool) {
 /// Lanes whose code is this one.
 pub(super) fn equal<T: Copy + PartialEq>(codes: &[T], code: T, words: &mut [u64]) {
     pack(codes, words, |value| value == code);
+}
+
+/// A bit for each of 64 numbers that is this one.
+pub(super) fn equal_numbers(numbers: &[u32; LANES], number: u32) -> u64 {
+    let (chunks, _) = numbers.as_chunks();
+    chunks.iter().rev().fold(0, |word, chunk: &[u32; 4]| {
+        word << 4 | u64::from(u32x4::new(*chunk).simd_eq(u32x4::splat(number)).to_bitmask())
+    })
 }
 
 /// Lanes whose code has its bit set in `set`; codes beyond it have none.
@@ -217,6 +227,16 @@ mod tests {
 
     fn bits(words: &[u64], len: usize) -> Vec<bool> {
         (0..len).map(|at| words[at / 64] >> (at % 64) & 1 == 1).collect()
+    }
+
+    #[test]
+    fn numbers_are_compared_each_in_its_place() {
+        let mut numbers = [7; LANES];
+        for at in 0..LANES {
+            numbers[at] = 1 << 31 | at as u32;
+            assert_eq!(equal_numbers(&numbers, 1 << 31 | at as u32), 1 << at);
+            assert_eq!(equal_numbers(&numbers, 7), u64::MAX.checked_shl(at as u32 + 1).unwrap_or(0));
+        }
     }
 
     #[test]

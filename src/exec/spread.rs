@@ -3,13 +3,13 @@
 use std::cell::OnceCell;
 
 use smallvec::SmallVec;
-use wide::u32x4;
 
 use super::few::{self, passing, rows_of};
+use super::kernels::equal_numbers;
 use super::query::{Access, Query};
 use super::source::codes_of;
 use crate::batch::{Batch, Leader, Leading, split};
-use crate::column::{Column, LANES};
+use crate::column::Column;
 use crate::predicate::{Leaf, Test};
 
 /// A query made ready to ask the first rows of the covered batches, `B` being what gives the batch of a number.
@@ -67,7 +67,8 @@ impl<'q, 'b, B: Fn(usize) -> Option<&'b Batch>> Spread<'q, 'b, B> {
             {
                 let directory = self.query.directory;
                 if let Some(numbers) = directory.strings_of(self.leading, chunk, leaf.field, &self.batch) {
-                    let bits = found.iter().fold(0, |bits, string| bits | equal(numbers, string.number));
+                    let bits =
+                        found.iter().fold(0, |bits, string| bits | equal_numbers(numbers, string.number));
                     return if is_negated { asked & !bits } else { asked & bits };
                 }
                 let by_batch = self.by_batch(node);
@@ -114,14 +115,6 @@ impl<'q, 'b, B: Fn(usize) -> Option<&'b Batch>> Spread<'q, 'b, B> {
         };
         by_batch.get(number)?.get_or_init(found).as_ref()
     }
-}
-
-/// A bit for each of 64 numbers that is this one.
-fn equal(numbers: &[u32; LANES], number: u32) -> u64 {
-    let (chunks, _) = numbers.as_chunks();
-    chunks.iter().rev().fold(0, |word, chunk: &[u32; 4]| {
-        word << 4 | u64::from(u32x4::new(*chunk).simd_eq(u32x4::splat(number)).to_bitmask())
-    })
 }
 
 impl Strings<'_> {

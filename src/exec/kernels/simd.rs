@@ -314,9 +314,13 @@ fn in_byte_set_avx2(codes: &[u8], set: &ByteSet, words: &mut [u64]) {
         _ => None,
     });
     if c | d == 0 {
-        halves.for_each(|(word, first, second)| *word = in_lower(first) | in_lower(second) << 32);
+        for (word, first, second) in halves {
+            *word = in_lower(first) | in_lower(second) << 32;
+        }
     } else {
-        halves.for_each(|(word, first, second)| *word = in_either(first) | in_either(second) << 32);
+        for (word, first, second) in halves {
+            *word = in_either(first) | in_either(second) << 32;
+        }
     }
     in_byte_set_portable(rest, set, words.get_mut(whole.len()..).unwrap_or_default());
 }
