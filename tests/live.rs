@@ -329,11 +329,15 @@ fn the_first_of_many_overlapping_batches_are_the_first_whatever_was_written() {
         let text = |number: u64, salt: u64| {
             let key = (number * 7919 + salt) % spread;
             let mut text = format!("{{\"id\":\"{}\"", id(number));
+            let amount = i64::try_from(key).unwrap() - i64::try_from(spread / 2).unwrap();
+            let zero = if amount == 0 { "-" } else { "" };
             if number % 11 != 3 {
-                write!(text, ",\"totalAmountInDefaultCurrency\":{key}").unwrap();
+                write!(text, ",\"totalAmountInDefaultCurrency\":{zero}{amount}").unwrap();
             }
             let (hour, minute, second) = (key / 3600 % 24, key / 60 % 60, key % 60);
-            write!(text, ",\"createdAt\":\"2024-01-01 {hour:02}:{minute:02}:{second:02}\"").unwrap();
+            // Before 1970, too.
+            let day = if key < spread / 2 { "1969-12-31" } else { "2024-01-01" };
+            write!(text, ",\"createdAt\":\"{day} {hour:02}:{minute:02}:{second:02}\"").unwrap();
             let priority = ["low", "low", "low", "medium", "high"][(number % 5) as usize];
             write!(text, ",\"priority\":\"{priority}\"").unwrap();
             // Whole batches know but one of them.

@@ -40,7 +40,8 @@ impl Number {
         if bits < 0 { !bits | i64::MIN } else { bits }
     }
 
-    /// The number of an [`ordinal`](Self::ordinal); `None` for what is that of no number.
+    /// The number of an [`ordinal`](Self::ordinal); `None` beyond those of all numbers. That of `-0`, which no number has, is
+    /// taken for that of `0`.
     pub(crate) fn of_ordinal(ordinal: i64) -> Option<Self> {
         let bits = if ordinal < 0 { !(ordinal ^ i64::MIN) } else { ordinal };
         Self::new(f64::from_bits(bits.cast_unsigned()))
@@ -203,7 +204,7 @@ mod tests {
         for number in numbers {
             assert_eq!(Number::of_ordinal(number.ordinal()), Some(number));
         }
-        assert_eq!([i64::MIN, i64::MAX].map(Number::of_ordinal), [None, None]);
+        assert_eq!([i64::MIN, i64::MAX, -1].map(Number::of_ordinal), [None, None, Number::new(0.0)]);
     }
 
     /// The grammar, by a library of grammars.
