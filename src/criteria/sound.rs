@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use smallvec::SmallVec;
 
 use super::{Body, Criterion, NodeId, Text};
-use crate::json::{Reader, plain_len};
+use crate::json::{Reader, plain_len, trim_start};
 use crate::limits::Limits;
 use crate::operator::{Connective, Operator};
 
@@ -379,9 +379,8 @@ fn unusual_string<'a>(text: &'a str, at: usize, limits: &Limits) -> Option<(Text
 /// Where the next byte stands that is no space.
 #[inline(never)]
 fn behind_space(text: &str, at: usize) -> usize {
-    let is_space = |byte: &&u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
     let rest = text.as_bytes().get(at..).unwrap_or_default();
-    at.wrapping_add(rest.iter().take_while(is_space).count())
+    at.wrapping_add(rest.len().wrapping_sub(trim_start(rest).len()))
 }
 
 impl<'a> Sink<'a> for Body<'a> {
