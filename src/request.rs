@@ -179,7 +179,7 @@ fn page(limit: u64, text: Option<&str>, limits: &Limits) -> Result<u64, Error> {
         return Ok(limit);
     }
     let found = match text {
-        Some(text) if limit == u64::MAX => quote(text),
+        Some(text) if text.parse::<u64>().is_err() => quote(text),
         _ => limit.to_string(),
     };
     let error = Error::new(ErrorKind::PageTooLarge, 0, found, format!("at most {}", limits.page));

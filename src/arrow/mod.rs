@@ -44,14 +44,14 @@ mod view;
 pub use encode::{CaseEncoder, schema};
 pub use parquet_writer::ParquetWriter;
 
-/// The key in a schema's metadata of a file whose rows are laid out for SQL engines, a flat column a field, and are no cases:
-/// most of its columns would lead to no field. An import refuses such a file.
-pub const TABLE_KEY: &str = "casefilter.table";
-
 use arrow_array::RecordBatchReader;
 use parquet::file::reader::ChunkReader;
 
 use crate::engine::{Import, Refusal};
+
+/// The key in a schema's metadata of a file whose rows are laid out for SQL engines, a flat column a field, and are no cases:
+/// most of its columns would lead to no field. An import refuses such a file.
+pub const TABLE_KEY: &str = "casefilter.table";
 
 /// Parquet files; with the feature `arrow`.
 impl Import<'_> {

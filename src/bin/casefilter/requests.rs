@@ -16,6 +16,9 @@ use crate::failure::Failure;
 /// A longer line is refused and not kept in memory: a body at its limit, every byte written as `\u0000`.
 const MOST_LINE_BYTES: u64 = 32 << 20;
 
+/// So many faults of one line are told.
+const MOST_FAULTS: usize = 10;
+
 /// The keys of a request line.
 const KEYS: [&str; 5] = ["body", "offset", "limit", "order", "countTotalItems"];
 
@@ -46,7 +49,10 @@ impl Lines {
             match read {
                 Ok(0) => return Ok(None),
                 Ok(_) if self.line.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n')) => {}
-                Ok(_) => return Ok(Some(self.line.strip_suffix(b"\n").unwrap_or(&self.line))),
+                Ok(_) => {
+                    let line = self.line.strip_suffix(b"\n").unwrap_or(&self.line);
+                    return Ok(Some(line.strip_suffix(b"\r").unwrap_or(line)));
+                }
                 Err(error) => return Err(Failure::io("cannot read", &self.name, &error)),
             }
         }
@@ -104,6 +110,8 @@ impl Line {
         let mut errors: Vec<Error> = Vec::new();
         let mut seen: Vec<String> = Vec::new();
         for (key, value) in members.0 {
+            // Nobody is told of more.
+            errors.truncate(MOST_FAULTS);
             let at = offset_in(text, key.get());
             let name: String = match serde_json::from_str(key.get()) {
                 Ok(name) => name,
@@ -171,7 +179,7 @@ impl Line {
         limits: &Limits,
         filter: Option<Result<Filter, Errors>>,
     ) -> Result<Request, Errors> {
-        // Any filter will do where the line has none: it is refused, but for its parameters.
+        // A line without a body is refused; any filter lets its parameters be looked at all the same.
         let filter = filter.unwrap_or_else(|| Ok(Filter::all(catalog)));
         let request = Request::with_params(catalog, limits, filter, &self.params());
         let faults = self.faults.iter().cloned().map(Errors::from).reduce(Errors::followed_by);

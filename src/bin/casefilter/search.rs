@@ -222,7 +222,8 @@ fn answer_all(
     out.finish()
 }
 
-/// An answer, each of its documents that holds line breaks on one line, and the others as they are stored.
+/// An answer, each of its documents that holds line breaks on one line, and the others as they are stored. These are all its items, as
+/// they stand in it.
 fn on_one_line<'d>(answer: &str, documents: impl Iterator<Item = &'d str>) -> String {
     let items = answer.find('[').map_or(0, |bracket| bracket.saturating_add(1));
     let (front, mut rest) = answer.split_at_checked(items).unwrap_or_default();
