@@ -47,7 +47,12 @@ fn a_million_levels_anywhere_are_an_error() {
                 ("{\"ids\":", "}", None),
                 ("{\"ids\":[", "]}", Some(ErrorKind::WrongType)),
                 ("{\"x\":", "}", Some(ErrorKind::UnknownKey)),
-                ("{\"criteria\":[{\"field\":", "}]}", Some(ErrorKind::WrongType)),
+                // A criterion with all its keys: what lacks stands before what is wrong.
+                (
+                    "{\"criteria\":[{\"op\":\"=\",\"values\":[\"a\"],\"field\":",
+                    "}]}",
+                    Some(ErrorKind::WrongType),
+                ),
                 ("{\"criteria\":[{\"op\":", "}]}", Some(ErrorKind::WrongType)),
                 ("{\"criteria\":[{\"values\":", "}]}", None),
                 ("{\"criteria\":[{\"values\":[", "]}]}", None),
