@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::column::{Column, Data, Postings};
+use crate::column::{Column, Data, Posting, Postings, Slice};
 
 type Hasher = foldhash::quality::RandomState;
 
@@ -23,8 +23,54 @@ pub(crate) struct Occurrences {
     pub(crate) number: u32,
     /// The code of the string in each covered batch that has it, ascending by batch.
     pub(crate) codes: Vec<(u32, u32)>,
+    /// Its rows in each of those where its postings keep a bit for each row, or nothing because every row has it; ascending
+    /// by batch.
+    dense: Vec<Dense>,
     /// In how many rows of those, dead ones too.
     pub(crate) rows: u64,
+}
+
+/// Many rows of a batch that have a string.
+///
+/// The postings of the batch know them too, but these lie side by side with those of the batches around it: who asks the batches
+/// one after the other finds them without a miss of the cache, where the batch, its column, the postings and their table cost one each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Dense {
+    batch: u32,
+    /// How many they are.
+    pub(crate) rows: u32,
+    /// A bit for each row; none when every row has the string.
+    words: Option<Slice<u64>>,
+}
+
+impl Dense {
+    /// The rows of a code in the batch of this number, if they are so many.
+    fn new(batch: u32, postings: &Postings, code: u32) -> Option<Self> {
+        let words = match postings.get(code) {
+            Posting::All => None,
+            Posting::Words(_) => Some(postings.words(code)?),
+            Posting::List(_) => return None,
+        };
+        let rows = u32::try_from(postings.count(code)).ok()?;
+        Some(Self { batch, rows, words })
+    }
+
+    /// A bit for each row; none when every row has the string.
+    #[inline]
+    pub(crate) fn words(&self) -> Option<&[u64]> {
+        self.words.as_deref()
+    }
+}
+
+/// The entry of a batch among those of some batches, ascending by their numbers.
+#[inline]
+fn of_batch<T>(entries: &[T], number: usize, batch: impl Fn(&T) -> u32) -> Option<&T> {
+    let is_own = |entry: &&T| batch(entry) as usize == number;
+    // Most strings occur in every batch: the entry then stands at the batch's own number.
+    entries.get(number).filter(is_own).or_else(|| {
+        let at = entries.partition_point(|entry| (batch(entry) as usize) < number);
+        entries.get(at).filter(is_own)
+    })
 }
 
 /// Fields of more strings than this are looked up in each batch instead.
@@ -34,15 +80,13 @@ impl Occurrences {
     /// The code of the string in the covered batch of a number, if it has it.
     #[inline]
     pub(crate) fn code(&self, number: usize) -> Option<u32> {
-        // Most strings occur in every batch: the entry then stands at the batch's own number.
-        let entry = match self.codes.get(number) {
-            Some(entry) if entry.0 as usize == number => Some(entry),
-            _ => {
-                let at = self.codes.partition_point(|(batch, _)| (*batch as usize) < number);
-                self.codes.get(at).filter(|(batch, _)| *batch as usize == number)
-            }
-        };
-        entry.map(|(_, code)| *code)
+        of_batch(&self.codes, number, |(batch, _)| *batch).map(|(_, code)| *code)
+    }
+
+    /// Its rows in the covered batch of a number, if they are [many](Dense).
+    #[inline]
+    pub(crate) fn dense(&self, number: usize) -> Option<&Dense> {
+        of_batch(&self.dense, number, |dense| dense.batch)
     }
 }
 
@@ -74,11 +118,16 @@ impl Strings {
                     return false;
                 }
                 self.numbered = number;
-                self.by_text.insert(text.into(), Occurrences { number, codes: Vec::new(), rows: 0 });
+                let none = Occurrences { number, codes: Vec::new(), dense: Vec::new(), rows: 0 };
+                self.by_text.insert(text.into(), none);
             }
             if let Some(occurrences) = self.by_text.get_mut(text) {
                 let at = occurrences.codes.partition_point(|(other, _)| *other < batch);
                 occurrences.codes.insert(at, (batch, code));
+                if let Some(dense) = Dense::new(batch, postings, code) {
+                    let at = occurrences.dense.partition_point(|other| other.batch < batch);
+                    occurrences.dense.insert(at, dense);
+                }
                 occurrences.rows = occurrences.rows.saturating_add(Postings::count(postings, code) as u64);
             }
         }
@@ -95,6 +144,7 @@ impl Strings {
                 occurrences.codes.remove(at);
                 occurrences.rows = occurrences.rows.saturating_sub(Postings::count(postings, code) as u64);
             }
+            occurrences.dense.retain(|dense| dense.batch as usize != batch);
             if occurrences.codes.is_empty() {
                 self.by_text.remove(text);
             }
@@ -110,7 +160,9 @@ impl Strings {
             && numbers.last().is_none_or(|last| *last <= self.numbered)
             && numbers.is_sorted_by(|one, other| one < other);
         let is_same = |text: &Arc<str>, found: &Occurrences| {
-            self.by_text.get(text).is_some_and(|own| own.codes == found.codes && own.rows == found.rows)
+            self.by_text.get(text).is_some_and(|own| {
+                own.codes == found.codes && own.dense == found.dense && own.rows == found.rows
+            })
         };
         let mut columns = columns;
         is_numbered
@@ -123,7 +175,9 @@ impl Strings {
     pub(super) fn size_bytes(&self) -> usize {
         let of_string = |(text, occurrences): (&Arc<str>, &Occurrences)| {
             let codes = occurrences.codes.capacity().saturating_mul(size_of::<(u32, u32)>());
-            text.len().saturating_add(codes).saturating_add(size_of::<(Arc<str>, Occurrences)>())
+            let dense = occurrences.dense.capacity().saturating_mul(size_of::<Dense>());
+            let own = text.len().saturating_add(size_of::<(Arc<str>, Occurrences)>());
+            own.saturating_add(codes).saturating_add(dense)
         };
         self.by_text.iter().map(of_string).sum()
     }

@@ -21,7 +21,8 @@ pub(crate) use merge::Picks;
 pub(crate) use millis::Millis;
 pub(crate) use postings::{Posting, Postings};
 pub(crate) use radix::sort_from_bit;
-use slice::{Move, Slice};
+use slice::Move;
+pub(crate) use slice::Slice;
 pub(crate) use sorted::{Before, Sorted, SortedRows};
 
 use std::borrow::Cow;

@@ -1,5 +1,7 @@
 //! From the codes of a string column to the rows that have them.
 
+use std::ops::Range;
+
 use smallvec::SmallVec;
 use wide::u8x16;
 
@@ -170,11 +172,23 @@ impl Postings {
         if count == self.rows {
             Posting::All
         } else if is_dense(count, self.rows) {
-            let end = start.saturating_add(self.rows.div_ceil(LANES));
-            Posting::Words(self.words.get(start..end).unwrap_or_default())
+            Posting::Words(self.words.get(self.words_from(start)).unwrap_or_default())
         } else {
             Posting::List(self.lists.get(start..start.saturating_add(count)).unwrap_or_default())
         }
+    }
+
+    /// The bits of a code that has a bit for each row, to be kept beside these postings.
+    pub(crate) fn words(&self, code: u32) -> Option<Slice<u64>> {
+        let [_, start] = self.codes.get(code as usize)?;
+        match self.get(code) {
+            Posting::Words(_) => self.words.part(self.words_from(*start as usize)),
+            Posting::All | Posting::List(_) => None,
+        }
+    }
+
+    fn words_from(&self, start: usize) -> Range<usize> {
+        start..start.saturating_add(self.rows.div_ceil(LANES))
     }
 
     /// How many rows have the code.

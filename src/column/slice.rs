@@ -1,7 +1,7 @@
 //! Slices of plain values: each in memory of its own, or all those of a batch side by side.
 
 use std::marker::PhantomData;
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 
 use bytes::{Buf, Bytes};
 use memmap2::MmapMut;
@@ -40,6 +40,16 @@ impl<T: Plain> Deref for Slice<T> {
     #[inline]
     fn deref(&self) -> &[T] {
         <[T]>::ref_from_bytes(&self.bytes).unwrap_or_default()
+    }
+}
+
+impl<T: Plain> Slice<T> {
+    /// Some of the values, where they lie; none when there are no such.
+    pub(super) fn part(&self, range: Range<usize>) -> Option<Self> {
+        let start = range.start.checked_mul(size_of::<T>())?;
+        let end = range.end.checked_mul(size_of::<T>())?;
+        let is_there = start <= end && end <= self.bytes.len();
+        is_there.then(|| Self { bytes: self.bytes.slice(start..end), values: PhantomData })
     }
 }
 

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use super::few;
 use super::kernels;
 use super::machine::{self, Room, State};
-use super::plan::{Estimate, Plan, Step, rows_of_batch};
+use super::plan::{Estimate, MadeBy, Plan, Step, rows_of_batch};
 use super::program::{Op, Program};
 use super::query::Query;
 use super::rows::Rows;
@@ -82,23 +82,41 @@ fn plan<'q>(query: &'q Query<'q>, number: usize, batch: &'q Batch, live: &'q Sel
             let passing = |_, leaf: &Leaf, asked| few::passing_of_batch(leaf, rows, asked);
             let selected = few::selected(query.predicate, few::all(rows.len()), passing);
             let step = Step::asked(selected, batch.rows());
-            (Plan { steps: vec![step] }, 0)
+            (Plan::of_step(step), 0)
         }
-        None => (Plan::needed(query, number, batch), query.root(number)),
+        None => {
+            let made_by = MadeBy::needed(query, number, batch);
+            (Plan::needed(made_by, query, number, batch), query.root(number))
+        }
     };
     let program = Program::new(plan, root, live);
-    let Estimate { rows: likely, is_exact, cost } = program.estimate(root);
-    let likely = likely.min(batch.rows());
-    let exact = (is_exact && matches!(live, Selection::All)).then_some(likely);
-    // Besides what the sets cost, the rows are written once.
-    let effort = cost.saturating_add(batch.rows() / LANES);
-    Selected { program, query, rows: batch.rows(), likely, effort, exact }
+    Selected::of_program(query, program, root, batch, live)
+}
+
+/// As [`select`]; `spent` are the rows of another batch that the query selects, which nobody needs any more.
+#[inline]
+pub(crate) fn select_after<'q>(
+    query: &'q Query<'q>,
+    spent: Option<Selected<'q>>,
+    number: usize,
+    batch: &'q Batch,
+    live: &'q Selection,
+) -> Selected<'q> {
+    let Some(Selected { mut program, .. }) = spent else { return select(query, number, batch, live) };
+    if query.trace.is_some() || batch.few_rows().is_some() {
+        return select(query, number, batch, live);
+    }
+    let (root, needed) = (query.root(number), MadeBy::needed(query, number, batch));
+    if !program.rebind(&needed, query, number, batch, live) {
+        program = Program::new(Plan::needed(needed, query, number, batch), root, live);
+    }
+    Selected::of_program(query, program, root, batch, live)
 }
 
 /// The rows, live or not, that a step without children selects by itself.
 pub(super) fn rows_of<'q>(query: &'q Query<'q>, step: Step<'q>, batch: &Batch) -> Rows<'q> {
     static ALL: Selection = Selection::All;
-    let program = Program::new(Plan { steps: vec![step] }, 0, &ALL);
+    let program = Program::new(Plan::of_step(step), 0, &ALL);
     let rows = batch.rows();
     Selected { program, query, rows, likely: rows, effort: rows, exact: None }.rows_now()
 }
@@ -107,6 +125,22 @@ pub(super) fn rows_of<'q>(query: &'q Query<'q>, step: Step<'q>, batch: &Batch) -
 const FEW_ROWS: usize = 64;
 
 impl<'q> Selected<'q> {
+    /// What a program selects whose outcome is that of the step `root`.
+    fn of_program(
+        query: &'q Query<'q>,
+        program: Program<'q>,
+        root: usize,
+        batch: &Batch,
+        live: &Selection,
+    ) -> Self {
+        let Estimate { rows: likely, is_exact, cost } = program.estimate(root);
+        let likely = likely.min(batch.rows());
+        let exact = (is_exact && matches!(live, Selection::All)).then_some(likely);
+        // Besides what the sets cost, the rows are written once.
+        let effort = cost.saturating_add(batch.rows() / LANES);
+        Self { program, query, rows: batch.rows(), likely, effort, exact }
+    }
+
     /// How many rows there are; that they are none may be found out more cheaply than how many.
     pub(crate) fn count(&self) -> usize {
         if let Some(exact) = self.exact {

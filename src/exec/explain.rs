@@ -143,8 +143,12 @@ fn means(
         (Step::Branch(..) | Step::Same(_), _) | (_, Node::Branch(..)) => Means::Children,
         (Step::Leaf { source, .. }, _) => match source {
             Source::Present(_) => Means::Offsets,
-            Source::Kept(_) => Means::Bitmap,
-            Source::AnyPosting(..) | Source::EachPosting(..) => Means::Postings,
+            // The bits of one string are those of its postings.
+            Source::Kept(_) => match query.access(id, number) {
+                Access::Strings(found, _) if found.len() == 1 => Means::Postings,
+                _ => Means::Bitmap,
+            },
+            Source::EachKept(_) | Source::AnyPosting(..) | Source::EachPosting(..) => Means::Postings,
             Source::Sorted { sorted, .. } => of_sorted(*sorted),
             Source::Listed(_) => Means::Keys,
             Source::Asked(_) => Means::Rows,

@@ -16,7 +16,7 @@ mod source;
 mod spread;
 mod trace;
 
-pub(crate) use evaluate::{Selected, select};
+pub(crate) use evaluate::{Selected, select, select_after};
 pub use explain::Means;
 pub(crate) use explain::{Explained, Measured, explain, measure};
 #[cfg(feature = "parallel")]

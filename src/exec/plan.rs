@@ -9,8 +9,8 @@ use super::few;
 use super::kernels;
 use super::query::{Access, Query};
 use super::ranges::{Met, meeting, near_part, parts, value_test};
-use crate::batch::{Batch, GlobalRow, join, split};
-use crate::column::{Bitmap, Codes, Column, Data, LANES, Layout, Posting, Postings, Selection, Sorted};
+use crate::batch::{Batch, GlobalRow, Occurrences, join, split};
+use crate::column::{Codes, Column, Data, LANES, Layout, Posting, Postings, Selection, Sorted};
 use crate::operator::Connective;
 use crate::predicate::{Leaf, Node, Set, Test};
 use crate::value::{Number, Timestamp};
@@ -18,6 +18,17 @@ use crate::value::{Number, Timestamp};
 /// The steps for one batch, by node of the predicate.
 pub(super) struct Plan<'p> {
     pub(super) steps: Vec<Step<'p>>,
+    /// What they were made by; none where they were not made of the nodes of a predicate.
+    made_by: Option<MadeBy>,
+}
+
+/// What the steps of a batch depend on besides its leaves.
+#[derive(PartialEq, Eq)]
+pub(super) struct MadeBy {
+    root: usize,
+    /// By node, what zone maps settled.
+    settled: SmallVec<[Option<bool>; 32]>,
+    rows: usize,
 }
 
 /// How one node of the predicate is answered on this batch.
@@ -60,8 +71,10 @@ pub(super) const COST_OF_A_ROW: usize = 60;
 pub(super) enum Source<'p> {
     /// The rows of a column of many values that have one.
     Present(&'p Column),
-    /// The rows of a bitmap that is kept.
-    Kept(&'p Bitmap),
+    /// The rows whose bit is set in some words that are kept.
+    Kept(&'p [u64]),
+    /// The rows that have their bit set in all of these.
+    EachKept(SmallVec<[&'p [u64]; 2]>),
     /// The rows of any of these codes.
     AnyPosting(&'p Column, &'p Postings, SmallVec<[u32; 4]>),
     /// The rows that have each of these codes.
@@ -82,6 +95,27 @@ pub(super) enum Source<'p> {
     Scan(&'p Column, SmallVec<[ValueTest<'p>; 1]>),
 }
 
+impl Source<'_> {
+    /// The instructions that it becomes.
+    pub(super) fn form(&self) -> Form {
+        match self {
+            Self::AnyPosting(_, _, codes) if codes.len() != 1 => Form::Any(codes.len()),
+            Self::EachPosting(_, _, codes) if codes.len() != 1 => Form::Each(codes.len()),
+            Self::EachKept(each) if each.len() != 1 => Form::Each(each.len()),
+            Self::Sorted { sorted: Sorted::AsStored(_), parts, .. } if parts.len() != 1 => {
+                Form::Any(parts.len())
+            }
+            Self::Kept(_)
+            | Self::EachKept(_)
+            | Self::Listed(_)
+            | Self::AnyPosting(..)
+            | Self::EachPosting(..)
+            | Self::Sorted { sorted: Sorted::AsStored(_), .. } => Form::One,
+            Self::Sorted { .. } | Self::Present(_) | Self::Asked(_) | Self::Scan(..) => Form::Made,
+        }
+    }
+}
+
 /// A test on the values of a row: some value passes it.
 pub(super) enum ValueTest<'p> {
     /// The row has a value.
@@ -100,32 +134,42 @@ pub(super) enum ValueTest<'p> {
 impl<'p> Plan<'p> {
     /// The steps on the batch of this number.
     pub(super) fn new(query: &'p Query<'p>, number: usize, batch: &'p Batch) -> Self {
-        Self::beside(&[], Counts::Exact, query, query.predicate.root(), number, batch)
+        let (root, settled) = (query.predicate.root(), SmallVec::new());
+        let made_by = MadeBy { root, settled, rows: batch.rows() };
+        Self::beside(made_by, Counts::Exact, query, number, batch)
+    }
+
+    /// One step by itself.
+    pub(super) fn of_step(step: Step<'p>) -> Self {
+        Self { steps: vec![step], made_by: None }
+    }
+
+    /// These steps, whatever they are for.
+    #[cfg(test)]
+    pub(super) fn of_steps(steps: Vec<Step<'p>>) -> Self {
+        Self { steps, made_by: None }
     }
 
     /// The steps that evaluating the root needs; nodes below one that zone maps settle have no meaning.
-    pub(super) fn needed(query: &'p Query<'p>, number: usize, batch: &'p Batch) -> Self {
-        // What a branch selects is estimated at best.
-        let root = query.root(number);
-        let counts = if root == 0 { Counts::Exact } else { Counts::Near };
-        Self::beside(&query.settled_by_zones(number), counts, query, root, number, batch)
+    pub(super) fn needed(made_by: MadeBy, query: &'p Query<'p>, number: usize, batch: &'p Batch) -> Self {
+        let counts = counts(made_by.root);
+        Self::beside(made_by, counts, query, number, batch)
     }
 
-    /// The steps of nodes that are not settled yet, up to the node `root`.
+    /// The steps of nodes that are not settled yet.
     fn beside(
-        settled: &[Option<bool>],
+        made_by: MadeBy,
         counts: Counts,
         query: &'p Query<'p>,
-        root: usize,
         number: usize,
         batch: &'p Batch,
     ) -> Self {
         // Children stand in front of their branch.
-        let nodes = query.predicate.nodes().get(..=root).unwrap_or_default();
+        let nodes = query.predicate.nodes().get(..=made_by.root).unwrap_or_default();
         let mut steps: Vec<Step<'p>> = Vec::with_capacity(nodes.len());
         for (id, node) in nodes.iter().enumerate() {
             let step = match node {
-                _ if let Some(Some(value)) = settled.get(id) => Step::Settled(*value),
+                _ if let Some(Some(value)) = made_by.settled.get(id) => Step::Settled(*value),
                 Node::Constant(value) => Step::Settled(*value),
                 Node::Leaf(leaf) => Step::of_leaf(leaf, query.access(id, number), counts, number, batch),
                 Node::Branch(connective, children) => {
@@ -134,8 +178,65 @@ impl<'p> Plan<'p> {
             };
             steps.push(step);
         }
-        Self { steps }
+        Self { steps, made_by: Some(made_by) }
     }
+
+    /// Makes the [needed](Self::needed) steps of one batch those of another batch, the branches as they are: false where that takes
+    /// others, or instructions of another [form](Step::form). The steps then have no meaning any more.
+    ///
+    /// Most batches of a search differ in their rows only, and the order in which criteria are best evaluated in one of them
+    /// is good for the next one.
+    pub(super) fn rebind(
+        &mut self,
+        needed: &MadeBy,
+        query: &'p Query<'p>,
+        number: usize,
+        batch: &'p Batch,
+    ) -> bool {
+        if self.made_by.as_ref() != Some(needed) {
+            return false;
+        }
+        let counts = counts(needed.root);
+        for (id, (node, step)) in query.predicate.nodes().iter().zip(&mut self.steps).enumerate() {
+            let Node::Leaf(leaf) = node else { continue };
+            if let Some(Some(_)) = needed.settled.get(id) {
+                continue;
+            }
+            let own = Step::of_leaf(leaf, query.access(id, number), counts, number, batch);
+            if own.form() != step.form() {
+                return false;
+            }
+            *step = own;
+        }
+        true
+    }
+}
+
+impl MadeBy {
+    /// What all steps that evaluating the root needs depend on.
+    pub(super) fn needed(query: &Query<'_>, number: usize, batch: &Batch) -> Self {
+        Self { root: query.root(number), settled: query.settled_by_zones(number), rows: batch.rows() }
+    }
+}
+
+/// How well ranges are counted below this root: what a branch selects is estimated at best.
+fn counts(root: usize) -> Counts {
+    if root == 0 { Counts::Exact } else { Counts::Near }
+}
+
+/// The instructions that a leaf becomes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// None: a branch around it needs none.
+    Settled(bool),
+    /// One that names rows.
+    One,
+    /// One that has the bits of rows made.
+    Made,
+    /// So many that name rows, of which any will do.
+    Any(usize),
+    /// So many that name rows, which must be in each.
+    Each(usize),
 }
 
 /// How well the rows of a range are counted.
@@ -159,10 +260,24 @@ impl<'p> Step<'p> {
         if let Some(rows) = batch.few_rows() {
             return Step::asked(few::passing_of_batch(leaf, rows, few::all(rows.len())), batch.rows());
         }
+        if let Access::Strings(found, wanted) = access
+            && let Some(step) = plan_dense(&leaf.test, found, *wanted, number, batch.rows())
+        {
+            return step;
+        }
         match batch.column(leaf.field) {
             Some(column) => plan_leaf(leaf, access, counts, number, column),
             // An engine has the columns of every filter it runs; a missing one holds nothing.
             None => Step::Settled(matches!(leaf.test, Test::None(_))),
+        }
+    }
+
+    /// What a leaf becomes, and whether all other rows are meant; none of a branch.
+    fn form(&self) -> Option<(Form, bool)> {
+        match self {
+            Self::Settled(value) => Some((Form::Settled(*value), false)),
+            Self::Leaf { source, negated, .. } => Some((source.form(), *negated)),
+            Self::Branch(..) | Self::Same(_) => None,
         }
     }
 
@@ -234,6 +349,40 @@ pub(super) fn estimate(steps: &[Step<'_>], mut step: usize) -> Estimate {
     }
 }
 
+/// A test of one string, or for each of several, whose rows in the batch of this number are known to be many: neither the batch nor
+/// its column is looked at. `wanted` are the strings asked for, those that occur nowhere among them.
+fn plan_dense<'p>(
+    test: &Test,
+    found: &[&'p Occurrences],
+    wanted: usize,
+    number: usize,
+    rows: usize,
+) -> Option<Step<'p>> {
+    let negated = match (test, found) {
+        (Test::Any(_), [_]) => false,
+        (Test::None(_), [_]) => true,
+        (Test::All(_), several) if several.len() == wanted => false,
+        _ => return None,
+    };
+    let mut each: SmallVec<[(u32, &[u64]); 4]> = SmallVec::new();
+    for occurrences in found {
+        let dense = occurrences.dense(number)?;
+        each.extend(dense.words().map(|words| (dense.rows, words)));
+    }
+    each.sort_unstable_by_key(|(rows, _)| *rows);
+    let Some((fewest, words)) = each.first() else { return Some(Step::Settled(!negated)) };
+    let is_exact = each.len() == 1;
+    let fewest = (*fewest as usize).min(rows);
+    let rows_left = if negated { rows.saturating_sub(fewest) } else { fewest };
+    let cost = (rows / LANES).saturating_mul(each.len());
+    let source = if is_exact {
+        Source::Kept(words)
+    } else {
+        Source::EachKept(each.iter().map(|(_, words)| *words).collect())
+    };
+    Some(Step::Leaf { source, negated, estimate: Estimate { rows: rows_left, is_exact, cost } })
+}
+
 fn plan_leaf<'p>(
     leaf: &'p Leaf,
     access: &'p Access<'p>,
@@ -263,7 +412,7 @@ fn plan_leaf<'p>(
                 Layout::Single(Selection::All) => return Step::Settled(!negated),
                 Layout::Single(Selection::None) => return Step::Settled(negated),
                 Layout::Single(Selection::Bitmap(present)) => {
-                    (Source::Kept(present), present_count(column), rows / LANES, false)
+                    (Source::Kept(present.words()), present_count(column), rows / LANES, false)
                 }
                 Layout::Many(_) => (Source::Present(column), rows, rows, false),
             },
@@ -392,7 +541,7 @@ fn plan_set<'p>(
                     Selection::None => Matched::Nothing,
                     Selection::All => Matched::EveryRow,
                     Selection::Bitmap(rows_with_it) => {
-                        Matched::By(Source::Kept(rows_with_it), rows / 2, rows / LANES)
+                        Matched::By(Source::Kept(rows_with_it.words()), rows / 2, rows / LANES)
                     }
                 }
             }

@@ -5,10 +5,11 @@ use std::ops::Range;
 use smallvec::SmallVec;
 
 use super::kernels;
-use super::plan::{COST_OF_A_ROW, Estimate, Plan, Source, Step, estimate};
+use super::plan::{COST_OF_A_ROW, Estimate, Form, MadeBy, Plan, Source, Step, estimate};
+use super::query::Query;
 use super::rows::has_bit;
 use super::source;
-use crate::batch::{GlobalRow, split};
+use crate::batch::{Batch, GlobalRow, split};
 use crate::column::{LANES, Posting, Postings, Selection, Sorted};
 use crate::operator::Connective;
 
@@ -41,6 +42,9 @@ pub(super) enum Op<'p> {
 pub(super) struct Program<'p> {
     pub(super) plan: Plan<'p>,
     pub(super) ops: Vec<Op<'p>>,
+    /// Leaves, by their steps, and where the instructions of each begin.
+    leaves: Vec<(usize, usize)>,
+    is_all_live: bool,
 }
 
 /// What is still to be written.
@@ -54,6 +58,7 @@ impl<'p> Program<'p> {
     /// A plan on a batch of which these rows are live.
     pub(super) fn new(plan: Plan<'p>, root: usize, live: &'p Selection) -> Self {
         let mut ops: Vec<Op<'p>> = Vec::with_capacity(plan.steps.len().saturating_mul(2));
+        let mut leaves = Vec::with_capacity(plan.steps.len());
         let mut todo: SmallVec<[Todo; 32]> = SmallVec::new();
         let mut around: SmallVec<[Connective; 8]> = SmallVec::from_slice(&[Connective::And]);
         todo.push(Todo::Step(root));
@@ -78,6 +83,7 @@ impl<'p> Program<'p> {
                     todo.extend(children.iter().rev().map(|child| Todo::Step(*child)));
                 }
                 Some(Step::Leaf { source, negated, estimate }) => {
+                    leaves.push((step, ops.len()));
                     push_source(&mut ops, source, (step, estimate.cost), *negated, outer);
                 }
                 Some(Step::Settled(value)) => ops.push(Op::Constant(*value)),
@@ -89,7 +95,39 @@ impl<'p> Program<'p> {
             Selection::None => ops.push(Op::Constant(false)),
             Selection::Bitmap(live) => ops.push(Op::Words { words: live.words(), negated: false }),
         }
-        Self { plan, ops }
+        Self { plan, ops, leaves, is_all_live: matches!(live, Selection::All) }
+    }
+
+    /// These instructions.
+    #[cfg(test)]
+    pub(super) fn of_ops(plan: Plan<'p>, ops: Vec<Op<'p>>) -> Self {
+        Self { plan, ops, leaves: Vec::new(), is_all_live: true }
+    }
+
+    /// Makes the program of one batch that of another batch, if that has the same instructions on other rows; else it has no meaning
+    /// any more.
+    pub(super) fn rebind(
+        &mut self,
+        needed: &MadeBy,
+        query: &'p Query<'p>,
+        number: usize,
+        batch: &'p Batch,
+        live: &Selection,
+    ) -> bool {
+        let is_all_live = self.is_all_live && matches!(live, Selection::All);
+        if !is_all_live || !self.plan.rebind(needed, query, number, batch) {
+            return false;
+        }
+        for (step, at) in &self.leaves {
+            if let Some(Step::Leaf { source, negated, .. }) = self.plan.steps.get(*step) {
+                let behind = self.ops.get_mut(*at..).unwrap_or_default();
+                match behind {
+                    [Op::Open { .. }, members @ ..] => put_source(members, source, false),
+                    members => put_source(members, source, *negated),
+                }
+            }
+        }
+        true
     }
 
     /// What is known of the rows, whether live or not.
@@ -276,27 +314,45 @@ fn push_source<'p>(
     negated: bool,
     outer: Connective,
 ) {
+    let (inner, members) = match source.form() {
+        Form::Any(members) => (Connective::Or, members),
+        Form::Each(members) => (Connective::And, members),
+        Form::One => (outer, 1),
+        Form::Made | Form::Settled(_) => return ops.push(Op::Made { step, effort, negated }),
+    };
+    let write = |ops: &mut Vec<Op<'p>>, negated: bool| {
+        let from = ops.len();
+        ops.extend((0..members).map(|_| Op::Constant(negated)));
+        put_source(ops.get_mut(from..).unwrap_or_default(), source, negated);
+    };
+    // Not one of them: not this one, and not that one.
+    if members == 1 || (inner == outer) != negated {
+        return write(ops, negated);
+    }
+    // A row has its code ready, so that it need not be sought in each member.
+    let open = ops.len();
+    ops.push(Op::open(inner, effort, (members > 2).then_some(step)));
+    write(ops, false);
+    close(ops, open, negated);
+}
+
+/// Writes the rows of a source over the instructions that were made for one of the same [form](Form).
+fn put_source<'p>(ops: &mut [Op<'p>], source: &Source<'p>, negated: bool) {
+    fn put<'p>(ops: &mut [Op<'p>], members: impl Iterator<Item = Op<'p>>) {
+        ops.iter_mut().zip(members).for_each(|(op, member)| *op = member);
+    }
     match source {
-        Source::Kept(bitmap) => ops.push(Op::Words { words: bitmap.words(), negated }),
-        Source::Listed(keys) => ops.push(Op::Keys { keys, negated }),
-        Source::AnyPosting(_, postings, codes) => {
-            group(ops, Connective::Or, (step, effort), negated, outer, codes.len(), |ops, negated| {
-                ops.extend(codes.iter().map(|code| posting(postings, *code, negated)));
-            });
-        }
-        Source::EachPosting(_, postings, codes) => {
-            group(ops, Connective::And, (step, effort), negated, outer, codes.len(), |ops, negated| {
-                ops.extend(codes.iter().map(|code| posting(postings, *code, negated)));
-            });
+        Source::Kept(words) => put(ops, std::iter::once(Op::Words { words, negated })),
+        Source::EachKept(each) => put(ops, each.iter().map(|words| Op::Words { words, negated })),
+        Source::Listed(keys) => put(ops, std::iter::once(Op::Keys { keys, negated })),
+        Source::AnyPosting(_, postings, codes) | Source::EachPosting(_, postings, codes) => {
+            put(ops, codes.iter().map(|code| posting(postings, *code, negated)));
         }
         Source::Sorted { sorted: Sorted::AsStored(_), parts, .. } => {
-            group(ops, Connective::Or, (step, effort), negated, outer, parts.len(), |ops, negated| {
-                ops.extend(parts.iter().map(|part| Op::Span { rows: part.clone(), negated }));
-            });
+            put(ops, parts.iter().map(|part| Op::Span { rows: part.clone(), negated }));
         }
-        Source::Asked(_) | Source::Sorted { .. } | Source::Scan(..) | Source::Present(_) => {
-            ops.push(Op::Made { step, effort, negated });
-        }
+        // What makes the rows is found by the step.
+        Source::Asked(_) | Source::Sorted { .. } | Source::Scan(..) | Source::Present(_) => {}
     }
 }
 
@@ -306,25 +362,4 @@ fn posting<'p>(postings: &'p Postings, code: u32, negated: bool) -> Op<'p> {
         Posting::Words(words) => Op::Words { words, negated },
         Posting::List(list) => Op::List { list, negated },
     }
-}
-
-/// Writes `members` sets of rows, combined by `inner`, into a group combined by `outer`.
-fn group<'p>(
-    ops: &mut Vec<Op<'p>>,
-    inner: Connective,
-    (step, effort): (usize, usize),
-    negated: bool,
-    outer: Connective,
-    members: usize,
-    write: impl FnOnce(&mut Vec<Op<'p>>, bool),
-) {
-    // Not one of them: not this one, and not that one.
-    if members == 1 || (inner == outer) != negated {
-        return write(ops, negated);
-    }
-    let open = ops.len();
-    // A row has its code ready, so that it need not be sought in each member.
-    ops.push(Op::open(inner, effort, (members > 2).then_some(step)));
-    write(ops, false);
-    close(ops, open, negated);
 }

@@ -27,7 +27,8 @@ fn values_of(column: &Column, row: usize) -> Range<usize> {
 /// Whether a row is among those of a source.
 pub(super) fn passes(source: &Source<'_>, row: usize) -> bool {
     match source {
-        Source::Kept(bitmap) => bitmap.get(row),
+        Source::Kept(words) => has_bit(words, row),
+        Source::EachKept(each) => each.iter().all(|words| has_bit(words, row)),
         Source::Asked(bits) => has_bit(&[*bits], row),
         Source::Present(column) => !values_of(column, row).is_empty(),
         Source::Listed(keys) => keys.binary_search_by_key(&row, |key| usize::from(split(*key).1)).is_ok(),
@@ -155,7 +156,9 @@ pub(super) fn prefetch(source: &Source<'_>, row: usize) {
         | Source::EachPosting(column, ..)
         | Source::Sorted { column, .. }
         | Source::Scan(column, _) => column,
-        Source::Kept(_) | Source::Asked(_) | Source::Present(_) | Source::Listed(_) => return,
+        Source::Kept(words) => return kernels::prefetch(words, row / LANES),
+        Source::EachKept(each) => return each.iter().for_each(|words| kernels::prefetch(words, row / LANES)),
+        Source::Asked(_) | Source::Present(_) | Source::Listed(_) => return,
     };
     prefetch_values(column, row);
 }
