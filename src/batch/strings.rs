@@ -33,7 +33,7 @@ pub(crate) struct Occurrences {
 /// Many rows of a batch that have a string.
 ///
 /// The postings of the batch know them too, but these lie side by side with those of the batches around it: who asks the batches
-/// one after the other finds them without a miss of the cache, where the batch, its column, the postings and their table cost one each.
+/// one after the other finds them without a miss of the cache, where the column, the postings and their table cost one each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Dense {
     batch: u32,
@@ -46,11 +46,10 @@ pub(crate) struct Dense {
 impl Dense {
     /// The rows of a code in the batch of this number, if they are so many.
     fn new(batch: u32, postings: &Postings, code: u32) -> Option<Self> {
-        let words = match postings.get(code) {
-            Posting::All => None,
-            Posting::Words(_) => Some(postings.words(code)?),
-            Posting::List(_) => return None,
-        };
+        let words = postings.words(code);
+        if words.is_none() && postings.get(code) != Posting::All {
+            return None;
+        }
         let rows = u32::try_from(postings.count(code)).ok()?;
         Some(Self { batch, rows, words })
     }
@@ -144,7 +143,9 @@ impl Strings {
                 occurrences.codes.remove(at);
                 occurrences.rows = occurrences.rows.saturating_sub(Postings::count(postings, code) as u64);
             }
-            occurrences.dense.retain(|dense| dense.batch as usize != batch);
+            if let Ok(at) = occurrences.dense.binary_search_by_key(&batch, |dense| dense.batch as usize) {
+                occurrences.dense.remove(at);
+            }
             if occurrences.codes.is_empty() {
                 self.by_text.remove(text);
             }

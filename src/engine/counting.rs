@@ -32,8 +32,9 @@ thread_local! {
 
 /// Counts in the batches of these numbers; rows that the query leaves out are not counted, whether selected or not.
 ///
-/// Every other count goes through them backwards: it begins with what the one before it read last. Were they read in the same order
-/// each time, a cache that holds nearly all of what a count reads would have thrown out each batch when its turn comes.
+/// Every other long count of a thread goes through the covered ones backwards: it begins with what the one before it read last. Were
+/// they read in the same order each time, a cache that holds nearly all of what a count reads would have thrown out each batch when
+/// its turn comes.
 ///
 /// The first ones tell what the others will take; if that is long, all threads of rayon's pool share them.
 pub(super) fn count(query: &Query<'_>, view: &View, numbers: &[usize]) -> Counted {
@@ -41,7 +42,10 @@ pub(super) fn count(query: &Query<'_>, view: &View, numbers: &[usize]) -> Counte
     const FEW: usize = 32;
     let reversed: Vec<usize>;
     let numbers = if numbers.len() > FEW && BACKWARDS.replace(!BACKWARDS.get()) {
-        reversed = numbers.iter().rev().copied().collect();
+        // Apart batches, which are small, come last either way, since the first ones are the sample.
+        let (covered, apart) =
+            numbers.split_at(numbers.partition_point(|number| *number < view.apart_numbers().start));
+        reversed = covered.iter().rev().chain(apart).copied().collect();
         &reversed
     } else {
         numbers
@@ -115,6 +119,8 @@ fn count_here(query: &Query<'_>, view: &View, numbers: &[usize], mut note: impl 
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
+
     #[cfg(feature = "parallel")]
     use super::super::search::{Search, query};
     #[cfg(feature = "parallel")]
@@ -231,22 +237,48 @@ mod tests {
             "(status <> resolved or tags <> cash and tags <> pep) and priority <> low",
             "createdAt < '2002-01-10 00:00:00' and (tags <> pep or priority = low) or status = blocked",
             "priority in (high, low) and status = resolved or tags in (pep, nothing)",
+            "id in (7, 8, 900, 4000) or status = open and totalAmountInDefaultCurrency > 900 and priority <> high",
         ];
-        for deleted in [0, 700] {
-            engine.delete_many((0..deleted).map(|number| (number * 7).to_string()));
-            let kept = |number: usize| !number.is_multiple_of(7) || number / 7 >= deleted;
+        let check = |cases: &HashMap<usize, String>, when: &str| {
             for text in filters {
                 let filter = Filter::compile_text(engine.catalog(), text).unwrap();
-                let selects = |case: &String| crate::reference::matches(&filter, case).unwrap();
-                let expected =
-                    cases.iter().enumerate().filter(|(number, case)| kept(*number) && selects(case));
-                let expected = expected.count() as u64;
+                let selects = |case: &&String| crate::reference::matches(&filter, case).unwrap();
+                let expected = cases.values().filter(selects).count() as u64;
                 // Forwards and backwards.
                 for _ in 0..2 {
-                    assert_eq!(engine.count(&filter), expected, "{text} without {deleted}");
+                    assert_eq!(engine.count(&filter), expected, "{text} {when}");
                 }
             }
+        };
+        let mut cases: HashMap<usize, String> = cases.into_iter().enumerate().collect();
+        check(&cases, "as stored at once");
+        // Some rows of some batches die.
+        for number in (3..5_000).step_by(1_111) {
+            assert!(engine.delete(&number.to_string()));
+            cases.remove(&number);
         }
+        check(&cases, "without some");
+        // Others are written again, and stand in batches apart.
+        for number in (100..5_000).step_by(97) {
+            let Some(case) = cases.get_mut(&number) else { continue };
+            *case = case.replace("\"low\"", "\"high\"").replace("blocked", "open");
+            engine.upsert(case.as_bytes()).unwrap();
+        }
+        check(&cases, "with some written again");
+        // Whole batches go, and their numbers come to stand for others.
+        for number in 512..1_700 {
+            engine.delete(&number.to_string());
+            cases.remove(&number);
+        }
+        let more: Vec<String> = varied()
+            .into_iter()
+            .skip(3_000)
+            .map(|case| case.replacen("\"id\":\"", "\"id\":\"x", 1))
+            .collect();
+        engine.upsert_many(format!("[{}]", more.join(",")).as_bytes()).unwrap();
+        cases.extend((10_000..).zip(more));
+        check(&cases, "with new batches");
+        engine.validate().unwrap();
     }
 
     #[cfg(feature = "parallel")]

@@ -76,21 +76,17 @@ pub(crate) fn select<'q>(
 
 #[inline]
 fn plan<'q>(query: &'q Query<'q>, number: usize, batch: &'q Batch, live: &'q Selection) -> Selected<'q> {
-    let (plan, root) = match batch.few_rows() {
+    match batch.few_rows() {
         Some(rows) => {
             rows.note_filter();
             let passing = |_, leaf: &Leaf, asked| few::passing_of_batch(leaf, rows, asked);
             let selected = few::selected(query.predicate, few::all(rows.len()), passing);
             let step = Step::asked(selected, batch.rows());
-            (Plan::of_step(step), 0)
+            let program = Program::new(Plan::of_steps(vec![step]), 0, live);
+            Selected::of_program(query, program, 0, batch, live)
         }
-        None => {
-            let made_by = MadeBy::needed(query, number, batch);
-            (Plan::needed(made_by, query, number, batch), query.root(number))
-        }
-    };
-    let program = Program::new(plan, root, live);
-    Selected::of_program(query, program, root, batch, live)
+        None => plan_anew(query, MadeBy::needed(query, number, batch), number, batch, live),
+    }
 }
 
 /// As [`select`]; `spent` are the rows of another batch that the query selects, which nobody needs any more.
@@ -106,17 +102,29 @@ pub(crate) fn select_after<'q>(
     if query.trace.is_some() || batch.few_rows().is_some() {
         return select(query, number, batch, live);
     }
-    let (root, needed) = (query.root(number), MadeBy::needed(query, number, batch));
-    if !program.rebind(&needed, query, number, batch, live) {
-        program = Program::new(Plan::needed(needed, query, number, batch), root, live);
+    let needed = MadeBy::needed(query, number, batch);
+    if program.rebind(&needed, query, number, batch, live) {
+        return Selected::of_program(query, program, needed.root, batch, live);
     }
+    plan_anew(query, needed, number, batch, live)
+}
+
+fn plan_anew<'q>(
+    query: &'q Query<'q>,
+    needed: MadeBy,
+    number: usize,
+    batch: &'q Batch,
+    live: &'q Selection,
+) -> Selected<'q> {
+    let root = needed.root;
+    let program = Program::new(Plan::needed(needed, query, number, batch), root, live);
     Selected::of_program(query, program, root, batch, live)
 }
 
 /// The rows, live or not, that a step without children selects by itself.
 pub(super) fn rows_of<'q>(query: &'q Query<'q>, step: Step<'q>, batch: &Batch) -> Rows<'q> {
     static ALL: Selection = Selection::All;
-    let program = Program::new(Plan::of_step(step), 0, &ALL);
+    let program = Program::new(Plan::of_steps(vec![step]), 0, &ALL);
     let rows = batch.rows();
     Selected { program, query, rows, likely: rows, effort: rows, exact: None }.rows_now()
 }

@@ -12,8 +12,8 @@ use super::plan::{Counts, Plan, Source, Step, estimate};
 use super::query::{Access, Query};
 use super::ranges::{Met, meeting};
 use super::rows::{Rows, clear_tail};
-use crate::batch::Batch;
-use crate::column::{Data, LANES, Selection, Sorted, set_rows};
+use crate::batch::{Batch, Occurrences};
+use crate::column::{Column, Data, LANES, Selection, Sorted, set_rows};
 use crate::operator::Connective;
 use crate::predicate::{Leaf, Node, Set, Test};
 
@@ -143,12 +143,8 @@ fn means(
         (Step::Branch(..) | Step::Same(_), _) | (_, Node::Branch(..)) => Means::Children,
         (Step::Leaf { source, .. }, _) => match source {
             Source::Present(_) => Means::Offsets,
-            // The bits of one string are those of its postings.
-            Source::Kept(_) => match query.access(id, number) {
-                Access::Strings(found, _) if found.len() == 1 => Means::Postings,
-                _ => Means::Bitmap,
-            },
-            Source::EachKept(_) | Source::AnyPosting(..) | Source::EachPosting(..) => Means::Postings,
+            Source::Kept(_) => Means::Bitmap,
+            Source::Dense(_) | Source::AnyPosting(..) | Source::EachPosting(..) => Means::Postings,
             Source::Sorted { sorted, .. } => of_sorted(*sorted),
             Source::Listed(_) => Means::Keys,
             Source::Asked(_) => Means::Rows,
@@ -156,9 +152,18 @@ fn means(
         },
         (Step::Settled(_), Node::Leaf(leaf)) => match query.access(id, number) {
             Access::Rows(_) => Means::Keys,
+            Access::Strings(found, _) if are_in_every_row(found, number, leaf, batch) => Means::Postings,
             _ => settled_by(leaf, batch),
         },
     }
+}
+
+/// Whether every row of a batch is known to have each of these strings, where it has others too.
+fn are_in_every_row(found: &[&Occurrences], number: usize, leaf: &Leaf, batch: &Batch) -> bool {
+    let is_in_every_row =
+        |string: &&Occurrences| string.dense(number).is_some_and(|dense| dense.words().is_none());
+    let strings = batch.column(leaf.field).and_then(Column::strings);
+    !found.is_empty() && found.iter().all(is_in_every_row) && strings > Some(1)
 }
 
 fn of_sorted(sorted: Sorted<'_>) -> Means {

@@ -25,7 +25,7 @@ pub(super) struct Plan<'p> {
 /// What the steps of a batch depend on besides its leaves.
 #[derive(PartialEq, Eq)]
 pub(super) struct MadeBy {
-    root: usize,
+    pub(super) root: usize,
     /// By node, what zone maps settled.
     settled: SmallVec<[Option<bool>; 32]>,
     rows: usize,
@@ -73,8 +73,8 @@ pub(super) enum Source<'p> {
     Present(&'p Column),
     /// The rows whose bit is set in some words that are kept.
     Kept(&'p [u64]),
-    /// The rows that have their bit set in all of these.
-    EachKept(SmallVec<[&'p [u64]; 2]>),
+    /// The rows whose bit is set in all of these words, which are those of strings that the directory knows.
+    Dense(SmallVec<[&'p [u64]; 2]>),
     /// The rows of any of these codes.
     AnyPosting(&'p Column, &'p Postings, SmallVec<[u32; 4]>),
     /// The rows that have each of these codes.
@@ -101,12 +101,12 @@ impl Source<'_> {
         match self {
             Self::AnyPosting(_, _, codes) if codes.len() != 1 => Form::Any(codes.len()),
             Self::EachPosting(_, _, codes) if codes.len() != 1 => Form::Each(codes.len()),
-            Self::EachKept(each) if each.len() != 1 => Form::Each(each.len()),
+            Self::Dense(each) if each.len() != 1 => Form::Each(each.len()),
             Self::Sorted { sorted: Sorted::AsStored(_), parts, .. } if parts.len() != 1 => {
                 Form::Any(parts.len())
             }
             Self::Kept(_)
-            | Self::EachKept(_)
+            | Self::Dense(_)
             | Self::Listed(_)
             | Self::AnyPosting(..)
             | Self::EachPosting(..)
@@ -134,55 +134,23 @@ pub(super) enum ValueTest<'p> {
 impl<'p> Plan<'p> {
     /// The steps on the batch of this number.
     pub(super) fn new(query: &'p Query<'p>, number: usize, batch: &'p Batch) -> Self {
-        let (root, settled) = (query.predicate.root(), SmallVec::new());
-        let made_by = MadeBy { root, settled, rows: batch.rows() };
-        Self::beside(made_by, Counts::Exact, query, number, batch)
-    }
-
-    /// One step by itself.
-    pub(super) fn of_step(step: Step<'p>) -> Self {
-        Self { steps: vec![step], made_by: None }
+        let root = query.predicate.root();
+        Self { steps: steps(root, &[], Counts::Exact, query, number, batch), made_by: None }
     }
 
     /// These steps, whatever they are for.
-    #[cfg(test)]
     pub(super) fn of_steps(steps: Vec<Step<'p>>) -> Self {
         Self { steps, made_by: None }
     }
 
     /// The steps that evaluating the root needs; nodes below one that zone maps settle have no meaning.
     pub(super) fn needed(made_by: MadeBy, query: &'p Query<'p>, number: usize, batch: &'p Batch) -> Self {
-        let counts = counts(made_by.root);
-        Self::beside(made_by, counts, query, number, batch)
-    }
-
-    /// The steps of nodes that are not settled yet.
-    fn beside(
-        made_by: MadeBy,
-        counts: Counts,
-        query: &'p Query<'p>,
-        number: usize,
-        batch: &'p Batch,
-    ) -> Self {
-        // Children stand in front of their branch.
-        let nodes = query.predicate.nodes().get(..=made_by.root).unwrap_or_default();
-        let mut steps: Vec<Step<'p>> = Vec::with_capacity(nodes.len());
-        for (id, node) in nodes.iter().enumerate() {
-            let step = match node {
-                _ if let Some(Some(value)) = made_by.settled.get(id) => Step::Settled(*value),
-                Node::Constant(value) => Step::Settled(*value),
-                Node::Leaf(leaf) => Step::of_leaf(leaf, query.access(id, number), counts, number, batch),
-                Node::Branch(connective, children) => {
-                    plan_branch(*connective, children, &steps, batch.rows())
-                }
-            };
-            steps.push(step);
-        }
+        let steps = steps(made_by.root, &made_by.settled, counts(made_by.root), query, number, batch);
         Self { steps, made_by: Some(made_by) }
     }
 
     /// Makes the [needed](Self::needed) steps of one batch those of another batch, the branches as they are: false where that takes
-    /// others, or instructions of another [form](Step::form). The steps then have no meaning any more.
+    /// others, or instructions of another [form](Form). The steps then have no meaning any more.
     ///
     /// Most batches of a search differ in their rows only, and the order in which criteria are best evaluated in one of them
     /// is good for the next one.
@@ -203,13 +171,37 @@ impl<'p> Plan<'p> {
                 continue;
             }
             let own = Step::of_leaf(leaf, query.access(id, number), counts, number, batch);
-            if own.form() != step.form() {
+            if !own.has_form_of(step) {
                 return false;
             }
             *step = own;
         }
         true
     }
+}
+
+/// The steps of nodes up to the node `root`, those that are settled taken as such.
+fn steps<'p>(
+    root: usize,
+    settled: &[Option<bool>],
+    counts: Counts,
+    query: &'p Query<'p>,
+    number: usize,
+    batch: &'p Batch,
+) -> Vec<Step<'p>> {
+    // Children stand in front of their branch.
+    let nodes = query.predicate.nodes().get(..=root).unwrap_or_default();
+    let mut steps: Vec<Step<'p>> = Vec::with_capacity(nodes.len());
+    for (id, node) in nodes.iter().enumerate() {
+        let step = match node {
+            _ if let Some(Some(value)) = settled.get(id) => Step::Settled(*value),
+            Node::Constant(value) => Step::Settled(*value),
+            Node::Leaf(leaf) => Step::of_leaf(leaf, query.access(id, number), counts, number, batch),
+            Node::Branch(connective, children) => plan_branch(*connective, children, &steps, batch.rows()),
+        };
+        steps.push(step);
+    }
+    steps
 }
 
 impl MadeBy {
@@ -227,8 +219,6 @@ fn counts(root: usize) -> Counts {
 /// The instructions that a leaf becomes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
-    /// None: a branch around it needs none.
-    Settled(bool),
     /// One that names rows.
     One,
     /// One that has the bits of rows made.
@@ -272,12 +262,15 @@ impl<'p> Step<'p> {
         }
     }
 
-    /// What a leaf becomes, and whether all other rows are meant; none of a branch.
-    fn form(&self) -> Option<(Form, bool)> {
-        match self {
-            Self::Settled(value) => Some((Form::Settled(*value), false)),
-            Self::Leaf { source, negated, .. } => Some((source.form(), *negated)),
-            Self::Branch(..) | Self::Same(_) => None,
+    /// Whether another leaf's step becomes the same instructions, on other rows.
+    fn has_form_of(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Settled(value), Self::Settled(other)) => value == other,
+            (
+                Self::Leaf { source, negated, .. },
+                Self::Leaf { source: other, negated: other_negated, .. },
+            ) => source.form() == other.form() && negated == other_negated,
+            _ => false,
         }
     }
 
@@ -349,8 +342,8 @@ pub(super) fn estimate(steps: &[Step<'_>], mut step: usize) -> Estimate {
     }
 }
 
-/// A test of one string, or for each of several, whose rows in the batch of this number are known to be many: neither the batch nor
-/// its column is looked at. `wanted` are the strings asked for, those that occur nowhere among them.
+/// A test of one string, or for each of several, whose rows in the batch of this number are known to be many: neither its column nor
+/// the postings are looked at. `wanted` are the strings asked for, those that occur nowhere among them.
 fn plan_dense<'p>(
     test: &Test,
     found: &[&'p Occurrences],
@@ -370,16 +363,12 @@ fn plan_dense<'p>(
         each.extend(dense.words().map(|words| (dense.rows, words)));
     }
     each.sort_unstable_by_key(|(rows, _)| *rows);
-    let Some((fewest, words)) = each.first() else { return Some(Step::Settled(!negated)) };
+    let Some((fewest, _)) = each.first() else { return Some(Step::Settled(!negated)) };
     let is_exact = each.len() == 1;
     let fewest = (*fewest as usize).min(rows);
     let rows_left = if negated { rows.saturating_sub(fewest) } else { fewest };
     let cost = (rows / LANES).saturating_mul(each.len());
-    let source = if is_exact {
-        Source::Kept(words)
-    } else {
-        Source::EachKept(each.iter().map(|(_, words)| *words).collect())
-    };
+    let source = Source::Dense(each.iter().map(|(_, words)| *words).collect());
     Some(Step::Leaf { source, negated, estimate: Estimate { rows: rows_left, is_exact, cost } })
 }
 

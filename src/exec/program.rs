@@ -100,8 +100,8 @@ impl<'p> Program<'p> {
 
     /// These instructions.
     #[cfg(test)]
-    pub(super) fn of_ops(plan: Plan<'p>, ops: Vec<Op<'p>>) -> Self {
-        Self { plan, ops, leaves: Vec::new(), is_all_live: true }
+    pub(super) fn of_ops(steps: Vec<Step<'p>>, ops: Vec<Op<'p>>) -> Self {
+        Self { plan: Plan::of_steps(steps), ops, leaves: Vec::new(), is_all_live: true }
     }
 
     /// Makes the program of one batch that of another batch, if that has the same instructions on other rows; else it has no meaning
@@ -318,7 +318,7 @@ fn push_source<'p>(
         Form::Any(members) => (Connective::Or, members),
         Form::Each(members) => (Connective::And, members),
         Form::One => (outer, 1),
-        Form::Made | Form::Settled(_) => return ops.push(Op::Made { step, effort, negated }),
+        Form::Made => return ops.push(Op::Made { step, effort, negated }),
     };
     let write = |ops: &mut Vec<Op<'p>>, negated: bool| {
         let from = ops.len();
@@ -343,7 +343,7 @@ fn put_source<'p>(ops: &mut [Op<'p>], source: &Source<'p>, negated: bool) {
     }
     match source {
         Source::Kept(words) => put(ops, std::iter::once(Op::Words { words, negated })),
-        Source::EachKept(each) => put(ops, each.iter().map(|words| Op::Words { words, negated })),
+        Source::Dense(each) => put(ops, each.iter().map(|words| Op::Words { words, negated })),
         Source::Listed(keys) => put(ops, std::iter::once(Op::Keys { keys, negated })),
         Source::AnyPosting(_, postings, codes) | Source::EachPosting(_, postings, codes) => {
             put(ops, codes.iter().map(|code| posting(postings, *code, negated)));

@@ -28,7 +28,7 @@ fn values_of(column: &Column, row: usize) -> Range<usize> {
 pub(super) fn passes(source: &Source<'_>, row: usize) -> bool {
     match source {
         Source::Kept(words) => has_bit(words, row),
-        Source::EachKept(each) => each.iter().all(|words| has_bit(words, row)),
+        Source::Dense(each) => each.iter().all(|words| has_bit(words, row)),
         Source::Asked(bits) => has_bit(&[*bits], row),
         Source::Present(column) => !values_of(column, row).is_empty(),
         Source::Listed(keys) => keys.binary_search_by_key(&row, |key| usize::from(split(*key).1)).is_ok(),
@@ -157,7 +157,7 @@ pub(super) fn prefetch(source: &Source<'_>, row: usize) {
         | Source::Sorted { column, .. }
         | Source::Scan(column, _) => column,
         Source::Kept(words) => return kernels::prefetch(words, row / LANES),
-        Source::EachKept(each) => return each.iter().for_each(|words| kernels::prefetch(words, row / LANES)),
+        Source::Dense(each) => return each.iter().for_each(|words| kernels::prefetch(words, row / LANES)),
         Source::Asked(_) | Source::Present(_) | Source::Listed(_) => return,
     };
     prefetch_values(column, row);

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::super::plan::{Estimate, Plan, Source, ValueTest};
+use super::super::plan::{Estimate, Source, ValueTest};
 use super::super::ranges::{near_part, parts};
 use super::*;
 use crate::catalog::Catalog;
@@ -155,7 +155,7 @@ fn a_program_finds_and_counts_the_rows_that_pass_one_by_one() {
             let next = member(&sets, &mut random, 3, &mut ops, &mut steps);
             expected.iter_mut().zip(next).for_each(|(own, next)| *own &= next);
         }
-        let program = Program::of_ops(Plan::of_steps(steps), ops);
+        let program = Program::of_ops(steps, ops);
         let selected: Vec<usize> = (0..rows).filter(|row| expected[*row]).collect();
         let passing: Vec<usize> = (0..rows).filter(|row| program.passes(0, *row)).collect();
         assert_eq!(passing, selected, "program {number} row by row: {:?}", program.ops);
