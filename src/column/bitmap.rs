@@ -18,19 +18,36 @@ pub(crate) fn flip_rows(words: &mut [u64], rows: &[u16]) {
 #[inline(always)]
 fn update_rows(words: &mut [u64], rows: &[u16], update: impl Fn(u64, u64) -> u64) {
     // In a full batch the compiler sees that every row has a word.
-    if let Ok(words) = <&mut [u64; FULL]>::try_from(&mut *words) {
-        for row in rows {
-            if let Some(word) = words.get_mut(usize::from(*row >> 6)) {
-                *word = update(*word, 1 << (*row & 63));
+    match <&mut [u64; FULL]>::try_from(&mut *words) {
+        Ok(words) => update_each(rows, |row| {
+            if let Some(word) = words.get_mut(usize::from(row >> 6)) {
+                *word = update(*word, 1 << (row & 63));
             }
-        }
-        return;
+        }),
+        Err(_) => update_each(rows, |row| {
+            if let Some(word) = words.get_mut(usize::from(row >> 6)) {
+                *word = update(*word, 1 << (row & 63));
+            }
+        }),
     }
-    for row in rows {
-        if let Some(word) = words.get_mut(usize::from(*row >> 6)) {
-            *word = update(*word, 1 << (*row & 63));
-        }
+}
+
+/// Goes through four parts of the rows side by side: rows that follow each other often share a word, which cannot be read again before
+/// it has been written.
+#[inline(always)]
+fn update_each(rows: &[u16], mut update: impl FnMut(u16)) {
+    let quarter = rows.len() / 4;
+    let (first, rest) = rows.split_at(quarter);
+    let (second, rest) = rest.split_at(quarter);
+    let (third, rest) = rest.split_at(quarter);
+    let (fourth, rest) = rest.split_at(quarter);
+    for (((first, second), third), fourth) in first.iter().zip(second).zip(third).zip(fourth) {
+        update(*first);
+        update(*second);
+        update(*third);
+        update(*fourth);
     }
+    rest.iter().for_each(|row| update(*row));
 }
 
 /// One bit a row. Invariant: bits behind the last row are zero.
