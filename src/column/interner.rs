@@ -180,7 +180,7 @@ struct CodeTable<const N: usize> {
 }
 
 /// What a table knows a string by.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 struct Key<const N: usize> {
     /// All bytes of a string that is no longer, some of them twice; of any other, its hash.
     words: [u64; N],
@@ -230,9 +230,12 @@ struct Slot<const N: usize> {
 impl<const N: usize> Slot<N> {
     const FREE: Self = Self { words: [0; N], len: 0, code: 0 };
 
+    /// Word by word: a key that has just been made is in registers, and arrays compared whole are written to memory first, in other
+    /// pieces than they are read in then, so that the read waits until they are there.
     #[inline(always)]
-    fn key(&self) -> Key<N> {
-        Key { words: self.words, len: self.len }
+    fn has(&self, key: &Key<N>) -> bool {
+        let differing = |differing, (own, other): (&u64, &u64)| differing | (own ^ other);
+        self.len == key.len && self.words.iter().zip(&key.words).fold(0, differing) == 0
     }
 }
 
@@ -274,7 +277,7 @@ impl<const N: usize> CodeTable<N> {
         loop {
             let slot = self.slots.get(at)?;
             let code = slot.code.checked_sub(1)?;
-            if slot.key() == *key && (key.len as usize <= size_of::<[u64; N]>() || is_it(code)) {
+            if slot.has(key) && (key.len as usize <= size_of::<[u64; N]>() || is_it(code)) {
                 return Some(code);
             }
             at = at.wrapping_add(1) & self.slots.len().wrapping_sub(1);
@@ -300,7 +303,7 @@ impl<const N: usize> CodeTable<N> {
     }
 
     fn put(&mut self, entry: Slot<N>) {
-        let mut at = self.place(&entry.key());
+        let mut at = self.place(&Key { words: entry.words, len: entry.len });
         while let Some(slot) = self.slots.get_mut(at) {
             if slot.code == 0 {
                 *slot = entry;
