@@ -4,8 +4,6 @@ use std::collections::HashMap;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
-use hashbrown::HashTable;
-
 use super::Engine;
 use super::current::Writing;
 #[cfg(feature = "parallel")]
@@ -13,6 +11,7 @@ use super::gathered::Built;
 #[cfg(feature = "parallel")]
 use super::lookup::Lookup;
 use super::merge::{Merge, join_head};
+use super::own_ids::OwnIds;
 use super::prepared::{Effects, Prepared};
 use super::snapshot::{Head, Snapshot};
 use super::view::{BatchId, Slot, View, Where};
@@ -61,8 +60,8 @@ pub(crate) struct Change<'e> {
     own: Own,
     /// The size of the documents of [`Own::Rows`].
     own_bytes: usize,
-    /// Where the live ones of the cases that it stores are: the hash of the id, the batch, the row.
-    ids: HashTable<(u64, At)>,
+    /// Where the live ones of the cases that it stores are.
+    ids: OwnIds,
     /// Those of the cases it stores that it replaces or deletes again.
     own_dead: Vec<At>,
     /// Rows of before that it replaces or deletes, with the hash of the id.
@@ -151,7 +150,7 @@ impl<'e> Change<'e> {
             snapshot,
             own: Own::Rows(Vec::new()),
             own_bytes: 0,
-            ids: HashTable::new(),
+            ids: OwnIds::default(),
             own_dead: Vec::new(),
             dead: HashMap::default(),
             released: Vec::new(),
@@ -238,11 +237,16 @@ impl<'e> Change<'e> {
         let at = self.next(document.size_bytes())?;
         let id = row.id();
         let hash = self.snapshot.base.directory().hasher().hash_one(id);
+        self.ids.announce(hash);
+        // As a case that is new; meanwhile it is fetched where another of its id would be.
+        if let Own::Batches(_, filling) = &mut self.own {
+            filling.push(row, document, self.next_place);
+        }
         let (upserted, place) = self.register(hash, || id, at, None);
         self.last_place = place;
         match &mut self.own {
             Own::Rows(rows) => rows.push(Arc::new(OwnedRow::new(row, document, place))),
-            Own::Batches(_, filling) => filling.push(row, document, place),
+            Own::Batches(_, filling) => filling.set_last_place(place),
         }
         Ok(upserted)
     }
@@ -263,8 +267,7 @@ impl<'e> Change<'e> {
             Some(next) if next.number == at.batch => next.batch.id(usize::from(at.row)),
             _ => own.id(at),
         };
-        let found = self.ids.find_mut(hash, |(other, at)| *other == hash && id_of(*at) == id());
-        let before = if let Some((_, found)) = found {
+        let before = if let Some(found) = self.ids.find_mut(hash, |at| id_of(at) == id()) {
             let before = std::mem::replace(found, at);
             self.own_dead.push(before);
             Some(match next {
@@ -279,7 +282,7 @@ impl<'e> Change<'e> {
                 }
                 None => self.find_before(hash, id()),
             };
-            self.ids.insert_unique(hash, (hash, at), |(hash, _)| *hash);
+            self.ids.insert(hash, at);
             before.map(|before| {
                 self.dead.insert(before, hash);
                 self.writer.describe(&self.snapshot, before)
@@ -348,8 +351,13 @@ impl<'e> Change<'e> {
         let number = u32::try_from(number).unwrap_or(u32::MAX);
         let mut places: Vec<u64> = (0..built.known).map(|row| built.batch.place(row)).collect();
         let Lookup { ids, keys } = std::mem::take(&mut built.lookup);
-        self.ids.reserve(ids.len(), |(hash, _)| *hash);
-        for (row, (hash, covered)) in (built.known..).zip(ids) {
+        self.ids.reserve(ids.len());
+        /// So many cases before one is looked for, it is fetched where that would be.
+        const EARLY: usize = 16;
+        for (row, &(hash, covered)) in (built.known..).zip(&ids) {
+            if let Some((later, _)) = ids.get(row.saturating_sub(built.known).saturating_add(EARLY)) {
+                self.ids.announce(*later);
+            }
             // A batch has no more rows than that.
             let at = At { batch: number, row: u16::try_from(row).unwrap_or(u16::MAX) };
             let next = Next { number, batch: &built.batch, places: &places, covered };
@@ -372,9 +380,7 @@ impl<'e> Change<'e> {
     pub(crate) fn delete(&mut self, id: &str) -> bool {
         let hash = self.snapshot.base.directory().hasher().hash_one(id);
         let own = &self.own;
-        let found = self.ids.find_entry(hash, |(other, at)| *other == hash && own.id(*at) == id);
-        let number = if let Ok(found) = found {
-            let ((_, at), _) = found.remove();
+        let number = if let Some(at) = self.ids.remove(hash, |at| own.id(at) == id) {
             self.own_dead.push(at);
             self.own.describe(at).1
         } else {
@@ -516,7 +522,7 @@ impl<'e> Change<'e> {
         }
         effects.inserted.extend(self.ids.iter().filter_map(|(hash, at)| {
             let id = apart.get(at.batch as usize).copied().flatten()?;
-            Some((*hash, id, at.row))
+            Some((hash, id, at.row))
         }));
     }
 }

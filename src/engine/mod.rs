@@ -54,6 +54,7 @@ mod interleavings;
 mod lookup;
 mod memory;
 mod merge;
+mod own_ids;
 mod prepared;
 mod report;
 mod restore;

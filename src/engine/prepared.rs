@@ -4,14 +4,12 @@ use std::collections::HashMap;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
-use hashbrown::HashTable;
-
 use super::current::Writing;
 use super::merge::{Merge, Moved};
+use super::own_ids::OwnIds;
 use super::snapshot::Snapshot;
 use super::view::{BatchId, Where};
 use crate::batch::{KeyWork, OwnedRow};
-use crate::page::At;
 
 /// What a change does to the writer's state when it is published.
 pub(super) struct Effects {
@@ -63,8 +61,8 @@ impl Effects {
     }
 
     /// The change's cases are rows of the head from `first` on.
-    pub(super) fn note_head(&mut self, ids: &HashTable<(u64, At)>, head: BatchId, first: u16) {
-        self.inserted.extend(ids.iter().map(|(hash, at)| (*hash, head, first.saturating_add(at.row))));
+    pub(super) fn note_head(&mut self, ids: &OwnIds, head: BatchId, first: u16) {
+        self.inserted.extend(ids.iter().map(|(hash, at)| (hash, head, first.saturating_add(at.row))));
     }
 }
 
