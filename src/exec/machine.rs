@@ -4,7 +4,8 @@
 //! once, from front to back, and combined into the tile of its group, which stays in the nearest
 //! cache. Tiles of a sixteenth to a half of that were slower, in cache and out of it: the machine
 //! fetches ahead along 8 KiB, and each piece costs a turn of the loop. Two sets are combined when it is known
-//! what follows them: if nothing does and the rows are counted, bits are popped from the sets themselves, those of
+//! what follows them: with a third, a further one of the group or what the group around has come to, they are combined
+//! in one pass; if nothing follows and the rows are counted, bits are popped from the sets themselves, those of
 //! up to two groups of two, and written nowhere. A conjunction whose rows have become few is a list of them,
 //! each of which is asked for what follows.
 //!
@@ -16,7 +17,7 @@ mod listed;
 
 use smallvec::SmallVec;
 
-use super::kernels::{self, Combine, Outcome, Pair};
+use super::kernels::{self, Combine, Outcome, Pair, Three};
 use super::plan::{Source, Step};
 use super::program::{Op, Program};
 use super::rows::clear_tail;
@@ -119,6 +120,19 @@ pub(super) enum Side<'p> {
     Own,
 }
 
+impl<'p> Side<'p> {
+    /// The bits, when those of the level are its own.
+    fn words<'w>(self, own: &'w [u64]) -> &'w [u64]
+    where
+        'p: 'w,
+    {
+        match self {
+            Self::Borrowed(words) => words,
+            Self::Own => own,
+        }
+    }
+}
+
 /// A group that is open.
 struct Level<'p> {
     connective: Connective,
@@ -166,6 +180,9 @@ impl<'q> Machine<'_, 'q> {
                 return at.saturating_add(1);
             }
             Op::Close { negated } => {
+                if self.join_pair(*negated) {
+                    return self.next(at);
+                }
                 if *negated || !self.levels.iter().rev().nth(1).is_some_and(is_neutral) {
                     self.combine_pair();
                 }
@@ -174,9 +191,9 @@ impl<'q> Machine<'_, 'q> {
                     State::Zero | State::Counted(_) => self.constant(*negated),
                     State::Full => self.constant(!*negated),
                     State::Borrowed(words) => self.words(words, *negated, at),
-                    State::Pair(..) => {
+                    State::Pair(how, one, other) => {
                         self.swap_tiles();
-                        self.settle(state);
+                        self.pair((how, one, other), at);
                     }
                     State::Own => self.upper(*negated, at),
                     State::Listed => {
@@ -276,7 +293,6 @@ impl<'q> Machine<'_, 'q> {
 
     /// A set of rows that an index holds ready joins the group.
     fn words(&mut self, words: &'q [u64], negated: bool, at: usize) {
-        self.combine_pair();
         let Some(level) = self.levels.last() else { return };
         let how = combination(level.connective, negated);
         let state = match level.state {
@@ -294,9 +310,42 @@ impl<'q> Machine<'_, 'q> {
                 return self.pair((how, Side::Borrowed(before), Side::Borrowed(words)), at);
             }
             State::Own => return self.pair((how, Side::Own, Side::Borrowed(words)), at),
-            State::Zero | State::Full | State::Pair(..) | State::Listed | State::Counted(_) => return,
+            State::Pair(first, one, other) => {
+                let (own, upper) = self.tiles();
+                let [one, other] = [one, other].map(|side| side.words(own));
+                let how = Three { first, turned: false, second: how };
+                let outcome = kernels::combine_three(how, upper, [one, other, words]);
+                self.swap_tiles();
+                owned(outcome)
+            }
+            State::Zero | State::Full | State::Listed | State::Counted(_) => return,
         };
         self.settle(state);
+    }
+
+    /// Ends the innermost group, if that has come to two sets and the group around it to one: all three are put together.
+    fn join_pair(&mut self, negated: bool) -> bool {
+        let [.., around, inner] = self.levels.as_slice() else { return false };
+        let (State::Pair(first, one, other), outer) = (&inner.state, self.levels.len().saturating_sub(2))
+        else {
+            return false;
+        };
+        let before = match around.state {
+            State::Borrowed(before) => Side::Borrowed(before),
+            State::Own => Side::Own,
+            _ => return false,
+        };
+        let how = Three { first: *first, turned: negated, second: combination(around.connective, false) };
+        let words = self.rows.div_ceil(LANES);
+        let Some([own_before, own, free, ..]) = self.room.tiles.get_mut(outer..) else { return false };
+        let [own_words, before_words] =
+            [&*own, &*own_before].map(|tile| tile.get(..words).unwrap_or_default());
+        let sets = [one.words(own_words), other.words(own_words), before.words(before_words)];
+        let outcome = kernels::combine_three(how, free.get_mut(..words).unwrap_or_default(), sets);
+        std::mem::swap(own_before, free);
+        self.levels.pop();
+        self.settle(owned(outcome));
+        true
     }
 
     /// Puts the two sets of the innermost group together, if there are two.
@@ -354,11 +403,12 @@ impl<'q> Machine<'_, 'q> {
         self.settle(state);
     }
 
-    /// The innermost group has come to two sets, behind an instruction: they are put together, or stay apart to be counted
-    /// with the last set.
+    /// The innermost group has come to two sets, behind an instruction: they are put together, or stay apart to be put together with a
+    /// third, or counted with the last set.
     fn pair(&mut self, (how, one, other): (Combine, Side<'q>, Side<'q>), at: usize) {
         self.settle(State::Pair(how, one, other));
-        if !self.may_stay_apart(at) {
+        let next = self.program.ops.get(at.saturating_add(1));
+        if !matches!(next, Some(Op::Words { .. } | Op::Close { .. })) && !self.may_stay_apart(at) {
             self.combine_pair();
         }
     }

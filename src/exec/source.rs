@@ -212,10 +212,54 @@ fn write_part(sorted: &SortedRows, part: Range<usize>, words: &mut [u64]) {
 /// How many of `rows` rows are among those of a source and have their bit set, where that is known without making the bits of
 /// the source.
 pub(super) fn count_beside(source: &Source<'_>, words: &[u64], rows: usize) -> Option<usize> {
-    let Source::Sorted { column, sorted, parts, is_exact, test } = source else { return None };
-    let exact = (!is_exact).then(|| ranges::parts(column, *sorted, test));
-    let parts = exact.as_ref().unwrap_or(parts);
-    Some(parts.iter().map(|part| count_sorted(*sorted, part.clone(), words, rows)).sum())
+    match source {
+        Source::Sorted { column, sorted, parts, is_exact, test } => {
+            let exact = (!is_exact).then(|| ranges::parts(column, *sorted, test));
+            let parts = exact.as_ref().unwrap_or(parts);
+            Some(parts.iter().map(|part| count_sorted(*sorted, part.clone(), words, rows)).sum())
+        }
+        Source::Scan(
+            Column {
+                layout: Layout::Single(present),
+                data: Data::Strings { codes: Codes::U8(codes), .. },
+                ..
+            },
+            tests,
+        ) => match tests.as_slice() {
+            [ValueTest::Codes(set)] => Some(count_codes(codes, set, present, words)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// How many rows have a code in the set and their bit set.
+fn count_codes(codes: &[u8], set: &[u64], present: &Selection, words: &[u64]) -> usize {
+    /// Words that are made at a time: they stay in the nearest cache.
+    const PIECE: usize = 256;
+    let bytes = byte_set(set);
+    let mut room = [0; PIECE];
+    let pieces = codes.chunks(PIECE.saturating_mul(LANES)).zip(words.chunks(PIECE));
+    let count = |(at, (codes, words)): (usize, (&[u8], &[u64]))| {
+        let made = room.get_mut(..codes.len().div_ceil(LANES)).unwrap_or_default();
+        kernels::in_byte_set(codes, &bytes, made);
+        let pair = Pair { how: Combine::And, one: made, other: words };
+        match present {
+            Selection::None => 0,
+            Selection::All => kernels::count_pair(pair, codes.len()),
+            Selection::Bitmap(present) => {
+                let present = present.words().chunks(PIECE).nth(at).unwrap_or_default();
+                kernels::count_pairs(pair, Combine::And, Pair::of(present), codes.len())
+            }
+        }
+    };
+    pieces.enumerate().map(count).sum()
+}
+
+fn byte_set(set: &[u64]) -> kernels::ByteSet {
+    let mut bytes = kernels::ByteSet::default();
+    bytes.iter_mut().zip(set).for_each(|(byte, word)| *byte = *word);
+    bytes
 }
 
 /// How many of `rows` rows are in a part of those sorted by value and have their bit set: counted in the bitmaps that are kept of
@@ -336,11 +380,7 @@ fn write_values(data: &Data, test: &ValueTest<'_>, words: &mut [u64]) {
             Codes::U32(codes) => kernels::equal(codes, *code, words),
         },
         (Data::Strings { codes, .. }, ValueTest::Codes(set)) => match codes {
-            Codes::U8(codes) => {
-                let mut bytes = kernels::ByteSet::default();
-                bytes.iter_mut().zip(set).for_each(|(byte, word)| *byte = *word);
-                kernels::in_byte_set(codes, &bytes, words);
-            }
+            Codes::U8(codes) => kernels::in_byte_set(codes, &byte_set(set), words),
             Codes::U16(codes) => kernels::in_set(codes, set, words),
             Codes::U32(codes) => kernels::in_set(codes, set, words),
         },

@@ -143,6 +143,52 @@ fn combine_into_portable(how: Combine, words: &mut [u64], a: &[u64], b: &[u64]) 
     }
 }
 
+/// How three sets are put together: the first two, then their outcome, or with `turned` all other rows, with the third.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Three {
+    pub(crate) first: Combine,
+    pub(crate) turned: bool,
+    pub(crate) second: Combine,
+}
+
+versions!(
+    /// Writes what three sets come to.
+    combine_three, combine_three_portable, combine_three_avx2, combine_three_avx512,
+    (how: Three, words: &mut [u64], sets: [&[u64]; 3]) -> Outcome, ("avx2")
+);
+
+#[inline(always)]
+fn combine_three_portable(how: Three, words: &mut [u64], sets: [&[u64]; 3]) -> Outcome {
+    #[inline(always)]
+    fn each(words: &mut [u64], [a, b, c]: [&[u64]; 3], join: impl Fn(u64, u64, u64) -> u64) -> Outcome {
+        let (mut any, mut all) = (0, u64::MAX);
+        for (((word, a), b), c) in words.iter_mut().zip(a).zip(b).zip(c) {
+            *word = join(*a, *b, *c);
+            any |= *word;
+            all &= *word;
+        }
+        outcome(any, all)
+    }
+    let Three { first, turned, second } = how;
+    match (first, turned, second) {
+        (Combine::And, false, Combine::And) => each(words, sets, |a, b, c| a & b & c),
+        (Combine::And, false, Combine::Or) => each(words, sets, |a, b, c| a & b | c),
+        (Combine::Or, false, Combine::And) => each(words, sets, |a, b, c| (a | b) & c),
+        (Combine::Or, false, Combine::Or) => each(words, sets, |a, b, c| a | b | c),
+        _ => {
+            // Any of two is not none of them.
+            let turned_by = |how: Combine| {
+                let any = if matches!(how, Combine::Or | Combine::OrNot) { u64::MAX } else { 0 };
+                let other = if matches!(how, Combine::AndNot | Combine::OrNot) { !any } else { any };
+                (any, other)
+            };
+            let ((a_by, b_by), (pair_by, c_by)) = (turned_by(first), turned_by(second));
+            let between = a_by ^ pair_by ^ if turned { u64::MAX } else { 0 };
+            each(words, sets, |a, b, c| ((a ^ a_by) & (b ^ b_by) ^ between) & (c ^ c_by) ^ pair_by)
+        }
+    }
+}
+
 #[inline(always)]
 fn outcome(any: u64, all: u64) -> Outcome {
     match (any, all) {
@@ -350,7 +396,21 @@ mod tests {
                 assert_eq!(count_both(a, b), count_ones(&both));
                 let between: Vec<u64> = both.iter().zip(&random).map(|(both, c)| both & !c).collect();
                 assert_eq!(count_between(a, b, &random), count_ones(&between));
-                for how in [Combine::And, Combine::AndNot, Combine::Or, Combine::OrNot] {
+                let hows = [Combine::And, Combine::AndNot, Combine::Or, Combine::OrNot];
+                for (first, second, turned) in hows
+                    .iter()
+                    .flat_map(|first| hows.map(|second| (*first, second)))
+                    .flat_map(|(first, second)| [false, true].map(|turned| (first, second, turned)))
+                {
+                    let (mut pair, mut expected, mut words) = (vec![7; len], vec![7; len], vec![7; len]);
+                    combine_into(first, &mut pair, a, b);
+                    pair.iter_mut().for_each(|word| *word ^= if turned { u64::MAX } else { 0 });
+                    let outcome = combine_into(second, &mut expected, &pair, &random);
+                    let how = Three { first, turned, second };
+                    assert_eq!(combine_three(how, &mut words, [a, b, &random]), outcome, "{how:?}");
+                    assert_eq!(words, expected, "{how:?}");
+                }
+                for how in hows {
                     let expected: Vec<u64> = a
                         .iter()
                         .zip(b)

@@ -7,7 +7,7 @@ use super::super::plan::{Estimate, Source, ValueTest};
 use super::super::ranges::{near_part, parts};
 use super::*;
 use crate::catalog::Catalog;
-use crate::column::{Column, ColumnBuilder, Data, Sorted};
+use crate::column::{Codes, Column, ColumnBuilder, Data, Sorted};
 use crate::value::{Number, Value};
 
 /// Random numbers, the same in each run.
@@ -20,6 +20,11 @@ impl Random {
     }
 }
 
+/// Which string a row has.
+fn code(row: usize) -> usize {
+    row * 7919 % 50
+}
+
 /// What programs are made of: bits behind the last row are set in some of the sets.
 struct Sets {
     rows: usize,
@@ -27,6 +32,8 @@ struct Sets {
     lists: Vec<Vec<u16>>,
     /// Of numbers below that of the rows, in no order; some rows have none.
     column: Column,
+    /// Of up to fifty strings, in no order; in the first some rows have none.
+    strings: [Column; 2],
 }
 
 impl Sets {
@@ -48,7 +55,30 @@ impl Sets {
             let number = Number::new((row * 7919 % rows) as f64).unwrap();
             builder.push(row, &Value::Number(number));
         }
-        Self { rows, words, lists, column: builder.seal(rows) }
+        let strings = [3, 1].map(|gap| {
+            let country = catalog.find("applicantInfo.country").unwrap();
+            let mut builder = ColumnBuilder::new(catalog.field(country), rows);
+            for row in (0..rows).filter(|row| gap == 1 || row % gap != 0) {
+                let text = format!("{:02}", code(row));
+                builder.push(row, &Value::String(text.into()));
+            }
+            builder.seal(rows)
+        });
+        Self { rows, words, lists, column: builder.seal(rows), strings }
+    }
+
+    /// The rows with one of a random set of strings, by reading their codes; none, where rows have no codes of bytes.
+    fn scan(&self, random: &mut Random) -> Option<(Source<'_>, Vec<bool>)> {
+        let with_gaps = random.below(2) == 0;
+        let column = &self.strings[usize::from(!with_gaps)];
+        let Data::Strings { dictionary, codes: Codes::U8(_), .. } = &column.data else { return None };
+        let set: Box<[u64]> = [random.below(1 << 31) | random.below(1 << 31) << 31].into();
+        let is_in = |row: usize| {
+            let code = (0..dictionary.len()).find(|at| dictionary.get(*at) == format!("{:02}", code(row)));
+            code.is_some_and(|code| set[0] >> code & 1 == 1) && !(with_gaps && row.is_multiple_of(3))
+        };
+        let rows = (0..self.rows).map(is_in).collect();
+        Some((Source::Scan(column, [ValueTest::Codes(set)].into_iter().collect()), rows))
     }
 
     /// The rows whose number lies in a random range, as sorted rows have them, and the test for it; none, where that is no row or
@@ -112,6 +142,13 @@ fn member<'s>(
             ops.push(Op::Made { step: steps.len(), effort, negated });
             steps.push(Step::Leaf { source: Source::Asked(bits), negated: false, estimate });
             having(&|row| row < 64 && bits >> row & 1 == 1)
+        }
+        5 if random.below(2) == 0
+            && let Some((source, scanned)) = sets.scan(random) =>
+        {
+            ops.push(Op::Made { step: steps.len(), effort, negated });
+            steps.push(Step::Leaf { source, negated: false, estimate });
+            having(&|row| scanned[row])
         }
         5 if let Some((source, range)) = sets.sorted(random) => {
             ops.push(Op::Made { step: steps.len(), effort, negated });
