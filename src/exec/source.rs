@@ -418,6 +418,28 @@ fn in_ranges<T: Copy, V: Copy + PartialOrd>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::column::Bitmap;
+
+    #[test]
+    fn codes_are_counted_beside_bits_in_every_piece() {
+        for rows in [1_usize, 64, 16_383, 16_384, 16_385, 40_000] {
+            let codes: Vec<u8> = (0..rows).map(|row| (row * 7919 % 200) as u8).collect();
+            // Bits behind the last row mean nothing.
+            let words = vec![0xf0f0_ffff_0f3c_5a5a_u64; rows.div_ceil(LANES)];
+            let set = [0x8000_0000_ffff_0f01, u64::MAX, 0, 0x55];
+            let some = Selection::from_bitmap(Bitmap::filled_by(rows, |words| {
+                (0..rows).filter(|row| row % 1_000 < 700).for_each(|row| words[row / 64] |= 1 << (row % 64));
+            }));
+            for present in [Selection::All, Selection::None, some] {
+                let passes = |row: &usize| {
+                    let code = usize::from(codes[*row]);
+                    set[code / 64] >> (code % 64) & 1 == 1 && has_bit(&words, *row) && present.contains(*row)
+                };
+                let expected = (0..rows).filter(passes).count();
+                assert_eq!(count_codes(&codes, &set, &present, &words), expected, "{rows} rows, {present:?}");
+            }
+        }
+    }
 
     #[test]
     fn sorted_rows_are_counted_beside_bits_whatever_lies_between_the_fences() {
