@@ -17,18 +17,16 @@ pub(crate) fn flip_rows(words: &mut [u64], rows: &[u16]) {
 
 #[inline(always)]
 fn update_rows(words: &mut [u64], rows: &[u16], update: impl Fn(u64, u64) -> u64) {
+    let one = |word: Option<&mut u64>, row: u16| {
+        if let Some(word) = word {
+            *word = update(*word, 1 << (row & 63));
+        }
+    };
+    let place = |row: u16| usize::from(row >> 6);
     // In a full batch the compiler sees that every row has a word.
     match <&mut [u64; FULL]>::try_from(&mut *words) {
-        Ok(words) => update_each(rows, |row| {
-            if let Some(word) = words.get_mut(usize::from(row >> 6)) {
-                *word = update(*word, 1 << (row & 63));
-            }
-        }),
-        Err(_) => update_each(rows, |row| {
-            if let Some(word) = words.get_mut(usize::from(row >> 6)) {
-                *word = update(*word, 1 << (row & 63));
-            }
-        }),
+        Ok(words) => update_each(rows, |row| one(words.get_mut(place(row)), row)),
+        Err(_) => update_each(rows, |row| one(words.get_mut(place(row)), row)),
     }
 }
 
@@ -262,6 +260,40 @@ mod tests {
                 Selection::from_bitmap(bitmap),
                 if rows == 0 { Selection::None } else { Selection::All }
             );
+        }
+    }
+
+    #[test]
+    fn rows_are_set_and_turned_over_one_by_one() {
+        for words in [1, 3, FULL] {
+            // Several in one word, and some in the last one.
+            let all: Vec<u16> = [0, 1, 5, 63, 62, 40]
+                .into_iter()
+                .chain((words * LANES - 7..words * LANES).map(|row| row as u16))
+                .collect();
+            for len in 0..=all.len() {
+                let rows = &all[..len];
+                let before: Vec<u64> =
+                    (0..words as u64).map(|at| at.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
+                let (mut set, mut turned) = (before.clone(), before.clone());
+                set_rows(&mut set, rows);
+                flip_rows(&mut turned, rows);
+                let mut distinct = rows.to_vec();
+                distinct.sort_unstable();
+                distinct.dedup();
+                for row in 0..words * LANES {
+                    let bit = |words: &[u64]| words[row / LANES] >> (row % LANES) & 1 == 1;
+                    let is_in = distinct.contains(&(row as u16));
+                    assert_eq!(bit(&set), bit(&before) || is_in, "row {row} of {len} in {words} words");
+                    if distinct.len() == len {
+                        assert_eq!(
+                            bit(&turned),
+                            bit(&before) != is_in,
+                            "row {row} of {len} in {words} words"
+                        );
+                    }
+                }
+            }
         }
     }
 }

@@ -42,6 +42,10 @@ const KEY_STEP: usize = 128;
 #[cfg(feature = "parallel")]
 const WORTH_A_THREAD: usize = 1024;
 
+/// So many cases before one of a batch is looked for, it is announced.
+#[cfg(feature = "parallel")]
+const EARLY: usize = 16;
+
 /// More bytes than this of documents are not kept in the head: a search would have to seal them.
 const HEAD_BYTES: usize = 1 << 24;
 /// A batch that is full by one part in so many is likely to become full, and gets the room for that: what grows bit by bit is
@@ -238,7 +242,8 @@ impl<'e> Change<'e> {
         let id = row.id();
         let hash = self.snapshot.base.directory().hasher().hash_one(id);
         self.ids.announce(hash);
-        // As a case that is new; meanwhile it is fetched where another of its id would be.
+        // The row is pushed as that of a new case before it is known whether it is one: meanwhile that is fetched which tells. Nothing
+        // finds the row yet.
         if let Own::Batches(_, filling) = &mut self.own {
             filling.push(row, document, self.next_place);
         }
@@ -267,8 +272,7 @@ impl<'e> Change<'e> {
             Some(next) if next.number == at.batch => next.batch.id(usize::from(at.row)),
             _ => own.id(at),
         };
-        let before = if let Some(found) = self.ids.find_mut(hash, |at| id_of(at) == id()) {
-            let before = std::mem::replace(found, at);
+        let before = if let Some(before) = self.ids.replace(hash, at, |at| id_of(at) == id()) {
             self.own_dead.push(before);
             Some(match next {
                 Some(next) if next.number == before.batch => next.describe(before),
@@ -352,10 +356,9 @@ impl<'e> Change<'e> {
         let mut places: Vec<u64> = (0..built.known).map(|row| built.batch.place(row)).collect();
         let Lookup { ids, keys } = std::mem::take(&mut built.lookup);
         self.ids.reserve(ids.len());
-        /// So many cases before one is looked for, it is fetched where that would be.
-        const EARLY: usize = 16;
-        for (row, &(hash, covered)) in (built.known..).zip(&ids) {
-            if let Some((later, _)) = ids.get(row.saturating_sub(built.known).saturating_add(EARLY)) {
+        let mut later = ids.iter().skip(EARLY);
+        for (row, (hash, covered)) in (built.known..).zip(ids.iter().copied()) {
+            if let Some((later, _)) = later.next() {
                 self.ids.announce(*later);
             }
             // A batch has no more rows than that.

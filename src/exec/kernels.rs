@@ -55,15 +55,9 @@ pub(crate) fn count_pair(pair: Pair<'_>, rows: usize) -> usize {
 
 /// How many of so many rows two pairs come to, put together in turn.
 pub(crate) fn count_pairs(one: Pair<'_>, how: Combine, other: Pair<'_>, rows: usize) -> usize {
-    /// What sets and their conjunction are turned over by. Any of them: not none of them.
-    fn turned(how: Combine) -> [u64; 3] {
-        let any = if matches!(how, Combine::Or | Combine::OrNot) { u64::MAX } else { 0 };
-        let other = if matches!(how, Combine::AndNot | Combine::OrNot) { !any } else { any };
-        [any, other, any]
-    }
-    let [one_turned, other_turned, all_turned] = turned(how);
+    let [one_turned, other_turned, all_turned] = how.turned_by();
     let turned = |pair: Pair<'_>, turned_again: u64| {
-        let [first, second, both] = turned(pair.how);
+        let [first, second, both] = pair.how.turned_by();
         [first, second, both ^ turned_again]
     };
     let masks = [turned(one, one_turned), turned(other, other_turned)];

@@ -326,17 +326,16 @@ impl<'q> Machine<'_, 'q> {
     /// Ends the innermost group, if that has come to two sets and the group around it to one: all three are put together.
     fn join_pair(&mut self, negated: bool) -> bool {
         let [.., around, inner] = self.levels.as_slice() else { return false };
-        let (State::Pair(first, one, other), outer) = (&inner.state, self.levels.len().saturating_sub(2))
-        else {
-            return false;
-        };
+        let State::Pair(first, one, other) = &inner.state else { return false };
         let before = match around.state {
             State::Borrowed(before) => Side::Borrowed(before),
             State::Own => Side::Own,
             _ => return false,
         };
+        // Where the group stands for all other rows, these are what joins the group around it.
         let how = Three { first: *first, turned: negated, second: combination(around.connective, false) };
         let words = self.rows.div_ceil(LANES);
+        let outer = self.levels.len().saturating_sub(2);
         let Some([own_before, own, free, ..]) = self.room.tiles.get_mut(outer..) else { return false };
         let [own_words, before_words] =
             [&*own, &*own_before].map(|tile| tile.get(..words).unwrap_or_default());
@@ -407,29 +406,16 @@ impl<'q> Machine<'_, 'q> {
     /// third, or counted with the last set.
     fn pair(&mut self, (how, one, other): (Combine, Side<'q>, Side<'q>), at: usize) {
         self.settle(State::Pair(how, one, other));
-        let next = self.program.ops.get(at.saturating_add(1));
-        if !matches!(next, Some(Op::Words { .. } | Op::Close { .. })) && !self.may_stay_apart(at) {
+        let is_any = self.levels.last().is_some_and(|level| level.connective == Connective::Or);
+        let stays = match self.program.ops.get(at.saturating_add(1)) {
+            Some(Op::Words { .. } | Op::Close { .. }) => true,
+            // The last group, with which they are counted. A conjunction with few rows asks each of them for what follows.
+            Some(Op::Open { close, .. }) => is_any && self.last.is_some_and(|last| last < *close),
+            _ => false,
+        };
+        if !stays {
             self.combine_pair();
         }
-    }
-
-    /// Whether behind an instruction nothing but the end of groups and then the last set, or its group, joins two sets of the
-    /// innermost group.
-    fn may_stay_apart(&self, at: usize) -> bool {
-        let Some(last) = self.last else { return false };
-        let ops = self.program.ops.get(at.saturating_add(1)..).unwrap_or_default();
-        let mut levels = self.levels.iter().rev();
-        for (next, op) in (at.saturating_add(1)..).zip(ops) {
-            let Some(level) = levels.next() else { return false };
-            match op {
-                Op::Close { negated: false } if levels.clone().next().is_some_and(is_neutral) => {}
-                Op::Words { .. } => return next == last,
-                // A conjunction with few rows asks each of them for what follows.
-                Op::Open { close, .. } => return last < *close && level.connective == Connective::Or,
-                _ => return false,
-            }
-        }
-        false
     }
 
     /// How many rows there are, when the set of an instruction, that in the upper tile or this one, is the last and all
@@ -464,7 +450,7 @@ impl<'q> Machine<'_, 'q> {
     }
 
     /// How many rows there are, when the source of an instruction is the last set, and can be counted beside all that came before
-    /// without its bits being made.
+    /// without the bits of a batch being made.
     fn count_beside(&self, at: usize, source: &Source<'q>, negated: bool) -> Option<usize> {
         let [Level { connective: Connective::And, state, .. }] = self.levels.as_slice() else { return None };
         if self.last != Some(at) || negated {

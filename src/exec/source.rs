@@ -210,7 +210,7 @@ fn write_part(sorted: &SortedRows, part: Range<usize>, words: &mut [u64]) {
 }
 
 /// How many of `rows` rows are among those of a source and have their bit set, where that is known without making the bits of
-/// the source.
+/// a batch.
 pub(super) fn count_beside(source: &Source<'_>, words: &[u64], rows: usize) -> Option<usize> {
     match source {
         Source::Sorted { column, sorted, parts, is_exact, test } => {
@@ -239,21 +239,24 @@ fn count_codes(codes: &[u8], set: &[u64], present: &Selection, words: &[u64]) ->
     const PIECE: usize = 256;
     let bytes = byte_set(set);
     let mut room = [0; PIECE];
-    let pieces = codes.chunks(PIECE.saturating_mul(LANES)).zip(words.chunks(PIECE));
-    let count = |(at, (codes, words)): (usize, (&[u8], &[u64]))| {
+    let mut count = |codes: &[u8], words: &[u64], present: Option<&[u64]>| {
         let made = room.get_mut(..codes.len().div_ceil(LANES)).unwrap_or_default();
         kernels::in_byte_set(codes, &bytes, made);
         let pair = Pair { how: Combine::And, one: made, other: words };
         match present {
-            Selection::None => 0,
-            Selection::All => kernels::count_pair(pair, codes.len()),
-            Selection::Bitmap(present) => {
-                let present = present.words().chunks(PIECE).nth(at).unwrap_or_default();
-                kernels::count_pairs(pair, Combine::And, Pair::of(present), codes.len())
-            }
+            None => kernels::count_pair(pair, codes.len()),
+            Some(present) => kernels::count_pairs(pair, Combine::And, Pair::of(present), codes.len()),
         }
     };
-    pieces.enumerate().map(count).sum()
+    let pieces = codes.chunks(PIECE.saturating_mul(LANES)).zip(words.chunks(PIECE));
+    match present {
+        Selection::None => 0,
+        Selection::All => pieces.map(|(codes, words)| count(codes, words, None)).sum(),
+        Selection::Bitmap(present) => pieces
+            .zip(present.words().chunks(PIECE))
+            .map(|((codes, words), present)| count(codes, words, Some(present)))
+            .sum(),
+    }
 }
 
 fn byte_set(set: &[u64]) -> kernels::ByteSet {

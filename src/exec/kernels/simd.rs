@@ -13,6 +13,16 @@ pub(crate) enum Combine {
     OrNot,
 }
 
+impl Combine {
+    /// What two sets and their conjunction are turned over by, to be put together thus. Any of them: not none of them.
+    #[inline(always)]
+    pub(super) fn turned_by(self) -> [u64; 3] {
+        let any = if matches!(self, Self::Or | Self::OrNot) { u64::MAX } else { 0 };
+        let other = if matches!(self, Self::AndNot | Self::OrNot) { !any } else { any };
+        [any, other, any]
+    }
+}
+
 /// What words came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
@@ -176,15 +186,10 @@ fn combine_three_portable(how: Three, words: &mut [u64], sets: [&[u64]; 3]) -> O
         (Combine::Or, false, Combine::And) => each(words, sets, |a, b, c| (a | b) & c),
         (Combine::Or, false, Combine::Or) => each(words, sets, |a, b, c| a | b | c),
         _ => {
-            // Any of two is not none of them.
-            let turned_by = |how: Combine| {
-                let any = if matches!(how, Combine::Or | Combine::OrNot) { u64::MAX } else { 0 };
-                let other = if matches!(how, Combine::AndNot | Combine::OrNot) { !any } else { any };
-                (any, other)
-            };
-            let ((a_by, b_by), (pair_by, c_by)) = (turned_by(first), turned_by(second));
-            let between = a_by ^ pair_by ^ if turned { u64::MAX } else { 0 };
-            each(words, sets, |a, b, c| ((a ^ a_by) & (b ^ b_by) ^ between) & (c ^ c_by) ^ pair_by)
+            let [a_by, b_by, pair_by] = first.turned_by();
+            let [from_pair, c_by, all_by] = second.turned_by();
+            let pair_by = pair_by ^ from_pair ^ if turned { u64::MAX } else { 0 };
+            each(words, sets, |a, b, c| ((a ^ a_by) & (b ^ b_by) ^ pair_by) & (c ^ c_by) ^ all_by)
         }
     }
 }
@@ -405,10 +410,15 @@ mod tests {
                     let (mut pair, mut expected, mut words) = (vec![7; len], vec![7; len], vec![7; len]);
                     combine_into(first, &mut pair, a, b);
                     pair.iter_mut().for_each(|word| *word ^= if turned { u64::MAX } else { 0 });
-                    let outcome = combine_into(second, &mut expected, &pair, &random);
                     let how = Three { first, turned, second };
-                    assert_eq!(combine_three(how, &mut words, [a, b, &random]), outcome, "{how:?}");
-                    assert_eq!(words, expected, "{how:?}");
+                    for third in [&random, &zero, &full] {
+                        let outcome = combine_into(second, &mut expected, &pair, third);
+                        for combine in [combine_three, combine_three_portable] {
+                            words.fill(7);
+                            assert_eq!(combine(how, &mut words, [a, b, third]), outcome, "{how:?}");
+                            assert_eq!(words, expected, "{how:?}");
+                        }
+                    }
                 }
                 for how in hows {
                     let expected: Vec<u64> = a
