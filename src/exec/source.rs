@@ -428,7 +428,8 @@ mod tests {
         for rows in [1_usize, 64, 16_383, 16_384, 16_385, 40_000] {
             let codes: Vec<u8> = (0..rows).map(|row| (row * 7919 % 200) as u8).collect();
             // Bits behind the last row mean nothing.
-            let words = vec![0xf0f0_ffff_0f3c_5a5a_u64; rows.div_ceil(LANES)];
+            let words: Vec<u64> =
+                (1..=rows.div_ceil(LANES) as u64).map(|at| at.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
             let set = [0x8000_0000_ffff_0f01, u64::MAX, 0, 0x55];
             let some = Selection::from_bitmap(Bitmap::filled_by(rows, |words| {
                 (0..rows).filter(|row| row % 1_000 < 700).for_each(|row| words[row / 64] |= 1 << (row % 64));
