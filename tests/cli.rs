@@ -841,6 +841,7 @@ fn bench_prints_a_line_for_each_request_and_a_summary() {
         assert!(0.0 < us("min_us") && us("min_us") <= us("median_us") && us("median_us") <= us("p99_us"));
         assert_eq!(lines[1]["request"], 2);
         assert!(lines[1]["error"].is_string());
+        assert_eq!(lines[0].get("cold_us"), None);
         assert_eq!(lines[1].get("median_us"), None);
         assert_eq!(lines[2]["cases"], 3);
         assert_eq!(lines[2]["threads"], threads.parse::<u32>().unwrap());
@@ -849,7 +850,21 @@ fn bench_prints_a_line_for_each_request_and_a_summary() {
     let table =
         run(&["bench", &cases, "--requests", &requests, "--runs", "1", "--format", "table"]).code(0).out;
     assert!(table.contains("median") && table.contains("3 cases"), "{table}");
-    assert!(!table.contains("index bytes"), "{table}");
+    assert!(!table.contains("index bytes") && !table.contains("cold"), "{table}");
+}
+
+#[test]
+fn bench_tells_how_long_requests_take_with_empty_caches() {
+    let files = Files::new();
+    let cases = files.write("cases.ndjson", THREE);
+    let requests = files.write("requests.ndjson", format!("{{\"body\":{OPEN}}}\n{{\"body\":{{}}}}\n"));
+    let bench = ["bench", &cases, "--requests", &requests, "--cold", "--runs", "3", "--threads", "2"];
+    let lines = run(&bench).code(0).lines();
+    let us = |key: &str| lines[0][key].as_f64().unwrap();
+    assert!(0.0 < us("min_us") && us("min_us") <= us("cold_us"), "{}", lines[0]);
+    assert_eq!((&lines[0]["runs"], lines[1].get("cold_us")), (&3.into(), None));
+    let table = run(&[&bench[..], &["--format", "table"]].concat()).code(0).out;
+    assert!(table.lines().next().is_some_and(|headings| headings.ends_with("cold")), "{table}");
 }
 
 #[test]

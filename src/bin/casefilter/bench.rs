@@ -28,11 +28,13 @@ const MOST_RUNS: usize = 100_000;
 ///
 /// The time is that of the whole request, from the bytes of the body to the bytes of the answer:
 /// compile, search, write. With --cache the body is compiled once and found again in each run, as by
-/// a host that keeps compiled filters. Each is run once before it is timed. `matched` is how many cases the
-/// filter selects, on the page or not. In a pipe: a JSON line for each request,
-/// {"request":n,"matched":…,"median_us":…,"min_us":…,"p99_us":…,"runs":…}, or "error" instead
-/// of the times, and at the end {"cases":…,"load_s":…,"bytes_per_case":…,"threads":…}, where
-/// bytes_per_case are those of columns and index, without the documents. With --memory, a line
+/// a host that keeps compiled filters. Each is run once before it is timed, and then again and again, so
+/// that the processor's caches hold what it reads; with --cold it is also run after they were emptied.
+/// `matched` is how many cases the filter selects, on the page or not. In a pipe: a JSON line for each
+/// request, {"request":n,"matched":…,"median_us":…,"min_us":…,"p99_us":…,"runs":…}, with --cold also
+/// "cold_us", or "error" instead of the times, and at the end
+/// {"cases":…,"load_s":…,"bytes_per_case":…,"threads":…}, where bytes_per_case are those of columns and
+/// index, without the documents. With --memory, a line
 /// {"field":…,"column_bytes":…,"index_bytes":…,"bytes_per_case":…} for each field stands before the last.
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -67,6 +69,13 @@ pub(crate) struct Args {
     #[arg(long)]
     cache: bool,
 
+    /// Also tell the median time of a request after which no cache of the processor holds what it reads
+    ///
+    /// Before each of these runs, on one thread, 256 MiB of other memory are read. This is what a request takes that comes
+    /// once in a while, and the other times are what one takes that comes all the time.
+    #[arg(long)]
+    cold: bool,
+
     /// Keep no documents in memory, but columns and indexes alone: pages are then of ids alone
     ///
     /// Loading takes less time, as that of engines which keep columns alone. A database keeps its documents in its file.
@@ -86,6 +95,8 @@ struct Timed {
     min_us: f64,
     p99_us: f64,
     runs: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cold_us: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -120,6 +131,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let documents = if args.without_documents { Documents::Forgotten } else { Documents::Kept };
     let loaded = args.cases.load(&Catalog::cases(), Mode::Strict, documents)?;
     let held = &loaded.held;
+    let caches = args.cold.then(Caches::new);
     let format = Format::or_fitting(args.format);
     let mut out = Output::new();
     let mut rows = Vec::new();
@@ -134,7 +146,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         {
             held.search(&request)?;
         }
-        let timed = line.and_then(|line| time(held, &line, args));
+        let timed = line.and_then(|line| time(held, &line, caches.as_ref(), args));
         match (timed, format) {
             (Ok(measured), Format::Json) => {
                 out.json(&measured.timed(request))?;
@@ -163,7 +175,9 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
             out.json(&summary)?;
         }
         Format::Table => {
-            out.line(&table::render(&Timed::COLUMNS, &rows))?;
+            let mut columns = Timed::COLUMNS.to_vec();
+            columns.extend(caches.is_some().then_some(Timed::COLD));
+            out.line(&table::render(&columns, &rows))?;
             out.write(faults.as_bytes())?;
             if args.memory {
                 let rows: Vec<Vec<String>> = taken.iter().map(Taken::row).collect();
@@ -185,16 +199,19 @@ impl Timed {
         Column::number("p99"),
         Column::number("runs"),
     ];
+    const COLD: Column = Column::number("cold");
 
     fn row(&self) -> Vec<String> {
-        vec![
+        let mut row = vec![
             self.request.to_string(),
             thousands(self.matched),
             microseconds(self.median_us),
             microseconds(self.min_us),
             microseconds(self.p99_us),
             self.runs.to_string(),
-        ]
+        ];
+        row.extend(self.cold_us.map(microseconds));
+        row
     }
 }
 
@@ -246,10 +263,33 @@ impl Summary {
     }
 }
 
+/// Memory in whose company nothing else stays in the processor's caches.
+struct Caches {
+    other: Vec<u64>,
+}
+
+impl Caches {
+    /// More than the largest caches hold.
+    const WORDS: usize = (256 << 20) / size_of::<u64>();
+    const WORDS_OF_A_LINE: usize = 64 / size_of::<u64>();
+
+    fn new() -> Self {
+        // Pages of zeros would all be the same one.
+        Self { other: vec![1; Self::WORDS] }
+    }
+
+    fn empty(&self) {
+        let lines = self.other.iter().step_by(Self::WORDS_OF_A_LINE);
+        std::hint::black_box(lines.fold(0_u64, |sum, word| sum.wrapping_add(*word)));
+    }
+}
+
 /// The times of one request, ascending.
 struct Measured {
     matched: u64,
     times: Vec<Duration>,
+    /// Those with empty caches.
+    cold: Option<Vec<Duration>>,
 }
 
 impl Measured {
@@ -257,19 +297,20 @@ impl Measured {
         Timed {
             request,
             matched: self.matched,
-            median_us: self.percentile(50),
-            min_us: self.percentile(0),
-            p99_us: self.percentile(99),
+            median_us: percentile(&self.times, 50),
+            min_us: percentile(&self.times, 0),
+            p99_us: percentile(&self.times, 99),
             runs: self.times.len(),
+            cold_us: self.cold.as_deref().map(|times| percentile(times, 50)),
         }
     }
+}
 
-    /// The smallest time that so many hundredths of the runs do not exceed.
-    fn percentile(&self, hundredths: usize) -> f64 {
-        let rank = self.times.len().saturating_mul(hundredths).div_ceil(100).saturating_sub(1);
-        let time = self.times.get(rank).copied().unwrap_or_default();
-        rounded(time.as_secs_f64() * 1e6, 100.0)
-    }
+/// The smallest of some ascending times that so many hundredths of them do not exceed, in µs.
+fn percentile(times: &[Duration], hundredths: usize) -> f64 {
+    let rank = times.len().saturating_mul(hundredths).div_ceil(100).saturating_sub(1);
+    let time = times.get(rank).copied().unwrap_or_default();
+    rounded(time.as_secs_f64() * 1e6, 100.0)
 }
 
 fn rounded(value: f64, scale: f64) -> f64 {
@@ -294,7 +335,7 @@ impl Compiler {
     }
 }
 
-fn time(held: &Held, line: &Line, args: &Args) -> Result<Measured, Errors> {
+fn time(held: &Held, line: &Line, caches: Option<&Caches>, args: &Args) -> Result<Measured, Errors> {
     let compiler = &match args.cache {
         true => Compiler::Cached(FilterCache::new(held.catalog().clone(), Limits::default(), CACHE_BYTES)),
         false => Compiler::Fresh(Limits::default()),
@@ -302,21 +343,29 @@ fn time(held: &Held, line: &Line, args: &Args) -> Result<Measured, Errors> {
     let matched = held.count(&compiler.request(held.catalog(), line)?.filter);
     once(held, line, compiler, &mut String::new());
     let threads = u32::from(args.threads);
-    let repeat = |thread: u32| match args.runs {
-        Some(runs) => repeat(held, line, compiler, share(runs, thread, threads), None),
-        None => repeat(held, line, compiler, share(LEAST_RUNS, thread, threads), Some(ENOUGH)),
-    };
+    let run = |answer: &mut String| once(held, line, compiler, answer);
+    let (least, enough) = args.runs.map_or((LEAST_RUNS, Some(ENOUGH)), |runs| (runs, None));
+    let part = |thread: u32| repeat(run, share(least, thread, threads), enough);
     let mut times = if threads == 1 {
-        repeat(0)
+        part(0)
     } else {
         thread::scope(|scope| {
-            let repeat = &repeat;
-            let threads: Vec<_> = (0..threads).map(|thread| scope.spawn(move || repeat(thread))).collect();
+            let part = &part;
+            let threads: Vec<_> = (0..threads).map(|thread| scope.spawn(move || part(thread))).collect();
             threads.into_iter().filter_map(|thread| thread.join().ok()).flatten().collect()
         })
     };
     times.sort_unstable();
-    Ok(Measured { matched, times })
+    let cold = caches.map(|caches| {
+        let run_cold = |answer: &mut String| {
+            caches.empty();
+            run(answer)
+        };
+        let mut times = repeat(run_cold, least, enough);
+        times.sort_unstable();
+        times
+    });
+    Ok(Measured { matched, times, cold })
 }
 
 /// How many of the runs one of the threads does.
@@ -325,21 +374,13 @@ fn share(runs: u32, thread: u32, threads: u32) -> u32 {
     runs.checked_div(threads).unwrap_or(runs).saturating_add(u32::from(extra))
 }
 
-/// Runs a request `least` times, then goes on until it has taken long enough, up to [`MOST_RUNS`].
-fn repeat(
-    held: &Held,
-    line: &Line,
-    compiler: &Compiler,
-    least: u32,
-    enough: Option<Duration>,
-) -> Vec<Duration> {
+/// The times of a request that is run `least` times, and then until that has taken long enough, up to [`MOST_RUNS`].
+fn repeat(run: impl Fn(&mut String) -> Duration, least: u32, enough: Option<Duration>) -> Vec<Duration> {
     let mut answer = String::new();
-    let mut times: Vec<Duration> = (0..least).map(|_| once(held, line, compiler, &mut answer)).collect();
-    let mut taken: Duration = times.iter().sum();
-    while enough.is_some_and(|enough| taken < enough) && times.len() < MOST_RUNS {
-        let time = once(held, line, compiler, &mut answer);
-        taken = taken.saturating_add(time);
-        times.push(time);
+    let start = Instant::now();
+    let mut times: Vec<Duration> = (0..least).map(|_| run(&mut answer)).collect();
+    while enough.is_some_and(|enough| start.elapsed() < enough) && times.len() < MOST_RUNS {
+        times.push(run(&mut answer));
     }
     times
 }
@@ -372,11 +413,8 @@ mod tests {
 
     #[test]
     fn percentiles_are_times_that_occurred() {
-        let times = (1..=100).map(Duration::from_micros).collect();
-        let measured = Measured { matched: 0, times };
-        assert_eq!(
-            (measured.percentile(0), measured.percentile(50), measured.percentile(99)),
-            (1.0, 50.0, 99.0)
-        );
+        let times: Vec<Duration> = (1..=100).map(Duration::from_micros).collect();
+        assert_eq!([0, 50, 99].map(|hundredths| percentile(&times, hundredths)), [1.0, 50.0, 99.0]);
+        assert_eq!(percentile(&[], 50), 0.0);
     }
 }
