@@ -60,19 +60,35 @@ def about(machine):
     )
 
 
-def table(result, plot):
+def with_empty_caches(result):
+    """The same with the times that were measured so in the place of the others."""
+    def cold(line):
+        return line | {"median_us": line.get("cold_us")}
+
+    found = {
+        engine: found | {"requests": {name: cold(line) for name, line in found["requests"].items()}}
+        for engine, found in result["engines"].items()
+    }
+    return result | {"engines": found}
+
+
+def times_and_ratios(result):
     names = list(result["engines"])
     scan, indexed = ratios(result, engines.SCAN), ratios(result, engines.INDEXED)
-    text = f"{result['cases']:,} cases, shape `{result['shape']}`, one thread each, median µs.\n\n"
-    text += header(["request", "matched", *names, "best scan / casefilter", "best indexed / casefilter"])
+    text = header(["request", "matched", *names, "best scan / casefilter", "best indexed / casefilter"])
     for name, title in requests.TITLES.items():
         times = [number(median(result, engine, name)) for engine in names]
         text += row(
             [f"{name} {title}", f"{result['matched'][name]:,}", *times, number(scan.get(name)), number(indexed.get(name))]
         )
     means = [number(mean([time for name in requests.TITLES if (time := median(result, engine, name))])) for engine in names]
-    text += row(["geometric mean", "", *means, number(mean(scan.values())), number(mean(indexed.values()))])
-    text += "\n"
+    return text + row(["geometric mean", "", *means, number(mean(scan.values())), number(mean(indexed.values()))])
+
+
+def table(result, plot):
+    scan, indexed = ratios(result, engines.SCAN), ratios(result, engines.INDEXED)
+    text = f"{result['cases']:,} cases, shape `{result['shape']}`, one thread each, median µs.\n\n"
+    text += times_and_ratios(result) + "\n"
     for engine, found in result["engines"].items():
         bytes_per_case = f", {found['bytes_per_case']} bytes a case" if "bytes_per_case" in found else ""
         source = f" from {found['from']}" if "from" in found else ""
@@ -84,6 +100,10 @@ def table(result, plot):
         scan, indexed = ratios(result, engines.SCAN, CACHED), ratios(result, engines.INDEXED, CACHED)
         text += "\nWith the compiled filter from a cache:\n\n"
         text += verdict(scan, indexed, every(result, engines.SCAN, CACHED))
+    cold = with_empty_caches(result)
+    text += "\n## With empty caches\n\nOther memory was read before each run, so that no cache of the processor holds what a request reads.\n\n"
+    text += times_and_ratios(cold) + "\n"
+    text += verdict(ratios(cold, engines.SCAN), ratios(cold, engines.INDEXED), every(cold, engines.SCAN))
     return text
 
 
@@ -134,15 +154,24 @@ def bars(result, path):
 
 def growth(result, plot):
     sizes = list(result["sizes"])
-    text = f"casefilter {result['version']} alone, shape `{result['shape']}`, one thread, median µs.\n\n"
-    text += header(["request", *(f"{int(size):,}" for size in sizes), "last / first"])
-    times = {name: [result["sizes"][size]["requests"][name].get("median_us") for size in sizes] for name in requests.TITLES}
+    text = f"casefilter {result['version']} alone, shape `{result['shape']}`, one thread, median µs"
+    text += "; behind that, of runs before which other memory was read, so that the caches were empty.\n\n"
+    numbers = [f"{int(size):,}" for size in sizes]
+    text += header(["request", *numbers, "last / first", *(f"{number}, empty caches" for number in numbers), "last / first"])
+
+    def growing(name, key):
+        return [result["sizes"][size]["requests"][name].get(key) for size in sizes]
+
+    times = {name: growing(name, "median_us") for name in requests.TITLES}
     for name, values in times.items():
-        ratio = values[-1] / values[0] if values[0] and values[-1] else None
-        text += row([f"{name} {requests.TITLES[name]}", *map(number, values), number(ratio)])
+        cells = []
+        for each in (values, growing(name, "cold_us")):
+            ratio = each[-1] / each[0] if each[0] and each[-1] else None
+            cells += [*map(number, each), number(ratio)]
+        text += row([f"{name} {requests.TITLES[name]}", *cells])
     for key, title in (("bytes_per_case", "bytes a case"), ("load_s", "load, s")):
         values = [result["sizes"][size]["summary"][key] for size in sizes]
-        text += row([title, *map(number, values), number(values[-1] / values[0])])
+        text += row([title, *map(number, values), number(values[-1] / values[0]), *[""] * (len(sizes) + 1)])
     growth_of_rows = int(sizes[-1]) / int(sizes[0])
     text += f"\nThe rows grow {growth_of_rows:g} times. {about(result['machine'])}. {result['note']}".rstrip() + "\n"
     figure, axes = plt.subplots(figsize=(7, 4.2), dpi=90)

@@ -76,7 +76,7 @@ def answers(binary, file, all_requests, work, check=True):
 
 def bench(binary, file, all_requests, work, cached=False):
     """(name → its line, the last line)"""
-    command = [binary, "bench", file, "--requests", _requests_file(all_requests, work), "--format", "json"]
+    command = [binary, "bench", file, "--requests", _requests_file(all_requests, work), "--format", "json", "--cold"]
     command += ["--cache"] if cached else []
     *timed, summary = lines(command)
     return dict(zip(all_requests, timed, strict=True)), summary
