@@ -69,10 +69,10 @@ pub(crate) struct Args {
     #[arg(long)]
     cache: bool,
 
-    /// Also tell the median time of a request after which no cache of the processor holds what it reads
+    /// Also tell the median time of runs before which the caches of the processor were emptied
     ///
-    /// Before each of these runs, on one thread, 256 MiB of other memory are read. This is what a request takes that comes
-    /// once in a while, and the other times are what one takes that comes all the time.
+    /// For that, 256 MiB of other memory are read before each of them; they are on one thread. A request that comes once in a
+    /// while takes about this time, and one that comes again and again the other times.
     #[arg(long)]
     cold: bool,
 
