@@ -412,6 +412,28 @@ mod tests {
     }
 
     #[test]
+    fn what_was_read_last_takes_longer_to_read_with_empty_caches() {
+        /// Lines that a near cache holds, each of which names the next one: they are read one behind the other.
+        const LINES: usize = 1 << 12;
+        // A step and a shift that together come past every line.
+        let next = |line: usize| (line * 1_237 + 1_013) % LINES;
+        let lines: Vec<[usize; 8]> = (0..LINES).map(|line| [next(line); 8]).collect();
+        let read = || {
+            let start = Instant::now();
+            std::hint::black_box((0..LINES).fold(0, |line, _| lines[line][0]));
+            start.elapsed()
+        };
+        let caches = Caches::new();
+        read();
+        let warm = (0..9).map(|_| read()).min();
+        let cold = (0..9).map(|_| {
+            caches.empty();
+            read()
+        });
+        assert!(cold.min() > warm);
+    }
+
+    #[test]
     fn percentiles_are_times_that_occurred() {
         let times: Vec<Duration> = (1..=100).map(Duration::from_micros).collect();
         assert_eq!([0, 50, 99].map(|hundredths| percentile(&times, hundredths)), [1.0, 50.0, 99.0]);
