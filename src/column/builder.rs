@@ -1,27 +1,24 @@
 //! Columns being filled, a row at a time.
 
+use std::borrow::Cow;
 use std::mem::take;
-use std::ops::{Range, RangeInclusive};
+use std::ops::RangeInclusive;
 
 use super::interner::DictionaryBuilder;
 use super::{
     Bitmap, Codes, Column, Data, Dictionary, LANES, Layout, Millis, Postings, Selection, SortedRows,
-    sort_from_bit,
+    set_rows, sort_from_bit,
 };
 use crate::catalog::{Field, FieldType};
 use crate::value::{Number, Timestamp, Value};
 
 /// A column to which values are added, row by row.
 ///
-/// Rows without a value cost nothing until a later row has one, but for room that was asked for.
+/// Rows without a value cost nothing, but for room that was asked for.
 pub(crate) struct ColumnBuilder {
     many: bool,
-    /// Of a single-valued field: the rows up to the last one that has a value.
-    rows: usize,
-    /// Those of them that have none, as runs, ascending.
-    absent: Vec<Range<usize>>,
-    /// Of a many-valued field: the offset behind the last value of each row before the one being filled.
-    ends: Vec<u32>,
+    /// The row of each value, ascending; noted with every value, as to look for rows between would not be foreseen.
+    rows: Vec<u16>,
     values: Values,
 }
 
@@ -58,77 +55,41 @@ impl Values {
         }
     }
 
-    fn len(&self) -> usize {
-        match self {
-            Self::Strings { codes, .. } => codes.len(),
-            Self::Numbers(values) => values.len(),
-            Self::Timestamps(values) => values.len(),
-            Self::Booleans(values) => values.len(),
-        }
-    }
-
-    /// Adds a value; one of another type, which a row of this catalogue never holds, adds nothing.
+    /// Adds a value; false when it is of another type, which a row of this catalogue never holds.
     #[inline(always)]
-    fn push(&mut self, value: &Value<'_>) {
-        match value {
-            Value::String(text) => {
-                if let Self::Strings { dictionary, codes } = self {
-                    return codes.push(dictionary.code(text));
-                }
-            }
-            Value::Number(number) => {
-                if let Self::Numbers(values) = self {
-                    return values.push(number.get());
-                }
-            }
-            Value::Timestamp(timestamp) => {
-                if let Self::Timestamps(values) = self {
-                    return values.push(timestamp.as_millis());
-                }
-            }
-            Value::Boolean(boolean) => {
-                if let Self::Booleans(values) = self {
-                    return values.push(*boolean);
-                }
+    fn push(&mut self, value: &Value<'_>) -> bool {
+        match (value, self) {
+            (Value::String(text), Self::Strings { dictionary, codes }) => codes.push(dictionary.code(text)),
+            (Value::Number(number), Self::Numbers(values)) => values.push(number.get()),
+            (Value::Timestamp(timestamp), Self::Timestamps(values)) => values.push(timestamp.as_millis()),
+            (Value::Boolean(boolean), Self::Booleans(values)) => values.push(*boolean),
+            _ => {
+                debug_assert!(false, "a value of its field's type");
+                return false;
             }
         }
-        debug_assert!(false, "a value of its field's type");
-    }
-
-    /// Fills the places of absent values, so that there are `len`.
-    fn fill(&mut self, len: usize) {
-        match self {
-            Self::Strings { codes, .. } => codes.resize(len, 0),
-            Self::Numbers(values) => values.resize(len, 0.0),
-            Self::Timestamps(values) => values.resize(len, 0),
-            Self::Booleans(values) => values.resize(len, false),
-        }
+        true
     }
 }
 
 impl ColumnBuilder {
     /// With room for so many rows.
     pub(crate) fn new(field: &Field, rows: usize) -> Self {
-        let many = field.is_many();
         Self {
-            many,
-            rows: 0,
-            absent: Vec::new(),
-            ends: Vec::with_capacity(if many { rows } else { 0 }),
+            many: field.is_many(),
+            rows: Vec::with_capacity(rows),
             values: Values::new(field.kind(), rows),
         }
     }
 
     /// Whether any row has a value so far.
     pub(crate) fn has_values(&self) -> bool {
-        self.values.len() > 0
+        !self.rows.is_empty()
     }
 
     /// Makes room for so many rows in all, each with a value or more.
     pub(crate) fn reserve(&mut self, rows: usize) {
-        if self.many {
-            self.ends.reserve(rows.saturating_sub(self.ends.len()));
-        }
+        self.rows.reserve(rows.saturating_sub(self.rows.len()));
         self.values.reserve(rows);
     }
 
@@ -137,35 +98,16 @@ impl ColumnBuilder {
     // A call would save and restore more registers than pushing most values uses.
     #[inline(always)]
     pub(crate) fn push(&mut self, row: usize, value: &Value<'_>) {
-        if self.many {
-            if self.ends.len() < row {
-                self.end_rows(row);
-            }
-        } else {
-            if self.rows > row {
-                return;
-            }
-            if self.rows < row {
-                self.fill(row);
-            }
-            self.rows = row.wrapping_add(1);
+        let row = u16::try_from(row).unwrap_or(u16::MAX);
+        if self.rows.last() == Some(&row) && !self.many {
+            return;
         }
-        self.values.push(value);
+        if self.values.push(value) {
+            self.rows.push(row);
+        }
     }
 
-    /// Ends the rows of a single-valued field before this one.
-    #[inline(never)]
-    fn fill(&mut self, rows: usize) {
-        self.values.fill(rows);
-        self.absent.push(self.rows..rows);
-    }
-
-    /// Ends the rows of a many-valued field before this one.
-    fn end_rows(&mut self, rows: usize) {
-        self.ends.resize(rows, u32::try_from(self.values.len()).unwrap_or(u32::MAX));
-    }
-
-    /// The string of a row that was added, of a single-valued string column.
+    /// The string of a row that was added, of a string column each row of which has just one.
     pub(crate) fn string(&self, row: usize) -> Option<&str> {
         match &self.values {
             Values::Strings { dictionary, codes } => codes.get(row).map(|code| dictionary.get(*code)),
@@ -175,61 +117,78 @@ impl ColumnBuilder {
 
     /// The column of so many rows; the builder is empty afterwards, and keeps what memory the column does not need.
     pub(crate) fn seal(&mut self, rows: usize) -> Column {
-        let layout = if !self.has_values() {
+        let layout = if self.rows.is_empty() {
             Layout::Single(Selection::None)
         } else if self.many {
-            self.end_rows(rows);
-            Layout::many(take(&mut self.ends))
+            Layout::many(ends(rows, &self.rows))
+        } else if self.rows.len() == rows {
+            Layout::Single(Selection::All)
         } else {
-            if self.rows < rows {
-                self.fill(rows);
-            }
-            Layout::Single(all_but(rows, &self.absent))
+            let present = Bitmap::filled_by(rows, |words| set_rows(words, &self.rows));
+            Layout::Single(Selection::from_bitmap(present))
         };
-        self.ends.clear();
-        self.absent.clear();
-        self.rows = 0;
+        // Rows without a value keep the place of one.
+        let apart = match &layout {
+            Layout::Single(Selection::Bitmap(_)) => Some(self.rows.as_slice()),
+            _ => None,
+        };
         let data = match &mut self.values {
             Values::Strings { dictionary, codes } => {
-                let (sealed, ranks) = dictionary.seal(codes);
+                let (sealed, ranks) = dictionary.seal(&placed(rows, apart, codes));
                 dictionary.clear();
                 codes.clear();
                 strings(rows, &layout, sealed, ranks)
             }
-            Values::Numbers(values) => numbers(take(values), &layout, None),
-            Values::Timestamps(values) => timestamps(take(values), &layout, None),
+            Values::Numbers(values) => numbers(owned(rows, apart, values), &layout, None),
+            Values::Timestamps(values) => timestamps(owned(rows, apart, values), &layout, None),
             Values::Booleans(values) => {
-                let data = booleans(rows, &layout, values);
+                let data = booleans(rows, &layout, &placed(rows, apart, values));
                 values.clear();
                 data
             }
         };
+        self.rows.clear();
         Column { rows, layout, data }
     }
 }
 
-/// All of so many rows but for these runs of them.
-fn all_but(rows: usize, runs: &[Range<usize>]) -> Selection {
-    if runs.is_empty() {
-        return Selection::All;
-    }
-    Selection::from_bitmap(Bitmap::filled_by(rows, |words| {
-        words.fill(u64::MAX);
-        for run in runs {
-            clear(words, run);
+/// The offset behind the last value of each of so many rows, from the row of each value, ascending.
+fn ends(rows: usize, rows_of_values: &[u16]) -> Vec<u32> {
+    let mut ends = vec![0; rows];
+    for (end, row) in (1..).zip(rows_of_values) {
+        if let Some(slot) = ends.get_mut(usize::from(*row)) {
+            *slot = end;
         }
-    }))
+    }
+    // A row without values ends where the one before it does.
+    let mut last = 0;
+    for end in &mut ends {
+        last = last.max(*end);
+        *end = last;
+    }
+    ends
 }
 
-/// Clears the bits of a run of rows.
-fn clear(words: &mut [u64], rows: &Range<usize>) {
-    let last = rows.end.saturating_sub(1) / LANES;
-    let own = words.iter_mut().enumerate().take(last.saturating_add(1)).skip(rows.start / LANES);
-    for (number, word) in own {
-        let first = number.saturating_mul(LANES);
-        let (start, end) = (rows.start.saturating_sub(first), rows.end.saturating_sub(first));
-        let below = |bit: usize| if bit < LANES { (1_u64 << bit).wrapping_sub(1) } else { u64::MAX };
-        *word &= below(start) | !below(end);
+/// The values, each at the place of its row where these are given.
+fn placed<'v, S: Copy + Default>(rows: usize, places: Option<&[u16]>, values: &'v [S]) -> Cow<'v, [S]> {
+    let Some(places) = places else { return Cow::Borrowed(values) };
+    let mut placed = vec![S::default(); rows];
+    for (row, value) in places.iter().zip(values) {
+        if let Some(slot) = placed.get_mut(usize::from(*row)) {
+            *slot = *value;
+        }
+    }
+    Cow::Owned(placed)
+}
+
+/// As [`placed`]; of the values none is left.
+fn owned<S: Copy + Default>(rows: usize, places: Option<&[u16]>, values: &mut Vec<S>) -> Vec<S> {
+    match placed(rows, places, values) {
+        Cow::Owned(placed) => {
+            values.clear();
+            placed
+        }
+        Cow::Borrowed(_) => take(values),
     }
 }
 
@@ -353,13 +312,7 @@ fn postings_of<C>(
             let rows = present.ones_iter();
             rows.filter_map(|row| Some((u32::try_from(row).ok()?, code(codes.get(row)?))))
         }),
-        Layout::Many(ends) => Postings::of_many(rows, distinct, || {
-            let mut start = 0;
-            (0_u32..).zip(ends.iter()).flat_map(move |(row, end)| {
-                let own = codes.get(std::mem::replace(&mut start, *end as usize)..*end as usize);
-                own.unwrap_or_default().iter().map(move |value| (row, code(value)))
-            })
-        }),
+        Layout::Many(ends) => Postings::of_many(distinct, ends, codes, code),
     }
 }
 
@@ -515,6 +468,46 @@ mod tests {
                 }
                 let is_bitmap = matches!(column.layout, Layout::Single(Selection::Bitmap(_)));
                 assert_eq!(is_bitmap, number > 1 && rows > 1, "{number}");
+            }
+        }
+    }
+
+    #[test]
+    fn rows_have_any_number_of_values() {
+        use super::super::Posting;
+        let catalog = crate::catalog::Catalog::cases();
+        let tags = catalog.find("tags").map(|id| catalog.field(id)).unwrap();
+        let texts = ["a", "b", "c", "d", "e", "f"];
+        for counts in [&[0, 1, 0, 4, 5, 0, 0, 9, 2, 0][..], &[0, 3], &[3, 0], &[1], &[5], &[0, 0, 0]] {
+            let mut builder = ColumnBuilder::new(tags, 0);
+            // A builder is used again after sealing.
+            for rows in [counts.len(), 300, 1] {
+                let own =
+                    |row: usize| (0..counts[row % counts.len()]).map(move |at| texts[(row + at * at) % 6]);
+                for row in 0..rows {
+                    own(row).for_each(|text| builder.push(row, &Value::String(Cow::Borrowed(text))));
+                }
+                let column = builder.seal(rows);
+                assert_eq!(column.validate(), Ok(()), "{counts:?}");
+                for row in 0..rows {
+                    let expected = own(row).map(|text| Value::String(Cow::Borrowed(text)));
+                    assert!(column.values(row).eq(expected), "{counts:?}, row {row}");
+                }
+                let Data::Strings { dictionary, postings: Some(postings), .. } = &column.data else {
+                    assert!((0..rows).all(|row| own(row).count() == 0), "{counts:?}");
+                    continue;
+                };
+                for (code, text) in (0_u32..).zip((0..dictionary.len()).map(|code| dictionary.get(code))) {
+                    let expected: Vec<usize> = (0..rows).filter(|row| own(*row).any(|o| o == text)).collect();
+                    let found: Vec<usize> = match postings.get(code) {
+                        Posting::All => (0..rows).collect(),
+                        Posting::List(list) => list.iter().map(|row| usize::from(*row)).collect(),
+                        Posting::Words(words) => {
+                            (0..rows).filter(|row| words[row / 64] >> (row % 64) & 1 == 1).collect()
+                        }
+                    };
+                    assert_eq!(found, expected, "{text} of {rows} rows, {counts:?}");
+                }
             }
         }
     }

@@ -48,18 +48,18 @@ impl Postings {
         occurrences: impl Fn() -> I,
     ) -> Self {
         let mut counts = vec![0_u32; distinct];
-        for (_, code) in occurrences() {
+        occurrences().for_each(|(_, code)| {
             if let Some(count) = counts.get_mut(code as usize) {
                 // There are no more rows than that.
                 *count = count.wrapping_add(1);
             }
-        }
+        });
         let dense_from = rows.div_ceil(DENSE_FRACTION);
         let Room { codes, mut words, mut lists } = Room::of(rows, &counts);
         // By code: how many rows it has, and where the next of them goes.
         let mut next = codes.clone();
-        for (row, code) in occurrences() {
-            let Some([count, start]) = next.get_mut(code as usize) else { continue };
+        occurrences().for_each(|(row, code)| {
+            let Some([count, start]) = next.get_mut(code as usize) else { return };
             let (count, row) = (*count as usize, row as usize);
             if count < dense_from {
                 if let (Some(slot), Ok(row)) = (lists.get_mut(*start as usize), u16::try_from(row)) {
@@ -71,7 +71,7 @@ impl Postings {
             {
                 *word |= 1 << (row % LANES);
             }
-        }
+        });
         Self { rows, codes: codes.into(), words: words.into(), lists: lists.into() }
     }
 
@@ -149,19 +149,18 @@ impl Postings {
         Self { rows, codes: codes.into(), words: words.into(), lists: lists.into() }
     }
 
-    /// As [`new`](Self::new) where a row may have several codes, and one more than once.
-    pub(crate) fn of_many<I: Iterator<Item = (u32, u32)>>(
-        rows: usize,
-        distinct: usize,
-        occurrences: impl Fn() -> I,
-    ) -> Self {
-        Self::new(rows, distinct, || {
-            let mut last_rows = vec![u32::MAX; distinct];
-            occurrences().filter(move |(row, code)| {
+    /// Those of a column with any number of values in each row, one of them perhaps more than once; `ends` are the offsets behind
+    /// the last value of each row.
+    pub(crate) fn of_many<C>(distinct: usize, ends: &[u32], values: &[C], code: impl Fn(&C) -> u32) -> Self {
+        let mut last_rows = vec![u32::MAX; distinct];
+        let occurrences = rows_of_values(ends, values.len()).into_iter().zip(values.iter().map(code));
+        let occurrences: Vec<(u32, u32)> = occurrences
+            .filter(|(row, code)| {
                 let last = last_rows.get_mut(*code as usize);
                 last.is_some_and(|last| std::mem::replace(last, *row) != *row)
             })
-        })
+            .collect();
+        Self::new(ends.len(), distinct, || occurrences.iter().copied())
     }
 
     /// The rows of a code; none for a code that does not exist.
@@ -216,6 +215,26 @@ impl Postings {
 
 fn is_dense(count: usize, rows: usize) -> bool {
     count.saturating_mul(DENSE_FRACTION) >= rows
+}
+
+/// The row of each of so many values.
+fn rows_of_values(ends: &[u32], values: usize) -> Vec<u32> {
+    /// Written for each row, however few values it has: that differs from row to row, and is not foreseen.
+    const AT_ONCE: usize = 4;
+    let mut rows = vec![0; values.saturating_add(AT_ONCE)];
+    let mut start = 0;
+    for (row, end) in (0..).zip(ends) {
+        let end = *end as usize;
+        if let Some(first) = rows.get_mut(start..).and_then(<[u32]>::first_chunk_mut) {
+            *first = [row; AT_ONCE];
+        }
+        if let Some(others) = rows.get_mut(start.saturating_add(AT_ONCE)..end) {
+            others.fill(row);
+        }
+        start = end;
+    }
+    rows.truncate(values);
+    rows
 }
 
 /// Room for the rows of codes.
@@ -338,7 +357,11 @@ mod tests {
                     codes
                 })
                 .collect();
-            let postings = Postings::of_many(rows, 4, || all.iter().copied());
+            let mut ends = vec![0; rows];
+            for (count, (row, _)) in (1..).zip(&all) {
+                ends[*row as usize] = count;
+            }
+            let postings = Postings::of_many(4, &ends, &all, |(_, code)| *code);
             for code in 0..5 {
                 let mut expected: Vec<usize> =
                     all.iter().filter(|(_, other)| *other == code).map(|(row, _)| *row as usize).collect();
