@@ -193,6 +193,16 @@ impl Selection {
         }
     }
 
+    /// A bit for each selected one of the 64 rows of a word; of rows behind the last one any.
+    #[inline]
+    pub(crate) fn word(&self, at: usize) -> u64 {
+        match self {
+            Self::None => 0,
+            Self::All => u64::MAX,
+            Self::Bitmap(bitmap) => bitmap.words.get(at).copied().unwrap_or(0),
+        }
+    }
+
     /// The selected ones of `rows` rows, ascending.
     pub(crate) fn iter(&self, rows: usize) -> impl Iterator<Item = usize> {
         let all = matches!(self, Self::All).then_some(0..rows);

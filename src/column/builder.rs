@@ -318,19 +318,24 @@ fn postings_of<C>(
 
 /// The rows that have `false` among their values, and those that have `true`.
 pub(super) fn holders(rows: usize, layout: &Layout, values: &Bitmap) -> [Selection; 2] {
-    [false, true].map(|wanted| {
-        let mut start = 0;
-        let has_it: Vec<bool> = (0..rows)
-            .map(|row| match layout {
-                Layout::Single(present) => present.contains(row) && values.get(row) == wanted,
-                Layout::Many(ends) => {
-                    let end = ends.get(row).map_or(start, |end| *end as usize);
-                    (std::mem::replace(&mut start, end)..end).any(|at| values.get(at) == wanted)
+    let bitmaps = match layout {
+        Layout::Single(present) => [0, u64::MAX].map(|wanted| {
+            Bitmap::filled_by(rows, |words| {
+                for (at, (word, values)) in words.iter_mut().zip(values.words()).enumerate() {
+                    *word = !(values ^ wanted) & present.word(at);
                 }
             })
-            .collect();
-        Selection::from_bitmap(pack(&has_it))
-    })
+        }),
+        Layout::Many(ends) => [false, true].map(|wanted| {
+            let mut start = 0;
+            let has_it = ends.iter().map(|end| {
+                let end = *end as usize;
+                (std::mem::replace(&mut start, end)..end).any(|at| values.get(at) == wanted)
+            });
+            pack(&has_it.collect::<Vec<bool>>())
+        }),
+    };
+    bitmaps.map(Selection::from_bitmap)
 }
 
 /// That of a finite number.

@@ -78,11 +78,6 @@ impl Postings {
     /// Those of a column with a value, or none, in each row; 64 rows at a time.
     pub(crate) fn of_bytes(distinct: usize, values: &[u8], present: &Selection) -> Self {
         let rows = values.len();
-        let has_value = |at: usize| match present {
-            Selection::None => 0,
-            Selection::All => u64::MAX,
-            Selection::Bitmap(present) => present.words().get(at).copied().unwrap_or(0),
-        };
         // A word of 64 rows has a bit for each that there is and that has a value.
         let (chunks, rest) = values.as_chunks::<LANES>();
         let mut last = [0; LANES];
@@ -95,7 +90,7 @@ impl Postings {
         let chunks = || {
             chunks.iter().chain((!rest.is_empty()).then_some(&last)).enumerate().map(|(at, chunk)| {
                 let there = if at < rows / LANES { u64::MAX } else { of_last };
-                (at, chunk, has_value(at) & there)
+                (at, chunk, present.word(at) & there)
             })
         };
 
