@@ -14,7 +14,7 @@ use super::view::View;
 use crate::batch::{Batch, BatchBuilder, Document, Keep};
 use crate::catalog::Catalog;
 use crate::error::Error;
-use crate::ingest::{Habits, Piece, trim};
+use crate::ingest::{Checked, Habits, Piece, trim};
 use crate::limits::Limits;
 
 /// A group is read when its documents reach this size, in bytes, however few they are.
@@ -263,6 +263,7 @@ impl<'t> Group<'t> {
         let mut failed = None;
         let mut row = crate::batch::Row::default();
         let mut habits = Habits::default();
+        let mut checked = Checked::new(&self.text);
         let (mut source, mut sources) = ("", self.sources.iter().peekable());
         for (at, waiting) in self.waiting.iter().enumerate() {
             while let Some((_, next)) = sources.next_if(|(from, _)| *from <= at) {
@@ -273,7 +274,7 @@ impl<'t> Group<'t> {
                 Err(error) => Err((**error).clone()),
             };
             let piece = Piece { line: waiting.line, bytes };
-            match reading.read(piece, source, &mut habits, &mut row, &mut report) {
+            match reading.read(piece, &mut checked, source, &mut habits, &mut row, &mut report) {
                 Ok(None) => {}
                 Ok(Some(text)) => {
                     let document = match keep {

@@ -19,7 +19,7 @@ use crate::batch::{Document, Row};
 use crate::catalog::Catalog;
 use crate::error::Error;
 use crate::filter::utf8;
-use crate::ingest::{FileFault, Habits, Piece, Splitter, read_usual_case, trim};
+use crate::ingest::{Checked, FileFault, Habits, Piece, Splitter, read_usual_case, trim};
 use crate::limits::Limits;
 
 /// What becomes of malformed cases.
@@ -303,11 +303,12 @@ impl<'e> Pending<'e> {
     #[cfg(not(feature = "parallel"))]
     fn pieces(
         &mut self,
-        _bytes: &[u8],
+        bytes: &[u8],
         _are_all: bool,
         split: impl FnOnce(&mut TakePiece<'_>) -> Result<(), Stop>,
     ) -> Result<(), Stop> {
-        split(&mut |piece| self.piece(piece).map_err(Stop::Refused))
+        let mut checked = Checked::new(bytes);
+        split(&mut |piece| self.piece(piece, &mut checked).map_err(Stop::Refused))
     }
 
     /// Takes in the documents that `split` finds in these bytes, which are all that there are if so.
@@ -319,7 +320,8 @@ impl<'e> Pending<'e> {
         split: impl FnOnce(&mut TakePiece<'_>) -> Result<(), Stop>,
     ) -> Result<(), Stop> {
         let Some(mut gathered) = self.gathered.take() else {
-            return split(&mut |piece| self.piece(piece).map_err(Stop::Refused));
+            let mut checked = Checked::new(bytes);
+            return split(&mut |piece| self.piece(piece, &mut checked).map_err(Stop::Refused));
         };
         if are_all {
             return scope(|scope| {
@@ -374,7 +376,7 @@ impl<'e> Pending<'e> {
     ) -> Result<bool, Stop> {
         if gathered.is_empty() {
             let Some(builder) = self.change.take_builder() else {
-                return self.piece(piece).map_err(Stop::Refused).map(|()| false);
+                return self.piece(piece, &mut Checked::default()).map_err(Stop::Refused).map(|()| false);
             };
             // The first documents tell how many there are.
             let known = builder.rows();
@@ -389,11 +391,12 @@ impl<'e> Pending<'e> {
     }
 
     /// Takes in a document, or refuses it.
-    fn piece(&mut self, piece: Piece<'_>) -> Result<(), Box<Refusal>> {
+    fn piece(&mut self, piece: Piece<'_>, checked: &mut Checked<'_>) -> Result<(), Box<Refusal>> {
         let line = piece.line;
         let mut row = std::mem::take(&mut self.spare).recycle();
         let reading = self.reading();
-        let text = reading.read(piece, &self.source, &mut self.habits, &mut row, &mut self.report)?;
+        let text =
+            reading.read(piece, checked, &self.source, &mut self.habits, &mut row, &mut self.report)?;
         if let Some(text) = text {
             self.add(&row, text).map_err(|error| Box::new(Refusal::new(&self.source, line, *error)))?;
         }
@@ -463,9 +466,10 @@ impl Reading<'_> {
     ///
     /// # Errors
     /// The fault that ends a strict import.
-    pub(super) fn read<'t>(
+    pub(super) fn read<'t, 'b: 't>(
         &self,
         piece: Piece<'t>,
+        checked: &mut Checked<'b>,
         source: &str,
         habits: &mut Habits,
         row: &mut Row<'t>,
@@ -478,7 +482,7 @@ impl Reading<'_> {
             Err(error) => return refuse(line, error, report).map(|()| None),
             Ok(bytes) => {
                 let bytes = trim(bytes);
-                match utf8(bytes) {
+                match checked.text_of(bytes).map_or_else(|| utf8(bytes), Ok) {
                     Ok(text) => text,
                     Err(error) => return refuse(line, error, report).map(|()| None),
                 }

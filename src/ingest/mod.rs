@@ -1,10 +1,12 @@
 //! From the bytes of case files to rows.
 
+mod checked;
 mod links;
 mod read;
 mod split;
 mod usual;
 
+pub(crate) use checked::Checked;
 pub(crate) use read::read_case;
 #[cfg(feature = "arrow")]
 pub(crate) use read::{case_limit, complete, expected_value};
