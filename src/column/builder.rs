@@ -17,7 +17,7 @@ use crate::value::{Number, Timestamp, Value};
 /// Rows without a value cost nothing, but for room that was asked for.
 pub(crate) struct ColumnBuilder {
     many: bool,
-    /// The row of each value, ascending; noted with every value, as to look for rows between would not be foreseen.
+    /// The row of each value, ascending. It is noted with every one, since a branch for rows without any would not be foreseen.
     rows: Vec<u16>,
     values: Values,
 }
