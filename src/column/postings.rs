@@ -285,6 +285,20 @@ fn equal_bytes(bytes: &[u8; LANES], byte: u8) -> u64 {
 }
 
 #[cfg(test)]
+impl Posting<'_> {
+    /// Those of so many rows that it tells of, ascending.
+    pub(super) fn rows(self, rows: usize) -> Vec<usize> {
+        match self {
+            Self::All => (0..rows).collect(),
+            Self::List(list) => list.iter().map(|row| usize::from(*row)).collect(),
+            Self::Words(words) => {
+                (0..rows).filter(|row| words[row / LANES] >> (row % LANES) & 1 == 1).collect()
+            }
+        }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::super::Bitmap;
     use super::*;
@@ -361,13 +375,7 @@ mod tests {
                 let mut expected: Vec<usize> =
                     all.iter().filter(|(_, other)| *other == code).map(|(row, _)| *row as usize).collect();
                 expected.dedup();
-                let found: Vec<usize> = match postings.get(code) {
-                    Posting::All => (0..rows).collect(),
-                    Posting::List(list) => list.iter().map(|row| usize::from(*row)).collect(),
-                    Posting::Words(words) => {
-                        (0..rows).filter(|row| words[row / 64] >> (row % 64) & 1 == 1).collect()
-                    }
-                };
+                let found = postings.get(code).rows(rows);
                 assert_eq!(found, expected, "code {code} of {rows} rows");
                 assert_eq!(postings.count(code), expected.len());
             }
