@@ -433,7 +433,8 @@ impl<'e> Change<'e> {
         let mut effects = Effects::new(self.next_place, self.writer.next_batch);
         effects.note_dead(&self.dead);
         effects.died = self.dead.keys().copied().filter(|at| matches!(at, Where::Covered(..))).collect();
-        effects.note_head(&self.ids, head.id, first);
+        let hasher = before.base.directory().hasher();
+        effects.note_head(&self.ids, |at| hash_in(&rows, at, hasher), head.id, first);
         let own_dead = own_dead_in_head(&self.own_dead, head.id, first);
         let cases = before.cases().saturating_add(self.ids.len()).saturating_sub(self.dead.len());
         head.extend(&rows, self.dead.into_keys().chain(own_dead));
@@ -493,7 +494,8 @@ impl<'e> Change<'e> {
         let cases = view.cases();
         let mut own_cases = 0;
         if !rows.is_empty() {
-            effects.note_head(&self.ids, head.id, 0);
+            let hasher = view.directory().hasher();
+            effects.note_head(&self.ids, |at| hash_in(&rows, at, hasher), head.id, 0);
             own_cases = self.ids.len();
             let own_dead: Vec<Where> = own_dead_in_head(&self.own_dead, head.id, 0).collect();
             head.extend(&rows, own_dead.into_iter());
@@ -511,23 +513,25 @@ impl<'e> Change<'e> {
                 rows.push(at.row);
             }
         }
-        let mut apart: Vec<Option<BatchId>> = Vec::new();
         for (Sealed { batch, keys }, dead) in sealed.into_iter().zip(dead) {
             let live = Bitmap::ones(batch.rows()).without(dead.into_iter().map(usize::from));
             let slot = Slot::new(effects.take_batch_id(), batch, Selection::from_bitmap(live));
-            let is_covered = self.engine.sizes.is_covered(slot.live_rows);
-            apart.push((!is_covered).then_some(slot.id));
-            if is_covered {
+            if self.engine.sizes.is_covered(slot.live_rows) {
                 view.push_covered(&self.engine.catalog, slot, keys);
             } else if slot.live_rows > 0 {
+                let hasher = view.directory().hasher();
+                effects.inserted.extend(slot.live.iter(slot.batch.rows()).filter_map(|row| {
+                    Some((hasher.hash_one(slot.batch.id(row)), slot.id, u16::try_from(row).ok()?))
+                }));
                 view.push_apart(slot);
             }
         }
-        effects.inserted.extend(self.ids.iter().filter_map(|(hash, at)| {
-            let id = apart.get(at.batch as usize).copied().flatten()?;
-            Some((hash, id, at.row))
-        }));
     }
+}
+
+/// The hash of the id of the case that one of these rows is.
+fn hash_in(rows: &[Arc<OwnedRow>], at: At, hasher: &impl BuildHasher) -> u64 {
+    rows.get(usize::from(at.row)).map_or(0, |row| hasher.hash_one(row.id()))
 }
 
 /// Rows of the change that died within it, as rows of a head in which they start at `first`.

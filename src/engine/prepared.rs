@@ -10,6 +10,7 @@ use super::own_ids::OwnIds;
 use super::snapshot::Snapshot;
 use super::view::{BatchId, Where};
 use crate::batch::{KeyWork, OwnedRow};
+use crate::page::At;
 
 /// What a change does to the writer's state when it is published.
 pub(super) struct Effects {
@@ -60,9 +61,9 @@ impl Effects {
         }));
     }
 
-    /// The change's cases are rows of the head from `first` on.
-    pub(super) fn note_head(&mut self, ids: &OwnIds, head: BatchId, first: u16) {
-        self.inserted.extend(ids.iter().map(|(hash, at)| (hash, head, first.saturating_add(at.row))));
+    /// The change's cases, whose ids are hashed so, are rows of the head from `first` on.
+    pub(super) fn note_head(&mut self, ids: &OwnIds, hash: impl Fn(At) -> u64, head: BatchId, first: u16) {
+        self.inserted.extend(ids.iter().map(|at| (hash(at), head, first.saturating_add(at.row))));
     }
 }
 
