@@ -12,11 +12,18 @@ use proptest::prelude::*;
 use world::check::check;
 use world::choices::Choices;
 use world::generate::{NUMBERS, Size, World};
+use world::writes;
 
 /// Builds a world from a stream of choices and checks it with those that are left.
 fn small(mut choices: Choices<'_>) {
     let world = World::small(&mut choices);
     check(&world, &mut choices);
+}
+
+/// As [`small`], of an engine whose cases come, change and go while it is asked.
+fn written(mut choices: Choices<'_>) {
+    let world = World::small(&mut choices);
+    writes::check(&world, &mut choices);
 }
 
 proptest! {
@@ -30,6 +37,16 @@ proptest! {
     #[test]
     fn everyone_agrees_in_full_worlds(seed in any::<u64>()) {
         small(Choices::seeded(seed));
+    }
+
+    #[test]
+    fn everyone_agrees_while_cases_change(bytes in prop::collection::vec(any::<u8>(), 0..3000)) {
+        written(Choices::new(&bytes));
+    }
+
+    #[test]
+    fn everyone_agrees_while_cases_change_in_full_worlds(seed in any::<u64>()) {
+        written(Choices::seeded(seed));
     }
 }
 

@@ -193,7 +193,14 @@ fn hold_to(
 /// Asks one request of everyone.
 ///
 /// Explaining costs many times what answering does, so that it is only done when `explains`.
-fn ask(asked: &Asked, engines: &[Engine], texts: &[&str], values: &[Value], is_sound: bool, explains: bool) {
+pub(super) fn ask(
+    asked: &Asked,
+    engines: &[Engine],
+    texts: &[&str],
+    values: &[Value],
+    is_sound: bool,
+    explains: bool,
+) {
     let body = asked.body.to_string();
     let params = Params {
         order: asked.params.order.as_deref(),

@@ -1,6 +1,7 @@
-//! Random worlds, shared by the property tests and the fuzz target `search`.
+//! Random worlds, shared by the property tests and the fuzz targets `search` and `writes`.
 
 pub(crate) mod check;
 pub(crate) mod choices;
 pub(crate) mod generate;
 pub(crate) mod plain;
+pub(crate) mod writes;

@@ -78,6 +78,30 @@ macro_rules! versions {
         fn $avx512($($arg: $type),*) -> $out {
             $portable($($arg),*)
         }
+
+        #[cfg(test)]
+        mod $name {
+            use super::*;
+
+            /// The function itself, and each version that this machine can run.
+            pub(super) fn versions() -> Vec<fn($($type),*) -> $out> {
+                let mut versions: Vec<fn($($type),*) -> $out> = vec![super::$name, $portable];
+                #[cfg(target_arch = "x86_64")]
+                {
+                    if $(std::arch::is_x86_feature_detected!($narrow) &&)* true {
+                        // SAFETY: the machine has the features.
+                        versions.push(|$($arg),*| unsafe { $avx2($($arg),*) });
+                    }
+                    if std::arch::is_x86_feature_detected!("avx512vpopcntdq")
+                        && std::arch::is_x86_feature_detected!("avx512f")
+                    {
+                        // SAFETY: the machine has both features.
+                        versions.push(|$($arg),*| unsafe { $avx512($($arg),*) });
+                    }
+                }
+                versions
+            }
+        }
     };
 }
 
@@ -380,71 +404,113 @@ fn in_byte_set_avx2(codes: &[u8], set: &ByteSet, words: &mut [u64]) {
 mod tests {
     use super::*;
 
+    const HOWS: [Combine; 4] = [Combine::And, Combine::AndNot, Combine::Or, Combine::OrNot];
+
+    fn join(how: Combine, a: u64, b: u64) -> u64 {
+        match how {
+            Combine::And => a & b,
+            Combine::AndNot => a & !b,
+            Combine::Or => a | b,
+            Combine::OrNot => a | !b,
+        }
+    }
+
+    fn outcome_of(words: &[u64]) -> Outcome {
+        if words.iter().all(|word| *word == 0) {
+            Outcome::Zero
+        } else if words.iter().all(|word| *word == u64::MAX) {
+            Outcome::Full
+        } else {
+            Outcome::Mixed
+        }
+    }
+
+    /// Bits of a word, one by one.
+    fn ones(words: impl IntoIterator<Item = u64>) -> usize {
+        words.into_iter().map(|word| (0..64).filter(|bit| word >> bit & 1 == 1).count()).sum()
+    }
+
+    /// Sets of so many words: some bits, others, none, all.
+    fn sets(len: usize) -> [Vec<u64>; 4] {
+        let mut state = 1_u64;
+        let mut next = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            state ^ state >> 29
+        };
+        let mut random = || (0..len).map(|_| next()).collect::<Vec<u64>>();
+        [random(), random(), vec![0; len], vec![u64::MAX; len]]
+    }
+
+    /// Each with each.
+    fn pairs<T: Copy, U: Copy>(first: &[T], second: &[U]) -> Vec<(T, U)> {
+        first.iter().flat_map(|a| second.iter().map(|b| (*a, *b))).collect()
+    }
+
+    const LENGTHS: [usize; 12] = [0, 1, 2, 7, 8, 9, 63, 64, 65, 1023, 1024, 1025];
+
     #[test]
-    fn every_version_agrees_with_a_plain_loop_at_every_length() {
-        for len in [0, 1, 2, 7, 8, 9, 63, 64, 65, 1023, 1024, 1025] {
-            let mut state = 1_u64;
-            let mut next = || {
-                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                state ^ state >> 29
-            };
-            let random: Vec<u64> = (0..len).map(|_| next()).collect();
-            let other: Vec<u64> = (0..len).map(|_| next()).collect();
-            let zero = vec![0; len];
-            let full = vec![u64::MAX; len];
-            for (a, b) in [&random, &other, &zero, &full]
-                .iter()
-                .flat_map(|a| [&random, &other, &zero, &full].map(|b| (a.as_slice(), b.as_slice())))
-            {
-                assert_eq!(count_ones(a), a.iter().map(|word| word.count_ones() as usize).sum::<usize>());
-                let both: Vec<u64> = a.iter().zip(b).map(|(a, b)| a & b).collect();
-                assert_eq!(count_both(a, b), count_ones(&both));
-                let between: Vec<u64> = both.iter().zip(&random).map(|(both, c)| both & !c).collect();
-                assert_eq!(count_between(a, b, &random), count_ones(&between));
-                let hows = [Combine::And, Combine::AndNot, Combine::Or, Combine::OrNot];
-                for (first, second, turned) in hows
-                    .iter()
-                    .flat_map(|first| hows.map(|second| (*first, second)))
-                    .flat_map(|(first, second)| [false, true].map(|turned| (first, second, turned)))
-                {
-                    let (mut pair, mut expected, mut words) = (vec![7; len], vec![7; len], vec![7; len]);
-                    combine_into(first, &mut pair, a, b);
-                    pair.iter_mut().for_each(|word| *word ^= if turned { u64::MAX } else { 0 });
-                    let how = Three { first, turned, second };
-                    for third in [&random, &zero, &full] {
-                        let outcome = combine_into(second, &mut expected, &pair, third);
-                        for combine in [combine_three, combine_three_portable] {
-                            words.fill(7);
-                            assert_eq!(combine(how, &mut words, [a, b, third]), outcome, "{how:?}");
-                            assert_eq!(words, expected, "{how:?}");
-                        }
+    fn every_version_counts_as_a_plain_loop_at_every_length() {
+        for len in LENGTHS {
+            let sets = sets(len);
+            let sets = sets.each_ref().map(Vec::as_slice);
+            for (a, b) in pairs(&sets, &sets) {
+                let zip = || a.iter().zip(b).zip(sets[0]).zip(sets[1]);
+                for count in count_ones::versions() {
+                    assert_eq!(count(a), ones(a.iter().copied()));
+                }
+                for count in count_both::versions() {
+                    assert_eq!(count(a, b), ones(zip().map(|(((a, b), _), _)| a & b)));
+                }
+                for count in count_between::versions() {
+                    assert_eq!(count(a, b, sets[0]), ones(zip().map(|(((a, b), c), _)| a & b & !c)));
+                }
+                let turned = [0, u64::MAX];
+                let masks = pairs(&pairs(&turned, &turned), &turned);
+                for (first, second) in pairs(&masks, &masks) {
+                    let masks = [first, second].map(|((a, b), pair)| [a, b, pair]);
+                    let joined = zip().map(|(((a, b), c), d)| {
+                        let [first, second] = &masks;
+                        let pair = (a ^ first[0]) & (b ^ first[1]) ^ first[2];
+                        pair & ((c ^ second[0]) & (d ^ second[1]) ^ second[2])
+                    });
+                    let expected = ones(joined);
+                    for count in count_four::versions() {
+                        assert_eq!(count([a, b, sets[0], sets[1]], &masks), expected, "{masks:?}");
                     }
                 }
-                for how in hows {
-                    let expected: Vec<u64> = a
-                        .iter()
-                        .zip(b)
-                        .map(|(a, b)| match how {
-                            Combine::And => a & b,
-                            Combine::AndNot => a & !b,
-                            Combine::Or => a | b,
-                            Combine::OrNot => a | !b,
-                        })
-                        .collect();
-                    let outcome = match () {
-                        () if expected.iter().all(|word| *word == 0) => Outcome::Zero,
-                        () if expected.iter().all(|word| *word == u64::MAX) => Outcome::Full,
-                        () => Outcome::Mixed,
-                    };
+            }
+        }
+    }
+
+    #[test]
+    fn every_version_combines_as_a_plain_loop_at_every_length() {
+        for len in LENGTHS {
+            let sets = sets(len);
+            let sets = sets.each_ref().map(Vec::as_slice);
+            for ((a, b), how) in pairs(&pairs(&sets, &sets), &HOWS) {
+                let pair: Vec<u64> = a.iter().zip(b).map(|(a, b)| join(how, *a, *b)).collect();
+                for combine in combine::versions() {
                     let mut words = a.to_vec();
-                    assert_eq!(combine(how, &mut words, b), outcome);
-                    assert_eq!(words, expected);
-                    words.fill(7);
-                    assert_eq!(combine_into(how, &mut words, a, b), outcome);
-                    assert_eq!(words, expected);
-                    let mut portable = vec![7; len];
-                    assert_eq!(combine_into_portable(how, &mut portable, a, b), outcome);
-                    assert_eq!(portable, expected);
+                    assert_eq!(combine(how, &mut words, b), outcome_of(&pair), "{how:?}");
+                    assert_eq!(words, pair, "{how:?}");
+                }
+                for combine in combine_into::versions() {
+                    let mut words = vec![7; len];
+                    assert_eq!(combine(how, &mut words, a, b), outcome_of(&pair), "{how:?}");
+                    assert_eq!(words, pair, "{how:?}");
+                }
+                for ((second, turned), c) in
+                    pairs(&pairs(&HOWS, &[false, true]), &[sets[0], sets[2], sets[3]])
+                {
+                    let turn = if turned { u64::MAX } else { 0 };
+                    let all: Vec<u64> =
+                        pair.iter().zip(c).map(|(pair, c)| join(second, pair ^ turn, *c)).collect();
+                    let how = Three { first: how, turned, second };
+                    for combine in combine_three::versions() {
+                        let mut words = vec![7; len];
+                        assert_eq!(combine(how, &mut words, [a, b, c]), outcome_of(&all), "{how:?}");
+                        assert_eq!(words, all, "{how:?}");
+                    }
                 }
             }
         }

@@ -1,0 +1,115 @@
+//! What must hold while cases come, change and go: an engine answers as both evaluators do of what is stored by then.
+
+use std::collections::HashMap;
+use std::slice::from_ref;
+
+use casefilter::{Engine, Upserted};
+use serde_json::{Value, json};
+
+use super::check::ask;
+use super::choices::Choices;
+use super::generate::World;
+
+/// What is stored: documents in the order in which their ids first came, as they are now.
+#[derive(Default)]
+struct Stored {
+    documents: Vec<Option<(String, Value)>>,
+    places: HashMap<String, usize>,
+}
+
+impl Stored {
+    fn upsert(&mut self, text: &str) -> Upserted {
+        let value: Value = serde_json::from_str(text).unwrap();
+        let id = id_of(&value).to_owned();
+        let place = *self.places.entry(id).or_insert(self.documents.len());
+        let entry = Some((text.to_owned(), value));
+        if place == self.documents.len() {
+            self.documents.push(entry);
+            return Upserted::Stored;
+        }
+        self.documents[place] = entry;
+        Upserted::Replaced
+    }
+
+    fn delete(&mut self, id: &str) -> bool {
+        let place = self.places.remove(id);
+        place.map(|place| self.documents[place] = None).is_some()
+    }
+
+    fn texts_and_values(&self) -> (Vec<&str>, Vec<Value>) {
+        let live = self.documents.iter().flatten();
+        live.map(|(text, value)| (text.as_str(), value.clone())).unzip()
+    }
+}
+
+fn id_of(document: &Value) -> &str {
+    document["id"].as_str().unwrap()
+}
+
+/// Writes the documents of a sound world in any order, and asks on the way.
+pub(crate) fn check(world: &World, choices: &mut Choices<'_>) {
+    if world.is_faulty || world.documents.is_empty() {
+        return;
+    }
+    let batch_rows = [65_536, 1, 2, 7, 64][choices.below(5)];
+    let engine = Engine::builder(world.catalog.clone()).batch_rows(batch_rows).build();
+    let mut stored = Stored::default();
+    let ask_of = |stored: &Stored, request: usize, explains: bool| {
+        let (texts, values) = stored.texts_and_values();
+        ask(&world.requests[request], from_ref(&engine), &texts, &values, true, explains);
+    };
+    for _ in 0..=choices.below(32) {
+        write(world, &engine, &mut stored, choices);
+        assert_eq!(engine.len(), stored.places.len());
+        if !world.requests.is_empty() && choices.chance(1, 3) {
+            engine.validate().unwrap();
+            ask_of(&stored, choices.below(world.requests.len()), false);
+        }
+    }
+    engine.validate().unwrap();
+    for request in 0..world.requests.len() {
+        ask_of(&stored, request, request == 0);
+    }
+}
+
+/// One write of some sort.
+fn write(world: &World, engine: &Engine, stored: &mut Stored, choices: &mut Choices<'_>) {
+    let documents = &world.documents;
+    let from = choices.below(documents.len());
+    let some = &documents[from..documents.len().min(from + 1 + choices.below(40))];
+    let value = |text: &String| -> Value { serde_json::from_str(text).unwrap() };
+    match choices.below(6) {
+        0 => {
+            let lines = some.join("\n");
+            let report = engine.upsert_many(lines.as_bytes()).unwrap();
+            let replaced =
+                some.iter().filter(|text| stored.upsert(text) == Upserted::Replaced).count() as u64;
+            assert_eq!((report.stored, report.replaced), (some.len() as u64 - replaced, replaced));
+        }
+        1 => {
+            let text = &some[0];
+            assert_eq!(engine.upsert(text.as_bytes()), Ok(stored.upsert(text)));
+        }
+        2 => {
+            // What one case is like, another becomes.
+            let mut document = value(&documents[choices.below(documents.len())]);
+            document["id"] = json!(id_of(&value(&some[0])));
+            let text = document.to_string();
+            assert_eq!(engine.upsert(text.as_bytes()), Ok(stored.upsert(&text)));
+        }
+        3 => {
+            let text = json!({ "id": id_of(&value(&some[0])) }).to_string();
+            assert_eq!(engine.upsert(text.as_bytes()), Ok(stored.upsert(&text)));
+        }
+        4 => {
+            let document = value(&some[0]);
+            assert_eq!(engine.delete(id_of(&document)), stored.delete(id_of(&document)));
+        }
+        _ => {
+            let some: Vec<Value> = some.iter().map(value).collect();
+            let ids: Vec<&str> = some.iter().map(id_of).collect();
+            let deleted = ids.iter().filter(|id| stored.delete(id)).count();
+            assert_eq!(engine.delete_many(&ids), deleted);
+        }
+    }
+}
