@@ -10,7 +10,8 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 
 mod shared;
 
-use casefilter::Request;
+use casefilter::{Engine, Filter, Request};
+use serde_json::Value;
 use shared::{Oracle, case_count, engine, filter};
 
 /// Type, operator, and the filter.
@@ -49,19 +50,54 @@ const FILTERS: &[(&str, &str, &str)] = &[
     ),
 ];
 
+/// Requests for cases by keys, of which every one leads somewhere: type, operator, what to call it, and the filter.
+fn by_keys(engine: &Engine) -> Vec<(&'static str, &'static str, String, Filter)> {
+    let all = Request::new(Filter::all(engine.catalog()));
+    // Cases from all over, and the applicants of them that have one.
+    let mut ids = Vec::new();
+    let mut applicants = Vec::new();
+    for place in 0..1_000 {
+        let offset = place * engine.len() as u64 / 1_000;
+        let answer = engine.search(&all.clone().offset(offset).limit(1));
+        let case: Value = serde_json::from_str(answer.documents().next().unwrap()).unwrap();
+        ids.extend(answer.ids().map(str::to_owned));
+        applicants.extend(case["applicantReference"]["applicantId"].as_str().map(str::to_owned));
+    }
+    applicants.sort_unstable();
+    applicants.dedup();
+    let one = format!("applicantReference.applicantId = {}", quoted(&applicants[..1]));
+    let some = format!("applicantReference.applicantId in ({})", quoted(&applicants));
+    let either =
+        format!("id in ({}) or status = open and updatedAt > \"2025-11-01 00:00:00\"", quoted(&ids[..100]));
+    let bare_ids = format!("id in ({})", quoted(&ids));
+    vec![
+        ("key", "=", "one applicant".to_owned(), filter(&one)),
+        ("key", "$contains", format!("{} applicants", applicants.len()), filter(&some)),
+        ("key", "$contains", format!("{} ids", ids.len()), filter(&bare_ids)),
+        ("tree", "or", "100 ids or status and updatedAt".to_owned(), filter(&either)),
+    ]
+}
+
+/// Strings as a list of the text syntax.
+fn quoted(texts: &[String]) -> String {
+    let quoted: Vec<String> = texts.iter().map(|text| serde_json::to_string(text).unwrap()).collect();
+    quoted.join(", ")
+}
+
 fn evaluate(criterion: &mut Criterion) {
     let oracle = Oracle::new();
     let engine = engine(case_count());
     let mut group = criterion.benchmark_group("evaluate");
     group.warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(2)).sample_size(30);
     group.throughput(Throughput::Elements(case_count()));
-    for (kind, operator, text) in FILTERS {
-        let filter = filter(text);
+    let written =
+        FILTERS.iter().map(|(kind, operator, text)| (*kind, *operator, (*text).to_owned(), filter(text)));
+    for (kind, operator, title, filter) in written.chain(by_keys(&engine)) {
         oracle.check(&Request::new(filter.clone()));
         let count = engine.count(&filter);
-        assert_eq!(count, engine.count(&filter.unoptimized()), "{text}");
+        assert_eq!(count, engine.count(&filter.unoptimized()), "{title}");
         let share = 100.0 * count as f64 / engine.len() as f64;
-        let name = BenchmarkId::new(format!("{kind} {operator}"), format!("{share:.3}% {text}"));
+        let name = BenchmarkId::new(format!("{kind} {operator}"), format!("{share:.3}% {title}"));
         group.bench_with_input(name, &filter, |bencher, filter| {
             bencher.iter(|| assert_eq!(engine.count(black_box(filter)), count));
         });

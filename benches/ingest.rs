@@ -1,4 +1,5 @@
-//! Bytes a second from NDJSON into an engine; `serde_json::Value` for the same lines is the yardstick.
+//! Bytes a second from NDJSON into an engine; `serde_json::Value` for the same lines is the yardstick. And cases a second from a
+//! Parquet file of the same cases, with the feature `arrow`.
 
 use std::hint::black_box;
 
@@ -40,5 +41,34 @@ fn ingest(criterion: &mut Criterion) {
     });
 }
 
+/// Cases of a Parquet file, whose documents are rebuilt from its columns.
+#[cfg(feature = "arrow")]
+fn parquet(criterion: &mut Criterion) {
+    let count = if is_test() { 2_000 } else { 100_000 };
+    let catalog = Catalog::cases();
+    let mut writer = casefilter::arrow::ParquetWriter::new(Vec::new(), &catalog, None).unwrap();
+    for case in casefilter::sample::Cases::new(count, shared::SEED) {
+        writer.push(std::str::from_utf8(&case).unwrap()).unwrap();
+    }
+    let file = bytes::Bytes::from(writer.finish().unwrap());
+    let import = |keep_documents: bool| {
+        let engine = Engine::builder(catalog.clone()).documents(keep_documents).build();
+        let mut import = engine.import(Mode::Strict);
+        import.parquet("sample", file.clone()).unwrap();
+        let report = import.commit().unwrap();
+        assert_eq!((report.stored, report.replaced, report.skipped), (count, 0, 0));
+        engine
+    };
+    import(true).validate().unwrap();
+
+    let mut group = criterion.benchmark_group("parquet");
+    group.throughput(Throughput::Elements(count)).sample_size(10);
+    group.bench_function("engine", |bencher| bencher.iter(|| import(true).len()));
+    group.bench_function("engine without documents", |bencher| bencher.iter(|| import(false).len()));
+}
+
+#[cfg(feature = "arrow")]
+criterion_group!(benches, ingest, parquet);
+#[cfg(not(feature = "arrow"))]
 criterion_group!(benches, ingest);
 criterion_main!(benches);

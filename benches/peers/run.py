@@ -125,8 +125,14 @@ def measure(name, request, ways, expected):
 
 def machine():
     facts = {"system": f"{platform.system()} {platform.release()}", "python": platform.python_version()}
-    cpu = [line.split(":")[1].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")]
-    facts["cpu"] = cpu[0] if cpu else platform.processor()
+    # Clouds hide the model behind its family and number.
+    keys = ("model name", "cpu family", "model")
+    told = [line.split(":", 1) for line in reversed(_lines("/proc/cpuinfo")) if ":" in line]
+    cpu = {key.strip(): value.strip() for key, value in told}
+    facts["cpu"] = ", ".join(filter(None, (
+        cpu.get(keys[0]) or platform.processor(),
+        *(f"{key.removeprefix('cpu ')} {cpu[key]}" for key in keys[1:] if key in cpu),
+    )))  # fmt: skip
     facts["cores"] = os.cpu_count()
     memory = [line.split()[1] for line in _lines("/proc/meminfo") if line.startswith("MemTotal")]
     facts["memory_gib"] = round(int(memory[0]) / 2**20, 1) if memory else None
@@ -153,6 +159,7 @@ def side_by_side(args, binary):
     (args.work / "expected.json").write_text(json.dumps(expected))
     say(f"casefilter: {file.name}")
     result = {"cases": args.cases, "shape": args.shape, "note": args.note, "machine": machine(), "engines": {}}
+    result["failed"] = []
     version = casefilter.version(binary, not args.casefilter)
     for engine, note in (("casefilter", casefilter.NOTE), (casefilter.CACHED, casefilter.CACHED_NOTE)):
         measured, summary = casefilter.bench(binary, file, wanted, args.work, cached=engine == casefilter.CACHED)
@@ -176,8 +183,12 @@ def side_by_side(args, binary):
             status = "none: it took too long"
         if status:
             say(f"  failed with status {status}")
+            result["failed"].append(f"{engine}: status {status}")
             continue
-        result["engines"][engine] = json.loads((args.work / f"{engine}.json").read_text())
+        found = json.loads((args.work / f"{engine}.json").read_text())
+        result["engines"][engine] = found
+        wrong = [name for name, line in found["requests"].items() if "error" in line]
+        result["failed"] += [f"{engine}: another answer to {name}" for name in wrong]
     return result
 
 
@@ -222,6 +233,8 @@ def main():
     text = table.growth(result, args.out / f"{stem}.png") if args.growth else table.table(result, args.out / f"{stem}.png")
     (args.out / f"{stem}.md").write_text(text)
     print(text)
+    if result.get("failed"):
+        raise SystemExit(f"not compared: {'; '.join(result['failed'])}")
 
 
 if __name__ == "__main__":

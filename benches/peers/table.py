@@ -94,6 +94,8 @@ def table(result, plot):
         source = f" from {found['from']}" if "from" in found else ""
         text += f"- **{engine}** {found['version']}: {found['note']}. Loaded in {found['load_s']} s{source}{bytes_per_case}.\n"
     text += f"\n{about(result['machine'])}. {result['note']}".rstrip() + "\n"
+    if result.get("failed"):
+        text += f"\n**Not compared**, and so not among the best: {'; '.join(result['failed'])}.\n"
     bars(result, plot)
     text += f"\n![times]({plot.name})\n\n" + verdict(scan, indexed, every(result, engines.SCAN))
     if CACHED in result["engines"]:
