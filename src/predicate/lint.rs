@@ -181,8 +181,8 @@ fn implies(premise: &Leaf, conclusion: &Leaf) -> bool {
 }
 
 fn decided(connective: Connective, many: bool, group: &[(NodeId, Leaf)]) -> Option<WarningKind> {
-    let tests: Vec<Test> = group.iter().map(|(_, leaf)| leaf.test.clone()).collect();
-    super::optimize::decides(connective, many, tests).then_some(match connective {
+    let tests: Vec<&Test> = group.iter().map(|(_, leaf)| &leaf.test).collect();
+    super::optimize::decides(connective, many, &tests).then_some(match connective {
         Connective::And => WarningKind::AlwaysFalse,
         Connective::Or => WarningKind::AlwaysTrue,
     })

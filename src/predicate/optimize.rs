@@ -334,10 +334,14 @@ impl<'c> Builder<'c> {
                 },
             };
             let tests = group.iter().filter_map(|(_, id)| match self.node(*id) {
-                Some(Node::Leaf(leaf)) => Some(leaf.test.clone()),
+                Some(Node::Leaf(leaf)) => Some(&leaf.test),
                 _ => None,
             });
-            match merge(connective, self.catalog.field(field).is_many(), tests.collect()) {
+            let merged_tests = {
+                let tests: SmallVec<[&Test; 4]> = tests.collect();
+                merge(connective, self.catalog.field(field).is_many(), &tests)
+            };
+            match merged_tests {
                 Merged::Decided => return false,
                 Merged::Tests(tests) => {
                     for test in tests {

@@ -1,5 +1,7 @@
 //! Merging the tests on one field that stand in one branch.
 
+use smallvec::{SmallVec, smallvec};
+
 use crate::operator::Connective;
 use crate::predicate::set::Set;
 use crate::predicate::tree::Test;
@@ -9,24 +11,38 @@ pub(super) enum Merged {
     /// They make the conjunction false, or the disjunction true.
     Decided,
     /// Tests that together say the same; none when they make no difference.
-    Tests(Vec<Test>),
+    Tests(Tests),
 }
+
+/// Tests on one field, one as a rule.
+type Tests = SmallVec<[Test; 1]>;
 
 /// Beyond this many tests of one sort on one many-valued field, they are not compared pairwise.
 const PAIRWISE: usize = 16;
 
 /// Merges the tests on one field in a conjunction or disjunction.
-pub(super) fn merge(connective: Connective, many: bool, tests: Vec<Test>) -> Merged {
-    match (connective, many) {
-        (Connective::And, false) => all_of_single(tests),
-        (Connective::Or, false) => any_of_single(tests),
-        (Connective::And, true) => all_of_many(tests),
-        (Connective::Or, true) => any_of_many(tests),
+pub(super) fn merge(connective: Connective, many: bool, tests: &[&Test]) -> Merged {
+    match (connective, many, tests) {
+        // The two bounds of a range, most often.
+        (Connective::And, false, [Test::Any(a), Test::Any(b)]) => {
+            Merged::unless(Set::is_empty, a.intersect(b), Test::Any)
+        }
+        (Connective::And, false, _) => all_of_single(Sorted::new(tests)),
+        (Connective::Or, false, _) => any_of_single(Sorted::new(tests)),
+        (Connective::And, true, _) => all_of_many(Sorted::new(tests)),
+        (Connective::Or, true, _) => any_of_many(Sorted::new(tests)),
+    }
+}
+
+impl Merged {
+    /// Decided if so, or else the one test on this set.
+    fn unless(is_decided: impl FnOnce(&Set) -> bool, set: Set, test: impl FnOnce(Set) -> Test) -> Self {
+        if is_decided(&set) { Self::Decided } else { Self::Tests(smallvec![test(set)]) }
     }
 }
 
 /// True when the tests on one field make the conjunction false, or the disjunction true.
-pub(in crate::predicate) fn decides(connective: Connective, many: bool, tests: Vec<Test>) -> bool {
+pub(in crate::predicate) fn decides(connective: Connective, many: bool, tests: &[&Test]) -> bool {
     matches!(merge(connective, many, tests), Merged::Decided)
 }
 
@@ -39,13 +55,13 @@ struct Sorted {
 }
 
 impl Sorted {
-    fn new(tests: Vec<Test>) -> Self {
+    fn new(tests: &[&Test]) -> Self {
         let mut sorted = Self::default();
         for test in tests {
             match test {
-                Test::Any(set) => sorted.any.push(set),
-                Test::None(set) => sorted.none.push(set),
-                Test::All(set) => sorted.all.push(set),
+                Test::Any(set) => sorted.any.push(set.clone()),
+                Test::None(set) => sorted.none.push(set.clone()),
+                Test::All(set) => sorted.all.push(set.clone()),
             }
         }
         sorted
@@ -59,36 +75,26 @@ fn intersection(mut sets: Vec<Set>) -> Option<Set> {
 }
 
 /// With one value or none: in every `Any` set, and in no `None` set.
-fn all_of_single(tests: Vec<Test>) -> Merged {
-    let Sorted { any, none, .. } = Sorted::new(tests);
+fn all_of_single(Sorted { any, none, .. }: Sorted) -> Merged {
     let any = intersection(any);
     let none = Set::union(none, true);
-    let test = match (any, none) {
-        (Some(any), None) => Test::Any(any),
-        (Some(any), Some(none)) => Test::Any(any.minus(&none)),
-        (None, Some(none)) => Test::None(none),
-        (None, None) => return Merged::Tests(Vec::new()),
-    };
-    match &test {
-        Test::Any(set) if set.is_empty() => Merged::Decided,
-        _ => Merged::Tests(vec![test]),
+    match (any, none) {
+        (Some(any), None) => Merged::unless(Set::is_empty, any, Test::Any),
+        (Some(any), Some(none)) => Merged::unless(Set::is_empty, any.minus(&none), Test::Any),
+        (None, Some(none)) => Merged::Tests(smallvec![Test::None(none)]),
+        (None, None) => Merged::Tests(Tests::new()),
     }
 }
 
 /// With one value or none: in some `Any` set, or outside some `None` set.
-fn any_of_single(tests: Vec<Test>) -> Merged {
-    let Sorted { any, none, .. } = Sorted::new(tests);
+fn any_of_single(Sorted { any, none, .. }: Sorted) -> Merged {
     let any = Set::union(any, true);
     let none = intersection(none);
-    let test = match (any, none) {
-        (Some(any), None) => Test::Any(any),
-        (Some(any), Some(none)) => Test::None(none.minus(&any)),
-        (None, Some(none)) => Test::None(none),
-        (None, None) => return Merged::Tests(Vec::new()),
-    };
-    match &test {
-        Test::None(set) if set.is_empty() => Merged::Decided,
-        _ => Merged::Tests(vec![test]),
+    match (any, none) {
+        (Some(any), None) => Merged::Tests(smallvec![Test::Any(any)]),
+        (Some(any), Some(none)) => Merged::unless(Set::is_empty, none.minus(&any), Test::None),
+        (None, Some(none)) => Merged::unless(Set::is_empty, none, Test::None),
+        (None, None) => Merged::Tests(Tests::new()),
     }
 }
 
@@ -97,8 +103,7 @@ fn is_point(set: &Set) -> bool {
 }
 
 /// With any number of values: every required point present, no forbidden one, one of each `Any` set.
-fn all_of_many(tests: Vec<Test>) -> Merged {
-    let Sorted { any, none, all } = Sorted::new(tests);
+fn all_of_many(Sorted { any, none, all }: Sorted) -> Merged {
     let forbidden = Set::union(none, false);
     let mut required = all;
     let mut alternatives = Vec::new();
@@ -129,7 +134,7 @@ fn all_of_many(tests: Vec<Test>) -> Merged {
     alternatives.sort_unstable();
     alternatives.dedup();
     drop_where(&mut alternatives, |set, other| other.is_within(set));
-    let mut tests: Vec<Test> = alternatives.into_iter().map(Test::Any).collect();
+    let mut tests: Tests = alternatives.into_iter().map(Test::Any).collect();
     if let Some(required) = required {
         tests.push(if is_point(&required) { Test::Any(required) } else { Test::All(required) });
     }
@@ -139,8 +144,7 @@ fn all_of_many(tests: Vec<Test>) -> Merged {
 }
 
 /// With any number of values: one in the `Any` sets, or all of an `All` set, or none of a `None` set.
-fn any_of_many(tests: Vec<Test>) -> Merged {
-    let Sorted { any, mut none, mut all } = Sorted::new(tests);
+fn any_of_many(Sorted { any, mut none, mut all }: Sorted) -> Merged {
     let any = Set::union(any, false);
     if let Some(any) = &any {
         if none.iter().any(|set| set.is_within(any)) {
@@ -153,7 +157,7 @@ fn any_of_many(tests: Vec<Test>) -> Merged {
         sets.dedup();
         drop_where(sets, |set, other| other.is_within(set));
     }
-    let mut tests: Vec<Test> = none.into_iter().map(Test::None).collect();
+    let mut tests: Tests = none.into_iter().map(Test::None).collect();
     tests.extend(all.into_iter().map(Test::All));
     tests.extend(any.map(Test::Any));
     tests.sort_unstable();
