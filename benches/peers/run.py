@@ -125,14 +125,7 @@ def measure(name, request, ways, expected):
 
 def machine():
     facts = {"system": f"{platform.system()} {platform.release()}", "python": platform.python_version()}
-    # Clouds hide the model behind its family and number.
-    keys = ("model name", "cpu family", "model")
-    told = [line.split(":", 1) for line in reversed(_lines("/proc/cpuinfo")) if ":" in line]
-    cpu = {key.strip(): value.strip() for key, value in told}
-    facts["cpu"] = ", ".join(filter(None, (
-        cpu.get(keys[0]) or platform.processor(),
-        *(f"{key.removeprefix('cpu ')} {cpu[key]}" for key in keys[1:] if key in cpu),
-    )))  # fmt: skip
+    facts["cpu"] = processor()
     facts["cores"] = os.cpu_count()
     memory = [line.split()[1] for line in _lines("/proc/meminfo") if line.startswith("MemTotal")]
     facts["memory_gib"] = round(int(memory[0]) / 2**20, 1) if memory else None
@@ -140,6 +133,17 @@ def machine():
     facts["l3"] = cache.read_text().strip() if cache.exists() else None
     facts["load_average"] = round(os.getloadavg()[0], 1)
     return facts
+
+
+def processor():
+    """Its name, with family and model where the system tells them: some clouds call all of a maker's alike."""
+    told = {}
+    for line in _lines("/proc/cpuinfo"):
+        key, _, value = line.partition(":")
+        told.setdefault(key.strip(), value.strip())
+    names = {"cpu family": "family", "model": "model"}
+    parts = [f"{name} {told[key]}" for key, name in names.items() if key in told]
+    return ", ".join([told.get("model name") or platform.processor(), *parts])
 
 
 def _lines(path):
