@@ -207,6 +207,12 @@ def growth(args, binary):
     return result
 
 
+def end(failed):
+    """Nobody shall take a table for whole that is not."""
+    if failed:
+        raise SystemExit(f"not compared: {'; '.join(failed)}")
+
+
 def main():
     args = arguments()
     args.work.mkdir(parents=True, exist_ok=True)
@@ -228,6 +234,8 @@ def main():
         text = f"{ingest.table(result)}\n{table.about(result['machine'])}. {args.note}".rstrip() + "\n"
         (args.out / f"{stem}.md").write_text(text)
         print(text)
+        failed = [f"{engine}: {found['error']}" for engine, found in result["engines"].items() if "error" in found]
+        end(failed)
         return
     if args.growth:
         result, stem = growth(args, binary), f"growth-{args.shape}"
@@ -237,8 +245,7 @@ def main():
     text = table.growth(result, args.out / f"{stem}.png") if args.growth else table.table(result, args.out / f"{stem}.png")
     (args.out / f"{stem}.md").write_text(text)
     print(text)
-    if result.get("failed"):
-        raise SystemExit(f"not compared: {'; '.join(result['failed'])}")
+    end(result.get("failed"))
 
 
 if __name__ == "__main__":

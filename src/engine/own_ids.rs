@@ -15,6 +15,7 @@ use crate::page::At;
 /// taken.
 #[derive(Default)]
 pub(super) struct OwnIds {
+    /// As many as a power of two, or none.
     places: Vec<Place>,
     taken: usize,
 }
@@ -157,8 +158,7 @@ impl OwnIds {
     /// The place behind one, that behind the last being the first.
     #[inline]
     fn behind(&self, at: usize) -> usize {
-        let next = at.wrapping_add(1);
-        if next < self.places.len() { next } else { 0 }
+        at.wrapping_add(1) & self.places.len().wrapping_sub(1)
     }
 
     /// Whether the invariant holds.
@@ -201,7 +201,7 @@ mod tests {
                     move |other: At| Some(other) == own
                 };
                 if stays {
-                    let new = At { batch: step, row: number };
+                    let new = At { batch: u32::from(u16::MAX) - step, row: number };
                     let before = ids.replace(hash(number), new, is_it(&expected));
                     prop_assert_eq!(before, expected.insert(number, new));
                     if before.is_none() {
