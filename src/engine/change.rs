@@ -66,7 +66,7 @@ pub(crate) struct Change<'e> {
     own_bytes: usize,
     /// Where the live ones of the cases that it stores are.
     ids: OwnIds,
-    /// Those of the cases it stores that it replaces or deletes again.
+    /// Those of the cases it stores that it replaces again.
     own_dead: Vec<At>,
     /// Rows of before that it replaces or deletes, with the hash of the id.
     dead: HashMap<Where, u64, foldhash::quality::RandomState>,
@@ -379,19 +379,13 @@ impl<'e> Change<'e> {
         self.last_place
     }
 
-    /// Deletes a case; false when there is none of this id.
+    /// Deletes a case; false when there is none of this id. The change stores none itself.
     pub(crate) fn delete(&mut self, id: &str) -> bool {
+        debug_assert_eq!(self.ids.len(), 0, "no change both stores and deletes");
         let hash = self.snapshot.base.directory().hasher().hash_one(id);
-        let own = &self.own;
-        let number = if let Some(at) = self.ids.remove(hash, |at| own.id(at) == id) {
-            self.own_dead.push(at);
-            self.own.describe(at).1
-        } else {
-            let Some(before) = self.find_before(hash, id) else { return false };
-            self.dead.insert(before, hash);
-            self.writer.describe(&self.snapshot, before).1
-        };
-        self.released.extend(number);
+        let Some(before) = self.find_before(hash, id) else { return false };
+        self.dead.insert(before, hash);
+        self.released.extend(self.writer.describe(&self.snapshot, before).1);
         true
     }
 
