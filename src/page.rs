@@ -15,7 +15,7 @@ use self::ranked::ranked;
 pub(crate) use self::ranked::{Covered, listed_page, listed_page_as_stored};
 use crate::batch::{Batch, FewRows, MAX_ROWS};
 use crate::catalog::{Field, FieldId, FieldType};
-use crate::column::{Column, Data, Layout, Postings, Selection, Sorted};
+use crate::column::{Column, Data, Layout, Millis, Postings, Selection, Sorted};
 use crate::exec::Selected;
 use crate::order::Order;
 use crate::value::{Number, Timestamp, Value};
@@ -178,6 +178,14 @@ impl<'b> Keys<'b> {
         }
     }
 
+    /// What the rows are sorted by, if these are timestamps.
+    fn timestamps(&self, by: SortBy<'_>) -> Option<&'b Millis> {
+        match (by, &self.column?.data) {
+            (SortBy::Field { .. }, Data::Timestamps { values, .. }) => Some(values),
+            _ => None,
+        }
+    }
+
     /// The key of a row that has a value.
     fn key_of_present(&self, row: usize, by: SortBy<'_>) -> Key<'b> {
         if let SortBy::Place = by {
@@ -189,12 +197,15 @@ impl<'b> Keys<'b> {
             Data::Numbers { values, .. } => {
                 values.get(row).and_then(|value| Number::new(*value)).map_or(Key::Absent, Key::Number)
             }
-            Data::Timestamps { values, .. } => {
-                values.get(row).map_or(Key::Absent, |millis| Key::Timestamp(Timestamp::from_millis(millis)))
-            }
+            Data::Timestamps { values, .. } => timestamp_key(values, row),
             Data::Booleans { values, .. } => Key::Boolean(values.get(row)),
         }
     }
+}
+
+#[inline]
+fn timestamp_key<'b>(values: &Millis, row: usize) -> Key<'b> {
+    values.get(row).map_or(Key::Absent, |millis| Key::Timestamp(Timestamp::from_millis(millis)))
 }
 
 /// The first and the last key that zone map or dictionary allow a batch, whichever rows are selected.

@@ -162,14 +162,10 @@ impl<'b> Rows<'b> {
             Self::All => (number < rows).then_some(number),
             Self::List(list) => list.get(number).map(|row| usize::from(*row)),
             Self::Words(words) => {
-                for (first, word) in (0..).step_by(LANES).zip(words.iter()) {
-                    let count = word.count_ones() as usize;
-                    match number.checked_sub(count) {
+                for (first, span) in (0..).step_by(SPAN * LANES).zip(words.chunks(SPAN)) {
+                    match number.checked_sub(kernels::count_ones(span)) {
                         Some(left) => number = left,
-                        None => {
-                            let bit = ones(std::iter::once(*word)).nth(number)?;
-                            return Some(usize::saturating_add(first, bit));
-                        }
+                        None => return Some(usize::saturating_add(first, nth_one(span, number)?)),
                     }
                 }
                 None
@@ -190,6 +186,20 @@ impl<'b> Rows<'b> {
         let bits = ones(words.iter().copied());
         all.chain(list.iter().map(|row| usize::from(*row))).chain(bits)
     }
+}
+
+/// So many words are counted at once where a row is sought.
+const SPAN: usize = 32;
+
+/// The place of the set bit behind so many others.
+fn nth_one(words: &[u64], mut number: usize) -> Option<usize> {
+    for (first, word) in (0..).step_by(LANES).zip(words) {
+        match number.checked_sub(word.count_ones() as usize) {
+            Some(left) => number = left,
+            None => return Some(usize::saturating_add(first, ones(std::iter::once(*word)).nth(number)?)),
+        }
+    }
+    None
 }
 
 /// The places of the set bits.
@@ -243,6 +253,20 @@ mod tests {
     use crate::column::set_rows;
 
     #[test]
+    fn rows_are_sought_across_spans() {
+        let rows = 2 * SPAN * LANES + 65;
+        for step in [1, 2, 63, 64, 100, SPAN * LANES, SPAN * LANES + 1] {
+            let set: Vec<u16> = (0..rows as u16).filter(|row| usize::from(*row) % step == step - 1).collect();
+            let mut words = vec![0; rows.div_ceil(LANES)];
+            set_rows(&mut words, &set);
+            let words = Rows::Words(Cow::Owned(words));
+            for number in 0..=set.len() {
+                assert_eq!(words.nth(number, rows), set.get(number).map(|row| usize::from(*row)));
+            }
+        }
+    }
+
+    #[test]
     fn every_form_is_the_set_it_is() {
         for rows in [1_usize, 63, 64, 65, 200] {
             for step in [1, 2, 3, 70, usize::MAX] {
@@ -260,6 +284,9 @@ mod tests {
                 for form in forms {
                     assert_eq!(form.count(rows), set.len());
                     assert!(form.iter(rows).eq(set.iter().map(|row| usize::from(*row))));
+                    for number in 0..=set.len() {
+                        assert_eq!(form.nth(number, rows), set.get(number).map(|row| usize::from(*row)));
+                    }
                     for row in 0..rows {
                         assert_eq!(form.contains(row), set.contains(&(row as u16)));
                     }

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 use super::floor::row_at;
-use super::{At, Guess, Key, Keys, SortBy, Visit, Walk};
+use super::{At, Guess, Key, Keys, SortBy, Visit, Walk, timestamp_key};
 use crate::batch::Batch;
 use crate::catalog::FieldId;
 use crate::column::{Codes, Data, Layout, Postings, Sorted};
@@ -188,16 +188,11 @@ impl<'b, 's> Best<'b, 's> {
         while step < end && !is_full {
             let next = step.saturating_add(together).min(end);
             members.list(sorted, std::mem::replace(&mut step, next)..next, self.descending, &mut rows);
-            for row in &rows {
-                let key = source.keys.key_of_present(usize::from(*row), self.by);
-                let is_enough =
-                    found.len() >= self.wanted && found.last().is_some_and(|last| last.key != key);
-                if is_enough || self.is_behind(&key) {
-                    is_full = true;
-                    break;
-                }
-                found.push(source.candidate(key, *row, self.descending));
-            }
+            // Most pages are in the order of a timestamp; such keys have a loop of their own.
+            is_full = match source.keys.timestamps(self.by) {
+                Some(values) => self.meet(source, &rows, |row| timestamp_key(values, row), &mut found),
+                None => self.meet(source, &rows, |row| source.keys.key_of_present(row, self.by), &mut found),
+            };
             // The last row may be behind a guess whether it is selected or not.
             is_full |= self.guess.is_some()
                 && key_at(next.saturating_sub(1)).is_some_and(|key| self.is_behind(&key));
@@ -206,6 +201,26 @@ impl<'b, 's> Best<'b, 's> {
             self.absent(source, members.gathered(), &mut found);
         }
         Some(found)
+    }
+
+    /// Adds rows that are met in order to those found before; true once there are as many as may be wanted.
+    #[inline]
+    fn meet(
+        &self,
+        source: &Source<'b, '_, '_>,
+        rows: &[u16],
+        key: impl Fn(usize) -> Key<'b>,
+        found: &mut Vec<Candidate<'b>>,
+    ) -> bool {
+        for row in rows {
+            let key = key(usize::from(*row));
+            let is_enough = found.len() >= self.wanted && found.last().is_some_and(|last| last.key != key);
+            if is_enough || self.is_behind(&key) {
+                return true;
+            }
+            found.push(source.candidate(key, *row, self.descending));
+        }
+        false
     }
 
     /// The selected rows in the order of their strings, as many as may be wanted.
@@ -329,7 +344,9 @@ impl<'b, 's> Best<'b, 's> {
                 candidates.last().copied()
             } else {
                 // Nothing was parted, so that the last need not be the worst.
-                candidates.iter().max_by(|a, b| self.compare(a, b)).copied()
+                let worst = candidates.iter().map(|candidate| candidate.rank).max();
+                let worst = candidates.iter().filter(|candidate| Some(candidate.rank) == worst);
+                worst.max_by(|a, b| self.compare(a, b)).copied()
             };
         }
         self.candidates = candidates;
@@ -337,6 +354,10 @@ impl<'b, 's> Best<'b, 's> {
 
     /// The rows from `offset`, at most `limit`, in order.
     pub(super) fn page(self, offset: usize, limit: usize) -> Vec<At> {
+        // Those of one batch that were met in order are most often in order.
+        if self.candidates.is_sorted_by(|a, b| a.rank < b.rank) {
+            return self.candidates.iter().skip(offset).take(limit).map(|candidate| candidate.at).collect();
+        }
         // Numbers are sorted sooner than candidates, and seldom are two the same.
         let mut order: Vec<(u64, &Candidate<'b>)> =
             self.candidates.iter().map(|candidate| (candidate.rank, candidate)).collect();
