@@ -35,6 +35,14 @@ impl<T: Ord + Copy> Zones<T> {
         self.zones.get(number).copied().flatten()
     }
 
+    /// The batches whose zone has a value in this range, ascending.
+    pub(crate) fn overlapping(&self, (low, high): (T, T)) -> impl Iterator<Item = usize> {
+        let overlaps = move |zone: &Option<(T, T)>| {
+            zone.is_some_and(|(least, greatest)| least <= high && low <= greatest)
+        };
+        self.zones.iter().enumerate().filter(move |(_, zone)| overlaps(zone)).map(|(number, _)| number)
+    }
+
     /// One more than the greatest number that has ever had a zone.
     pub(super) fn len(&self) -> usize {
         self.zones.len()
@@ -76,6 +84,11 @@ mod tests {
             zones.put(number, zone);
         }
         assert_eq!(zones.in_order(false), [2, 3, 0, 1]);
+        for (range, expected) in
+            [((0, 0), vec![]), ((9, 12), vec![2]), ((4, 5), vec![0, 2, 3]), ((7, 8), vec![2])]
+        {
+            assert_eq!(zones.overlapping(range).collect::<Vec<_>>(), expected);
+        }
         assert_eq!(zones.in_order(true), [2, 0, 3, 1]);
         zones.put(2, None);
         zones.put(5, Some((4, 7)));

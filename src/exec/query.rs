@@ -355,7 +355,6 @@ impl<'q> Query<'q> {
         kept: &mut Option<Vec<usize>>,
     ) {
         let Test::Any(set) = &leaf.test else { return };
-        let all = || (0..batches).collect::<Vec<usize>>();
         match (access, self.directory.field(leaf.field), set) {
             (Some(Access::Rows(rows)), _, _) => {
                 let mut with_rows: Vec<usize> = rows.ascending().iter().map(|row| split(*row).0).collect();
@@ -366,10 +365,10 @@ impl<'q> Query<'q> {
                 *kept = Some(with_rows);
             }
             (_, FieldDirectory::Timestamps(zones), Set::Timestamps(ranges)) => {
-                kept.get_or_insert_with(all).retain(|batch| meets(zones, *batch, ranges.as_slice()));
+                retain_meeting(zones, batches, ranges.as_slice(), kept);
             }
             (_, FieldDirectory::Numbers(zones), Set::Numbers(ranges)) => {
-                kept.get_or_insert_with(all).retain(|batch| meets(zones, *batch, ranges.as_slice()));
+                retain_meeting(zones, batches, ranges.as_slice(), kept);
             }
             _ => {}
         }
@@ -430,6 +429,23 @@ pub(crate) fn counted_strings<'q>(
 /// Whether no row has two of so many strings of a field.
 fn are_disjoint(directory: &Directory, field: FieldId, wanted: usize) -> bool {
     wanted == 1 || matches!(directory.field(field), FieldDirectory::Strings(strings) if strings.is_single())
+}
+
+/// Keeps the batches, at first all of so many, whose zone has a value in one of the ranges.
+fn retain_meeting<T: Ord + Copy>(
+    zones: &Zones<T>,
+    batches: usize,
+    ranges: &[(T, T)],
+    kept: &mut Option<Vec<usize>>,
+) {
+    match (kept, ranges) {
+        (Some(kept), _) => kept.retain(|batch| meets(zones, *batch, ranges)),
+        // As a rule.
+        (none, [range]) => {
+            *none = Some(zones.overlapping(*range).take_while(|batch| *batch < batches).collect())
+        }
+        (none, _) => *none = Some((0..batches).filter(|batch| meets(zones, *batch, ranges)).collect()),
+    }
 }
 
 /// True when the zone of a batch and one of the ranges have a value in common.

@@ -85,7 +85,7 @@ pub(crate) fn normalize(tree: &Tree<Comparison<'_>>, catalog: &Catalog) -> Tree<
         },
         Node::Branch(connective, children) => Node::Branch(*connective, children.clone()),
     });
-    Tree::from_nodes(nodes.collect())
+    Tree::from_nodes(nodes.collect::<Vec<_>>())
 }
 
 /// What a comparison tests, or its truth where that is the same for every case.
@@ -428,7 +428,7 @@ impl<'c> Builder<'c> {
     pub(super) fn finish(mut self, root: NodeId) -> Tree<Leaf> {
         if !matches!(self.node(root), Some(Node::Branch(..))) {
             let node = self.nodes.into_iter().nth(root).map_or(Node::Constant(false), |(_, node)| node);
-            return Tree::from_nodes(vec![node]);
+            return Tree::from_nodes([node]);
         }
         // For each node 1 when it is the root or below it, later its number in the finished tree.
         let (mut few, mut many) = ([0; FEW_NODES], Vec::new());

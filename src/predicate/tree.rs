@@ -30,17 +30,20 @@ pub(crate) enum Node<L> {
 /// clones or drops a tree recurses. Equal subtrees may be one node with several parents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Tree<L> {
-    nodes: Vec<Node<L>>,
+    nodes: Nodes<L>,
 }
+
+/// The nodes of a tree; that of the many trees with one takes no memory of its own.
+pub(crate) type Nodes<L> = SmallVec<[Node<L>; 1]>;
 
 impl<L> Tree<L> {
     pub(crate) fn constant(value: bool) -> Self {
-        Self { nodes: vec![Node::Constant(value)] }
+        Self { nodes: smallvec![Node::Constant(value)] }
     }
 
     /// A tree of these nodes, the last of which is the root. `nodes` must keep the invariants.
-    pub(crate) fn from_nodes(nodes: Vec<Node<L>>) -> Self {
-        let tree = Self { nodes };
+    pub(crate) fn from_nodes(nodes: impl Into<Nodes<L>>) -> Self {
+        let tree = Self { nodes: nodes.into() };
         debug_assert_eq!(tree.validate(), Ok(()));
         tree
     }
@@ -158,7 +161,7 @@ impl Tree<Leaf> {
                 set.size_bytes()
             }
         };
-        let nodes = size_of_val(self.nodes.as_slice());
+        let nodes = if self.nodes.spilled() { size_of_val(self.nodes.as_slice()) } else { 0 };
         self.nodes.iter().map(of_node).fold(nodes, usize::saturating_add)
     }
 }
