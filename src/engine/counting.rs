@@ -1,8 +1,12 @@
 //! How many rows of all batches a query selects, on several threads when that takes long.
 
 use std::cell::Cell;
+#[cfg(feature = "parallel")]
+use std::sync::atomic::{AtomicUsize, Ordering};
+#[cfg(feature = "parallel")]
+use std::sync::{Mutex, PoisonError};
 
-use super::search::visits;
+use super::search::visit;
 use super::view::View;
 use crate::exec::{self, Query, Ready, Selected};
 
@@ -53,51 +57,71 @@ pub(super) fn count(query: &Query<'_>, view: &View, numbers: &[usize]) -> Counte
     #[cfg(feature = "parallel")]
     return count_shared(query, view, numbers, LONG);
     #[cfg(not(feature = "parallel"))]
-    count_here(query, view, numbers, |_| {})
+    count_here(query, view, numbers.iter().copied(), |_| {})
 }
 
 /// Counts on several threads if that takes at least the effort `long`.
+///
+/// This thread is one of them, and each takes the next few batches whenever it is done with some, so that nothing is lost
+/// when the others, which the system wakes some tens of microseconds later or not at once on a processor of their own,
+/// come late.
 #[cfg(feature = "parallel")]
 fn count_shared(query: &Query<'_>, view: &View, numbers: &[usize], long: usize) -> Counted {
-    if let Some((first, rest)) = numbers.split_at_checked(SAMPLE)
-        && !rest.is_empty()
-        && let Some(fork) = query.fork()
-        && rayon::current_num_threads() > 1
-    {
-        let mut effort: usize = 0;
-        let counted = count_here(query, view, first, |each| effort = effort.saturating_add(each));
-        let expected = (effort / SAMPLE).saturating_mul(rest.len());
-        let others = if expected < long {
-            count_here(query, view, rest, |_| {})
-        } else {
-            use rayon::iter::ParallelIterator;
-            use rayon::slice::ParallelSlice;
-            let each = |numbers: &[usize]| count_here(&fork(), view, numbers, |_| {});
-            rest.par_chunks(CHUNK).map(each).reduce(Counted::default, Counted::and)
-        };
-        return counted.and(others);
+    let alone = |numbers: &[usize]| count_here(query, view, numbers.iter().copied(), |_| {});
+    let Some((first, rest)) = numbers.split_at_checked(SAMPLE).filter(|(_, rest)| !rest.is_empty()) else {
+        return alone(numbers);
+    };
+    let others = rayon::current_num_threads().saturating_sub(1);
+    let Some(fork) = query.fork().filter(|_| others > 0) else { return alone(numbers) };
+    let mut effort: usize = 0;
+    let counted = count_here(query, view, first.iter().copied(), |each| effort = effort.saturating_add(each));
+    let expected = (effort / SAMPLE).saturating_mul(rest.len());
+    if expected < long {
+        return counted.and(alone(rest));
     }
-    count_here(query, view, numbers, |_| {})
+    let next = AtomicUsize::new(0);
+    let numbers = || {
+        let some = std::iter::from_fn(|| rest.chunks(CHUNK).nth(next.fetch_add(1, Ordering::Relaxed)));
+        some.flatten().copied()
+    };
+    let helped = Mutex::new(counted);
+    let helpers = others.min(expected.checked_div(long / 4).unwrap_or(others));
+    let own = rayon::in_place_scope(|scope| {
+        for _ in 0..helpers {
+            scope.spawn(|_| {
+                let counted = count_here(&fork(), view, numbers(), |_| {});
+                let mut all = helped.lock().unwrap_or_else(PoisonError::into_inner);
+                *all = all.and(counted);
+            });
+        }
+        count_here(query, view, numbers(), |_| {})
+    });
+    own.and(helped.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
 /// So many batches are counted before it is known whether to share the others.
 #[cfg(feature = "parallel")]
-const SAMPLE: usize = 8;
+const SAMPLE: usize = 4;
 /// Batches that a thread takes at a time.
 #[cfg(feature = "parallel")]
-const CHUNK: usize = 8;
-/// From this effort on, about half a millisecond, threads are woken.
+const CHUNK: usize = 4;
+/// From this effort on, about half a millisecond, threads are woken, each for a quarter of it at least.
 #[cfg(feature = "parallel")]
 const LONG: usize = 2_000_000;
 
 /// `note` gets the effort that each batch takes.
-fn count_here(query: &Query<'_>, view: &View, numbers: &[usize], mut note: impl FnMut(usize)) -> Counted {
+fn count_here(
+    query: &Query<'_>,
+    view: &View,
+    numbers: impl Iterator<Item = usize>,
+    mut note: impl FnMut(usize),
+) -> Counted {
     let (mut rows_selected, mut left_out) = (0_u64, 0_u64);
     let ready = Ready::new(query);
     // What the next batch is counted from is on its way while the one before it is counted.
     let (mut next, mut spent): (Option<Selected<'_>>, Option<Selected<'_>>) = (None, None);
     let mut examined = 0_u64;
-    for visit in visits(view, numbers.iter().copied()) {
+    for visit in numbers.filter_map(|number| visit(view, number)) {
         examined = examined.saturating_add(visit.batch.rows() as u64);
         if let Some(ready) = &ready
             && let Some(rows) = ready.count(visit.number, visit.batch, visit.live)
@@ -295,7 +319,7 @@ mod tests {
                 let search = Search::new(&engine.catalog, &request, view, &query);
                 let numbers = search.numbers();
                 [
-                    count_here(&query, view, numbers, |_| {}),
+                    count_here(&query, view, numbers.iter().copied(), |_| {}),
                     count_shared(&query, view, numbers, 0),
                     count_shared(&query, view, numbers, usize::MAX),
                 ]

@@ -144,10 +144,13 @@ pub(super) fn visits<'s>(
     view: &'s View,
     numbers: impl Iterator<Item = usize> + Clone,
 ) -> impl Iterator<Item = Visit<'s>> + Clone {
-    numbers.filter_map(move |number| {
-        let slot = view.slot(number)?;
-        Some(Visit { number, batch: &slot.batch, live: &slot.live })
-    })
+    numbers.filter_map(move |number| visit(view, number))
+}
+
+/// The batch of this number, to be searched.
+pub(super) fn visit(view: &View, number: usize) -> Option<Visit<'_>> {
+    let slot = view.slot(number)?;
+    Some(Visit { number, batch: &slot.batch, live: &slot.live })
 }
 
 impl<'s> Search<'s> {

@@ -442,7 +442,7 @@ fn retain_meeting<T: Ord + Copy>(
         (Some(kept), _) => kept.retain(|batch| meets(zones, *batch, ranges)),
         // As a rule.
         (none, [range]) => {
-            *none = Some(zones.overlapping(*range).take_while(|batch| *batch < batches).collect())
+            *none = Some(zones.overlapping(*range).take_while(|batch| *batch < batches).collect());
         }
         (none, _) => *none = Some((0..batches).filter(|batch| meets(zones, *batch, ranges)).collect()),
     }
