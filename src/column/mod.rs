@@ -11,6 +11,7 @@ mod millis;
 mod order;
 mod postings;
 mod radix;
+mod samples;
 mod slice;
 mod sorted;
 

@@ -5,6 +5,7 @@ use std::ops::Range;
 use smallvec::SmallVec;
 
 use super::bitmap::set_rows;
+use super::samples::Samples;
 use super::slice::{Move, Slice};
 use super::{Column, LANES, Layout};
 
@@ -17,7 +18,7 @@ use super::{Column, LANES, Layout};
 pub(crate) struct SortedRows {
     rows: Slice<u16>,
     /// The ordinal of the value of every so many rows, from the first one on.
-    samples: Slice<i64>,
+    samples: Samples,
     /// For each fence: the bits of the rows before it.
     prefixes: Slice<u64>,
     /// How many rows the batch has, with a value or not.
@@ -64,7 +65,7 @@ impl SortedRows {
             prefixes.extend_from_slice(&prefix);
         }
         let samples = rows.iter().step_by(SAMPLE).map(|row| ordinal(usize::from(*row))).collect();
-        Self { rows: rows.into(), samples, prefixes: prefixes.into(), batch_rows }
+        Self { rows: rows.into(), samples: Samples::new(samples), prefixes: prefixes.into(), batch_rows }
     }
 
     pub(crate) fn rows(&self) -> &[u16] {
@@ -147,12 +148,10 @@ impl SortedRows {
             // Behind the last sample that passed, and not behind the one after it.
             passed => passed.saturating_mul(SAMPLE).saturating_sub(SAMPLE / 2).min(self.rows.len()),
         };
-        let start =
-            if low <= zone.0 { 0 } else { place(self.samples.partition_point(|sample| *sample < low)) };
-        let end = if high >= zone.1 {
-            self.rows.len()
-        } else {
-            place(self.samples.partition_point(|sample| *sample <= high))
+        let start = if low <= zone.0 { 0 } else { place(self.samples.below(low)) };
+        let end = match behind(high) {
+            Some(bound) if high < zone.1 => place(self.samples.below(bound)),
+            _ => self.rows.len(),
         };
         start..end.max(start)
     }
@@ -160,17 +159,13 @@ impl SortedRows {
     pub(super) fn slices<'s>(&'s mut self, all: &mut Vec<&'s mut dyn Move>) {
         all.push(&mut self.prefixes);
         all.push(&mut self.rows);
-        all.push(&mut self.samples);
+        self.samples.slices(all);
     }
 
     pub(crate) fn size_bytes(&self) -> usize {
-        [
-            size_of_val::<[u16]>(&self.rows),
-            size_of_val::<[i64]>(&self.samples),
-            size_of_val::<[u64]>(&self.prefixes),
-        ]
-        .iter()
-        .sum()
+        let rows = size_of_val::<[u16]>(&self.rows);
+        let prefixes = size_of_val::<[u64]>(&self.prefixes);
+        rows.saturating_add(prefixes).saturating_add(self.samples.size_bytes())
     }
 }
 
@@ -225,12 +220,10 @@ impl<'c> Sorted<'c> {
         let mut parts: SmallVec<[Range<usize>; 2]> = SmallVec::new();
         for (low, high) in ranges {
             let from = parts.last().map_or(0, |part: &Range<usize>| part.end);
-            let start =
-                if low <= zone.0 { from } else { self.partition_point(from, &ordinal, |value| value < low) };
-            let end = if high >= zone.1 {
-                self.len()
-            } else {
-                self.partition_point(start, &ordinal, |value| value <= high)
+            let start = if low <= zone.0 { from } else { self.first_from(from, &ordinal, low) };
+            let end = match behind(high) {
+                Some(bound) if high < zone.1 => self.first_from(start, &ordinal, bound),
+                _ => self.len(),
             };
             if start < end {
                 parts.push(start..end);
@@ -239,21 +232,14 @@ impl<'c> Sorted<'c> {
         parts
     }
 
-    /// The first place in `from..` whose row has an ordinal that does not pass `test`, which those before it all pass.
-    fn partition_point(
-        self,
-        from: usize,
-        ordinal: impl Fn(usize) -> i64,
-        test: impl Fn(i64) -> bool,
-    ) -> usize {
-        let passes = |at| self.get(at).is_some_and(|row| test(ordinal(row)));
+    /// The first place in `from..` whose row has an ordinal that is not less than `bound`.
+    fn first_from(self, from: usize, ordinal: impl Fn(usize) -> i64, bound: i64) -> usize {
+        let passes = |at| self.get(at).is_some_and(|row| ordinal(row) < bound);
         let (mut low, mut high) = (from, self.len());
         if let Self::Listed(list) = self {
             let first = from.div_ceil(SAMPLE);
-            let samples = list.samples.get(first..).unwrap_or_default();
-            let near = samples.first().is_none_or(|sample| !test(*sample));
-            let passed = if near { 0 } else { samples.partition_point(|sample| test(*sample)) };
-            let behind = first.saturating_add(passed);
+            let near = list.samples.get(first).is_none_or(|sample| sample >= bound);
+            let behind = if near { first } else { list.samples.below(bound) };
             high = behind.saturating_mul(SAMPLE).min(high);
             if near {
                 // The end of a range seldom lies far behind its start, where one sample does not part them.
@@ -280,6 +266,11 @@ impl<'c> Sorted<'c> {
         }
         low
     }
+}
+
+/// The least number that is greater.
+fn behind(number: i64) -> Option<i64> {
+    number.checked_add(1)
 }
 
 /// Sorted rows are the present ones, ascending by value, then by row.

@@ -1,0 +1,129 @@
+//! Every so many of sorted values, and where among them a value lies.
+
+use super::slice::{Move, Slice};
+
+/// Ascending values, fewer than 65,536.
+///
+/// Their range is divided into equal parts, and a table has where each part starts among them: of values that are
+/// spread evenly, as most timestamps are, a look-up reads that and one or two values, where halving reads ten, each of
+/// which waits for the one before it. Of others it halves what lies in one part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Samples {
+    values: Slice<i64>,
+    /// One for each part, and one more; none where there are few values.
+    starts: Slice<u16>,
+    /// The width of a part: two to the power of this.
+    shift: u32,
+}
+
+/// Into so many parts, a power of two, the range is divided at most.
+const PARTS: usize = 1 << 9;
+/// Fewer values are halved from the start.
+const FEW: usize = 1 << 6;
+
+impl Samples {
+    pub(super) fn new(values: Vec<i64>) -> Self {
+        let (Some(least), Some(greatest)) = (values.first().copied(), values.last().copied()) else {
+            return Self { values: values.into(), starts: Vec::new().into(), shift: 0 };
+        };
+        let bits = u64::BITS.saturating_sub(greatest.abs_diff(least).leading_zeros());
+        let shift = bits.saturating_sub(PARTS.trailing_zeros());
+        let mut starts = Vec::new();
+        if values.len() >= FEW {
+            starts.reserve_exact(PARTS.saturating_add(1));
+            for (value, number) in values.iter().zip(0_u16..) {
+                let part = part(*value, least, shift).min(PARTS.saturating_sub(1));
+                while starts.len() <= part {
+                    starts.push(number);
+                }
+            }
+            starts.resize(PARTS.saturating_add(1), u16::try_from(values.len()).unwrap_or(u16::MAX));
+        }
+        Self { values: values.into(), starts: starts.into(), shift }
+    }
+
+    pub(super) fn get(&self, number: usize) -> Option<i64> {
+        self.values.get(number).copied()
+    }
+
+    /// How many are less than `bound`.
+    #[inline]
+    pub(super) fn below(&self, bound: i64) -> usize {
+        let values: &[i64] = &self.values;
+        let starts: &[u16] = &self.starts;
+        let Some(least) = values.first().filter(|least| **least < bound) else { return 0 };
+        let (mut from, mut to) = (0, values.len());
+        if !starts.is_empty() {
+            let part = part(bound, *least, self.shift);
+            let start = |part: usize| starts.get(part).map_or(values.len(), |start| usize::from(*start));
+            (from, to) = (start(part), start(part.saturating_add(1)));
+        }
+        from.saturating_add(values.get(from..to).unwrap_or_default().partition_point(|value| *value < bound))
+    }
+
+    pub(super) fn slices<'s>(&'s mut self, all: &mut Vec<&'s mut dyn Move>) {
+        all.push(&mut self.values);
+        all.push(&mut self.starts);
+    }
+
+    pub(super) fn size_bytes(&self) -> usize {
+        size_of_val::<[i64]>(&self.values).saturating_add(size_of_val::<[u16]>(&self.starts))
+    }
+}
+
+/// The part that a value which is not less than the least lies in, or would lie in.
+#[inline]
+fn part(value: i64, least: i64, shift: u32) -> usize {
+    usize::try_from(value.abs_diff(least).checked_shr(shift).unwrap_or(0)).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_found_however_they_are_spread() {
+        let spreads: [fn(i64) -> i64; 7] = [
+            |n| n,
+            |n| n * 1_000_003,
+            |n| n / 100,
+            |n| if n < 500 { i64::MIN + n } else { i64::MAX - 1023 + n },
+            |n| 1_i64 << (n / 17),
+            |n| (n - 512).pow(5),
+            |_| -7,
+        ];
+        for spread in spreads {
+            for len in [0, 1, FEW - 1, FEW, FEW + 1, 1024] {
+                let values: Vec<i64> = (0..len as i64).map(spread).collect();
+                let samples = Samples::new(values.clone());
+                let mut bounds = vec![i64::MIN, -8, 0, 1, i64::MAX];
+                bounds.extend(values.iter().flat_map(|value| {
+                    [
+                        value.saturating_sub(1),
+                        *value,
+                        value.saturating_add(1),
+                        value / 2,
+                        value.saturating_mul(2),
+                    ]
+                }));
+                for bound in bounds {
+                    assert_eq!(
+                        samples.below(bound),
+                        values.partition_point(|value| *value < bound),
+                        "{bound} among {len}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn as_many_values_as_there_may_be_are_found() {
+        let values: Vec<i64> = (0..65_535).collect();
+        let samples = Samples::new(values);
+        assert_eq!(
+            [0, 1, 40_000, 65_534, 65_535].map(|bound| samples.below(bound)),
+            [0, 1, 40_000, 65_534, 65_535]
+        );
+    }
+}
