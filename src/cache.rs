@@ -16,8 +16,8 @@ use crate::limits::Limits;
 /// same but are written in other ways are different bodies. Bodies with errors are not kept.
 ///
 /// `Send + Sync`; threads wait for each other no longer than it takes to look up a hash, or to put in
-/// what was compiled. When the cache is full, filters that were not asked for since they came in, or
-/// since they were last spared, make room for new ones.
+/// what was compiled, which may free what makes room for it. When the cache is full, filters that were
+/// not asked for since they came in, or since they were last spared, make room for new ones.
 ///
 /// ```
 /// use casefilter::{Catalog, FilterCache, Limits};
@@ -170,7 +170,7 @@ impl std::fmt::Debug for FilterCache {
 }
 
 /// A part of the cache with a lock of its own, and with cache lines of its own. A lock that lets many read would have a
-/// hit wait for three atomic operations, the count of hits among them, where this one has it wait for two.
+/// hit wait for three atomic operations, the count of hits among them, where it waits for two.
 #[repr(align(64))]
 struct Shard(Mutex<Entries>);
 
@@ -318,6 +318,20 @@ mod tests {
         let (plain, spaced) = (body(1), format!("{} ", body(1)));
         assert_eq!(cache.compile(plain.as_bytes()), cache.compile(spaced.as_bytes()));
         assert_eq!(cache.stats().misses, 2);
+    }
+
+    #[test]
+    fn another_body_of_the_same_hash_is_compiled() {
+        let cache = cache(1 << 20);
+        let (own, other) = (body(1), body(2));
+        let fresh = |body: &str| Filter::compile(&Catalog::cases(), body.as_bytes()).unwrap();
+        let hash = cache.hasher.hash_one(own.as_bytes());
+        for shard in &cache.shards {
+            shard.lock().insert(hash, &fresh(&other));
+        }
+        for _ in 0..2 {
+            assert_eq!(cache.compile(own.as_bytes()), Ok(fresh(&own)));
+        }
     }
 
     #[test]

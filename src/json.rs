@@ -16,7 +16,7 @@ use crate::error::{Error, ErrorKind, quote};
 
 /// The text that bytes are; otherwise, where they stop being UTF-8.
 pub(crate) fn text(bytes: &[u8]) -> std::result::Result<&str, usize> {
-    /// Of fewer bytes, what is over behind the last whole vector takes longer than all of them one word at a time.
+    /// Below this, the bytes behind the last whole vector cost more than to check all of them word by word.
     const MANY: usize = 256;
     if bytes.len() < MANY {
         return std::str::from_utf8(bytes).map_err(|fault| fault.valid_up_to());
@@ -582,6 +582,19 @@ mod tests {
     fn skips(text: &str) -> bool {
         let mut reader = Reader::new(text);
         reader.skip_value().and_then(|()| reader.end()).is_ok()
+    }
+
+    #[test]
+    fn text_is_told_from_other_bytes_whatever_its_length() {
+        for len in [0, 1, 2, 63, 64, 65, 254, 255, 256, 257, 600] {
+            let sound = "x".repeat(len % 2) + &"é".repeat(len / 2);
+            assert_eq!(text(sound.as_bytes()), Ok(&*sound));
+            for at in [0, len / 3, len.saturating_sub(1)].into_iter().filter(|at| *at < len) {
+                let mut bytes = vec![b'x'; len];
+                bytes[at] = 0xff;
+                assert_eq!(text(&bytes), Err(at), "{len} bytes");
+            }
+        }
     }
 
     #[test]

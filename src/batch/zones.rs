@@ -84,15 +84,37 @@ mod tests {
             zones.put(number, zone);
         }
         assert_eq!(zones.in_order(false), [2, 3, 0, 1]);
-        for (range, expected) in
-            [((0, 0), vec![]), ((9, 12), vec![2]), ((4, 5), vec![0, 2, 3]), ((7, 8), vec![2])]
-        {
-            assert_eq!(zones.overlapping(range).collect::<Vec<_>>(), expected);
-        }
         assert_eq!(zones.in_order(true), [2, 0, 3, 1]);
         zones.put(2, None);
         zones.put(5, Some((4, 7)));
         assert_eq!(zones.in_order(false), [3, 5, 0, 1, 2, 4]);
         assert_eq!(zones.in_order(true), [5, 0, 3, 1, 2, 4]);
+    }
+
+    #[test]
+    fn a_range_is_met_by_the_zones_that_share_a_value_with_it() {
+        let mut zones = Zones::default();
+        for (number, zone) in [Some((5, 6)), None, Some((1, 9)), Some((3, 4))].into_iter().enumerate() {
+            zones.put(number, zone);
+        }
+        for round in 0..2 {
+            for low in 0..11 {
+                for high in low..11 {
+                    let meets = |number: &usize| {
+                        zones.get(*number).is_some_and(|(least, greatest)| {
+                            (least..=greatest).any(|n| low <= n && n <= high)
+                        })
+                    };
+                    let expected: Vec<usize> = (0..zones.len()).filter(meets).collect();
+                    assert_eq!(
+                        zones.overlapping((low, high)).collect::<Vec<_>>(),
+                        expected,
+                        "{low}..={high}, {round}"
+                    );
+                }
+            }
+            zones.put(2, None);
+            zones.put(5, Some((4, 7)));
+        }
     }
 }

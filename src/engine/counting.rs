@@ -62,9 +62,9 @@ pub(super) fn count(query: &Query<'_>, view: &View, numbers: &[usize]) -> Counte
 
 /// Counts on several threads if that takes at least the effort `long`.
 ///
-/// This thread is one of them, and each takes the next few batches whenever it is done with some, so that nothing is lost
+/// This thread is one of them, and each takes the next few batches whenever it is done with some, so that little is lost
 /// when the others, which the system wakes some tens of microseconds later or not at once on a processor of their own,
-/// come late.
+/// come late. It still waits until each of them has run.
 #[cfg(feature = "parallel")]
 fn count_shared(query: &Query<'_>, view: &View, numbers: &[usize], long: usize) -> Counted {
     let alone = |numbers: &[usize]| count_here(query, view, numbers.iter().copied(), |_| {});
@@ -85,7 +85,8 @@ fn count_shared(query: &Query<'_>, view: &View, numbers: &[usize], long: usize) 
         some.flatten().copied()
     };
     let helped = Mutex::new(counted);
-    let helpers = others.min(expected.checked_div(long / 4).unwrap_or(others));
+    let enough = expected.checked_div(long / 4).unwrap_or(usize::MAX).saturating_sub(1);
+    let helpers = others.min(enough).min(rest.len().div_ceil(CHUNK).saturating_sub(1));
     let own = rayon::in_place_scope(|scope| {
         for _ in 0..helpers {
             scope.spawn(|_| {
@@ -105,7 +106,7 @@ const SAMPLE: usize = 4;
 /// Batches that a thread takes at a time.
 #[cfg(feature = "parallel")]
 const CHUNK: usize = 4;
-/// From this effort on, about half a millisecond, threads are woken, each for a quarter of it at least.
+/// From this effort on, about half a millisecond, threads are woken, so many that each has a quarter of it at least.
 #[cfg(feature = "parallel")]
 const LONG: usize = 2_000_000;
 
@@ -246,25 +247,27 @@ mod tests {
         (0..5_000).map(case).collect()
     }
 
+    /// Filters of all kinds on these.
+    const VARIED: [&str; 10] = [
+        "status = open",
+        "status <> open",
+        "status = open and priority = high or totalAmountInDefaultCurrency > 900 and tags = cash",
+        "(status <> blocked or priority in (high, low)) and totalAmountInDefaultCurrency >= 5 and totalAmountInDefaultCurrency < 2000",
+        "tags all (cash, crypto)",
+        "tags all (cash, pep) or status in (open, resolved) and createdAt >= '2003-01-05 00:00:00'",
+        "(status <> resolved or tags <> cash and tags <> pep) and priority <> low",
+        "createdAt < '2002-01-10 00:00:00' and (tags <> pep or priority = low) or status = blocked",
+        "priority in (high, low) and status = resolved or tags in (pep, nothing)",
+        "id in (7, 8, 900, 4000) or status = open and totalAmountInDefaultCurrency > 900 and priority <> high",
+    ];
+
     #[test]
     fn batches_of_other_kinds_are_counted_one_after_the_other() {
         let cases = varied();
         let engine = Engine::builder(Catalog::cases()).batch_rows(128).build();
         engine.upsert_many(format!("[{}]", cases.join(",")).as_bytes()).unwrap();
-        let filters = [
-            "status = open",
-            "status <> open",
-            "status = open and priority = high or totalAmountInDefaultCurrency > 900 and tags = cash",
-            "(status <> blocked or priority in (high, low)) and totalAmountInDefaultCurrency >= 5 and totalAmountInDefaultCurrency < 2000",
-            "tags all (cash, crypto)",
-            "tags all (cash, pep) or status in (open, resolved) and createdAt >= '2003-01-05 00:00:00'",
-            "(status <> resolved or tags <> cash and tags <> pep) and priority <> low",
-            "createdAt < '2002-01-10 00:00:00' and (tags <> pep or priority = low) or status = blocked",
-            "priority in (high, low) and status = resolved or tags in (pep, nothing)",
-            "id in (7, 8, 900, 4000) or status = open and totalAmountInDefaultCurrency > 900 and priority <> high",
-        ];
         let check = |cases: &HashMap<usize, String>, when: &str| {
-            for text in filters {
+            for text in VARIED {
                 let filter = Filter::compile_text(engine.catalog(), text).unwrap();
                 let selects = |case: &&String| crate::reference::matches(&filter, case).unwrap();
                 let expected = cases.values().filter(selects).count() as u64;
@@ -308,13 +311,14 @@ mod tests {
     #[cfg(feature = "parallel")]
     #[test]
     fn threads_count_what_one_thread_counts() {
-        let engine = engine();
+        let engine = Engine::builder(Catalog::cases()).batch_rows(128).build();
+        engine.upsert_many(format!("[{}]", varied().join(",")).as_bytes()).unwrap();
         let snapshot = engine.current.load();
         let view = snapshot.view(&engine.catalog, engine.keep);
         let threads = rayon::ThreadPoolBuilder::new().num_threads(4).build().unwrap();
-        for (text, _) in FILTERS {
+        for text in VARIED {
             let request = Request::new(Filter::compile_text(engine.catalog(), text).unwrap());
-            let [alone, shared, not_shared] = threads.install(|| {
+            let count = || {
                 let query = query(&request, view);
                 let search = Search::new(&engine.catalog, &request, view, &query);
                 let numbers = search.numbers();
@@ -323,7 +327,13 @@ mod tests {
                     count_shared(&query, view, numbers, 0),
                     count_shared(&query, view, numbers, usize::MAX),
                 ]
-            });
+            };
+            // From a thread of the pool, and from one that is none.
+            for _ in 0..20 {
+                let [alone, shared, not_shared] = threads.install(count);
+                assert_eq!((shared, not_shared), (alone, alone), "{text}");
+            }
+            let [alone, shared, not_shared] = count();
             assert_eq!((shared, not_shared), (alone, alone), "{text}");
         }
     }

@@ -440,7 +440,7 @@ fn retain_meeting<T: Ord + Copy>(
 ) {
     match (kept, ranges) {
         (Some(kept), _) => kept.retain(|batch| meets(zones, *batch, ranges)),
-        // As a rule.
+        // One range, as a rule.
         (none, [range]) => {
             *none = Some(zones.overlapping(*range).take_while(|batch| *batch < batches).collect());
         }

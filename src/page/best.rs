@@ -203,7 +203,8 @@ impl<'b, 's> Best<'b, 's> {
         Some(found)
     }
 
-    /// Adds rows that are met in order to those found before; true once there are as many as may be wanted.
+    /// Adds rows that are met in order to those found before; true once there are as many as may be wanted, or none to come
+    /// can be.
     #[inline]
     fn meet(
         &self,

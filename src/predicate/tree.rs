@@ -30,11 +30,11 @@ pub(crate) enum Node<L> {
 /// clones or drops a tree recurses. Equal subtrees may be one node with several parents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Tree<L> {
-    nodes: Nodes<L>,
+    nodes: TreeNodes<L>,
 }
 
-/// The nodes of a tree; that of the many trees with one takes no memory of its own.
-pub(crate) type Nodes<L> = SmallVec<[Node<L>; 1]>;
+/// The nodes of a tree; one, as many trees have, needs no allocation.
+pub(crate) type TreeNodes<L> = SmallVec<[Node<L>; 1]>;
 
 impl<L> Tree<L> {
     pub(crate) fn constant(value: bool) -> Self {
@@ -42,7 +42,7 @@ impl<L> Tree<L> {
     }
 
     /// A tree of these nodes, the last of which is the root. `nodes` must keep the invariants.
-    pub(crate) fn from_nodes(nodes: impl Into<Nodes<L>>) -> Self {
+    pub(crate) fn from_nodes(nodes: impl Into<TreeNodes<L>>) -> Self {
         let tree = Self { nodes: nodes.into() };
         debug_assert_eq!(tree.validate(), Ok(()));
         tree
