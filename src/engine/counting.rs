@@ -40,7 +40,7 @@ thread_local! {
 /// they read in the same order each time, a cache that holds nearly all of what a count reads would have thrown out each batch when
 /// its turn comes.
 ///
-/// The first ones tell what the others will take; if that is long, all threads of rayon's pool share them.
+/// The first ones tell what the others will take; if that is long, threads of rayon's pool help this one.
 pub(super) fn count(query: &Query<'_>, view: &View, numbers: &[usize]) -> Counted {
     /// What fewer batches hold stays in a cache anyway.
     const FEW: usize = 32;
