@@ -7,6 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+SAMPLE = "sample"
+TABLES = "tables"
+CASES = (SAMPLE, TABLES)
 ROUNDS = 7
 ONE_THREAD = {"RAYON_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1", "OMP_NUM_THREADS": "1"}
 # Any request will do, since only loading is of interest.
@@ -96,9 +99,16 @@ def _round(engine, binary, path, work):
     return found if isinstance(found, list) else [found["load_s"], found["cases"], None]
 
 
-def measure(binary, version, work, cases, rounds=ROUNDS):
+def tables(work, cases):
+    """The cases of the tables, a third of whose fields they have."""
+    import data  # pyarrow is not for the workers of the other engines
+
+    return data.ndjson(work, cases, "arrival")
+
+
+def measure(binary, version, work, cases, which, rounds=ROUNDS):
     """Engine → its rates in MB/s, or why it has none."""
-    path = sample(binary, work, cases)
+    path = sample(binary, work, cases) if which == SAMPLE else tables(work, cases)
     size = path.stat().st_size
     path.read_bytes()  # into the system's cache
     engines = {engine: {"note": note, "mb_s": [], "version": version} for engine, note in NOTES.items()}
@@ -116,12 +126,13 @@ def measure(binary, version, work, cases, rounds=ROUNDS):
             found["version"] = own_version or version
             found["mb_s"].append(round(size / 1e6 / seconds, 1))
             print(f"  {engine}: {found['mb_s'][-1]} MB/s", file=sys.stderr, flush=True)
-    return {"cases": cases, "bytes_per_case": round(size / cases, 1), "engines": engines}
+    return {"which": which, "cases": cases, "bytes_per_case": round(size / cases, 1), "engines": engines}
 
 
 def table(result):
     """As Markdown, each with its rate beside DuckDB's, which took turns with it."""
-    text = f"{result['cases']:,} sample cases of {result['bytes_per_case']} bytes, one thread each, a process for each round, in turn; MB/s.\n\n"
+    which = "sample cases" if result.get("which", SAMPLE) == SAMPLE else "cases of the tables"
+    text = f"{result['cases']:,} {which} of {result['bytes_per_case']} bytes, one thread each, a process for each round, in turn; MB/s.\n\n"
     text += "| | least | median | most | of DuckDB's, median over rounds |\n|---|---:|---:|---:|---:|\n"
     yardstick = result["engines"]["duckdb"]["mb_s"]
     for engine, found in result["engines"].items():

@@ -39,7 +39,13 @@ def arguments():
     )
     parser.add_argument("--shape", choices=data.SHAPES, default="arrival")
     parser.add_argument("--growth", action="store_true", help="casefilter alone at 1M, 3M and 10M cases")
-    parser.add_argument("--ingest", action="store_true", help="how fast each takes in the same NDJSON")
+    parser.add_argument(
+        "--ingest",
+        nargs="?",
+        const="sample",
+        choices=ingest.CASES,
+        help="how fast each takes in the same NDJSON: of `casefilter generate`, or of the tables (default: %(const)s)",
+    )
     parser.add_argument("--sizes", default=",".join(map(str, GROWTH)), help="other sizes for --growth")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results", metavar="DIR")
     parser.add_argument("--work", type=Path, default=Path(tempfile.gettempdir()) / "casefilter-peers", metavar="DIR")
@@ -220,7 +226,7 @@ def main():
         work_one(args)
         return
     if args.ingest and (args.growth or args.ndjson or args.shape != "arrival"):
-        raise SystemExit("--ingest takes the cases of `casefilter generate`: neither --shape, --growth nor --ndjson goes with it")
+        raise SystemExit("--ingest takes neither --shape, --growth nor --ndjson with it")
     import table  # matplotlib is not for the workers
 
     binary = args.casefilter or casefilter.build()
@@ -228,8 +234,8 @@ def main():
     if args.ingest:
         result = {"note": args.note, "machine": machine()}
         version = casefilter.version(binary, not args.casefilter)
-        result |= ingest.measure(binary, version, args.work, args.cases)
-        stem = f"ingest-{args.cases}"
+        result |= ingest.measure(binary, version, args.work, args.cases, args.ingest)
+        stem = f"ingest-{args.cases}" if args.ingest == ingest.SAMPLE else f"ingest-{args.ingest}-{args.cases}"
         (args.out / f"{stem}.json").write_text(json.dumps(result, indent=1) + "\n")
         text = f"{ingest.table(result)}\n{table.about(result['machine'])}. {args.note}".rstrip() + "\n"
         (args.out / f"{stem}.md").write_text(text)

@@ -44,7 +44,7 @@ pub fn aml_case(store: &Store, applicant_id: &str, sees_personal_data: bool) -> 
             latest = Some((head, text));
         }
     }
-    let Some((_, text)) = latest else { return Err(DomainError::not_found("HTTP 404 Not Found")) };
+    let Some((_, text)) = latest else { return Err(DomainError::no_aml_case()) };
     let view = View { unknown: true, personal: sees_personal_data };
     copy(&text, &shapes::AML_CASE, view).map_err(|fault| store.corrupt_record(&fault.to_string()).into())
 }

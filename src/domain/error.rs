@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::error::Errors;
+use crate::error::{Errors, quote};
 use crate::store::StoreError;
 
 /// What sort of fault a [`DomainError`] is.
@@ -48,8 +48,19 @@ impl DomainError {
         Self { kind, description: description.into(), source: None }
     }
 
-    pub(super) fn not_found(description: impl Into<String>) -> Self {
-        Self::new(DomainErrorKind::NotFound, description)
+    /// Nobody has this id.
+    pub(crate) fn no_applicant(id: &str) -> Self {
+        Self::new(DomainErrorKind::NotFound, format!("no applicant with the id {}", quote(id)))
+    }
+
+    /// An applicant without an AML case, or nobody.
+    pub(crate) fn no_aml_case() -> Self {
+        Self::new(DomainErrorKind::NotFound, "HTTP 404 Not Found")
+    }
+
+    /// Nobody, or nobody of whom that can be asked, has this id.
+    pub(crate) fn invalid_applicant(id: &str, why: &str) -> Self {
+        Self::invalid(format!("Invalid applicant id {}{why}", quote(id)))
     }
 
     /// One description, whatever is wrong with the token.

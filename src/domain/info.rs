@@ -56,8 +56,7 @@ pub fn update_info(
 ) -> Result<String, DomainError> {
     let changes = parse(body, today)?;
     store.write_records(|records| {
-        let invalid =
-            |why: &str| DomainError::invalid(format!("Invalid applicant id {}{why}", quote(applicant_id)));
+        let invalid = |why: &str| DomainError::invalid_applicant(applicant_id, why);
         let text = records.get(APPLICANTS, applicant_id)?.ok_or_else(|| invalid(""))?;
         let corrupt = |fault: Box<Error>| DomainError::from(store.corrupt_record(&fault.to_string()));
         let mut applicant = Members::read(&text).map_err(corrupt)?;

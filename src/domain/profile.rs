@@ -8,7 +8,6 @@ use super::error::DomainError;
 use super::records::{APPLICANTS, Applicant, LEVELS, SHARE_TOKENS, read};
 use super::shape::{Members, View, copy};
 use super::shapes;
-use crate::error::quote;
 use crate::store::Store;
 
 /// A share token as it is stored, under the hash of its text.
@@ -77,7 +76,7 @@ pub fn mint_share_token(
     let token = hex(&random);
     store.write_records(|records| {
         if records.get(APPLICANTS, applicant_id)?.is_none() {
-            return Err(DomainError::not_found(format!("no applicant with the id {}", quote(applicant_id))));
+            return Err(DomainError::no_applicant(applicant_id));
         }
         for (key, text) in records.with_prefix(SHARE_TOKENS, "")? {
             if read::<ShareToken>(store, &text)?.expires_at_ms <= now.timestamp_millis() {

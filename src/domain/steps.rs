@@ -9,7 +9,6 @@ use super::records::{
     part_of, read,
 };
 use super::shapes::PARTS;
-use crate::error::quote;
 use crate::store::Store;
 
 /// The result of each step of an applicant's level, as JSON: required documents status.
@@ -36,7 +35,7 @@ use crate::store::Store;
 pub fn step_status(store: &Store, applicant_id: &str) -> Result<String, DomainError> {
     let records = store.records()?;
     let Some(text) = records.get(APPLICANTS, applicant_id)? else {
-        return Err(DomainError::not_found(format!("no applicant with the id {}", quote(applicant_id))));
+        return Err(DomainError::no_applicant(applicant_id));
     };
     let applicant: Applicant = read(store, &text)?;
     let Some(name) = applicant.level_name() else { return Ok("{}".to_owned()) };

@@ -133,6 +133,8 @@ fn plain(c: char, small: char) -> String {
     let latin = any_ascii_char(small);
     match c.is_alphabetic() && !matches!(c, '\u{2b9}'..='\u{2bf}') {
         true => latin.to_lowercase().chars().filter(char::is_ascii_alphanumeric).collect(),
+        // Pictures, which have names in colons there, have no letters.
+        false if latin.len() > 1 && latin.starts_with(':') => String::new(),
         false => latin.to_owned(),
     }
 }
@@ -270,6 +272,8 @@ mod tests {
             ("ほんま なんば いのうえ", None, "Homma Namba Inoue"),
             ("ジョン シェイク ファン ヴァン ﾊﾞﾝ", None, "Jon Sheiku Fan Van Ban"),
             ("김민수 서울", None, "Gimminsu Seoul"),
+            // Pictures.
+            ("😀Anna☎ 👍🏽", None, "Anna "),
             ("", None, ""),
         ];
         let found = names.map(|(text, country, _)| (text, country, to_latin(text, country)));

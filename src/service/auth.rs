@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName};
-use hmac::Mac;
+use hmac::{Hmac, Mac};
+use sha2::Sha256;
 
 use super::envelope::Failure;
 use super::tokens::{AppToken, Tokens};
@@ -18,30 +19,51 @@ const TIMESTAMP: HeaderName = HeaderName::from_static("x-app-access-ts");
 /// The bytes of a signature.
 pub(super) type Signature = [u8; 32];
 
-/// The token that signed the bytes of a request, as they came over the wire.
-///
-/// The signature is checked in constant time, and whatever is wrong, the answer is the same.
-pub(super) fn verify<'t>(
-    tokens: &'t Tokens,
-    head: &Parts,
-    body: &[u8],
-    now_s: i64,
+/// What the head of a request says of who signed it.
+pub(super) struct Signed<'t> {
+    token: Option<&'t Arc<AppToken>>,
+    /// Of all but the body.
+    mac: Hmac<Sha256>,
+    signature: Option<Signature>,
+    timestamp_s: Option<i64>,
     window: Duration,
-) -> Result<(&'t Arc<AppToken>, Signature), Failure> {
-    let name = only(&head.headers, TOKEN).unwrap_or_default();
-    let timestamp = only(&head.headers, TIMESTAMP).unwrap_or_default();
-    let signature = only(&head.headers, SIGNATURE).and_then(from_hex);
-    let (token, mac) = tokens.find(name);
-    let target = head.uri.path_and_query().map_or("/", |target| target.as_str());
-    let mut mac = mac.clone();
-    for part in [timestamp.as_bytes(), head.method.as_str().as_bytes(), target.as_bytes(), body] {
-        mac.update(part);
+}
+
+impl<'t> Signed<'t> {
+    pub(super) fn new(tokens: &'t Tokens, head: &Parts, window: Duration) -> Self {
+        let name = only(&head.headers, TOKEN).unwrap_or_default();
+        let timestamp = only(&head.headers, TIMESTAMP).unwrap_or_default();
+        let signature = only(&head.headers, SIGNATURE).and_then(from_hex);
+        let (token, mac) = tokens.find(name);
+        let target = head.uri.path_and_query().map_or("/", |target| target.as_str());
+        let mut mac = mac.clone();
+        for part in [timestamp, head.method.as_str(), target] {
+            mac.update(part.as_bytes());
+        }
+        Self { token, mac, signature, timestamp_s: seconds(timestamp), window }
     }
-    let is_right = mac.verify_slice(&signature.unwrap_or_default()).is_ok();
-    let is_now = seconds(timestamp).is_some_and(|then| now_s.abs_diff(then) <= window.as_secs());
-    match (token, signature) {
-        (Some(token), Some(signature)) if is_right && is_now => Ok((token, signature)),
-        _ => Err(Failure::unauthorized()),
+
+    fn is_of(&self, now_s: i64) -> bool {
+        self.timestamp_s.is_some_and(|then| now_s.abs_diff(then) <= self.window.as_secs())
+    }
+
+    /// Whether there may be a body with which the signature is right.
+    pub(super) fn may_be_right(&self, now_s: i64) -> bool {
+        self.token.is_some() && self.signature.is_some() && self.is_of(now_s)
+    }
+
+    /// The token that signed these bytes of a request, as they came over the wire, and its signature.
+    ///
+    /// The signature is checked in constant time, and whatever is wrong, the answer is the same.
+    pub(super) fn verify(self, body: &[u8], now_s: i64) -> Result<(&'t Arc<AppToken>, Signature), Failure> {
+        let is_now = self.is_of(now_s);
+        let Self { token, mut mac, signature, .. } = self;
+        mac.update(body);
+        let is_right = mac.verify_slice(&signature.unwrap_or_default()).is_ok();
+        match (token, signature) {
+            (Some(token), Some(signature)) if is_right && is_now => Ok((token, signature)),
+            _ => Err(Failure::unauthorized()),
+        }
     }
 }
 

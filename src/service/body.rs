@@ -20,7 +20,7 @@ pub(super) struct Buffered<'b> {
     _room: Option<SemaphorePermit<'b>>,
 }
 
-/// Reads a body to its end.
+/// Reads a body to its end; one that is not `wanted` is read over, and takes no room.
 ///
 /// # Errors
 /// 413 when it is too large, 408 when it takes too long, 503 when there is no room, 400 when the client breaks off.
@@ -29,6 +29,7 @@ pub(super) async fn read<'b>(
     headers: &HeaderMap,
     options: &ServiceOptions,
     room: &'b Semaphore,
+    wanted: bool,
 ) -> Result<Buffered<'b>, Failure> {
     if body.is_end_stream() {
         return Ok(Buffered { bytes: Bytes::new(), _room: None });
@@ -43,7 +44,7 @@ pub(super) async fn read<'b>(
         }
         return Err(too_large(Some(announced), most));
     }
-    let mut reading = pin!(collect(&mut body, most, room));
+    let mut reading = pin!(collect(&mut body, most, room, wanted));
     // Most bodies came with the head, and no clock is needed.
     if let Poll::Ready(read) = poll_fn(|context| Poll::Ready(reading.as_mut().poll(context))).await {
         return read;
@@ -71,8 +72,14 @@ async fn drain(body: &mut Body, most: usize) {
     let _ = tokio::time::timeout(Duration::from_secs(2), read).await;
 }
 
-async fn collect<'b>(body: &mut Body, most: usize, room: &'b Semaphore) -> Result<Buffered<'b>, Failure> {
+async fn collect<'b>(
+    body: &mut Body,
+    most: usize,
+    room: &'b Semaphore,
+    wanted: bool,
+) -> Result<Buffered<'b>, Failure> {
     let mut taken: Option<SemaphorePermit<'_>> = None;
+    let mut size: usize = 0;
     let mut first = Bytes::new();
     let mut all: Vec<u8> = Vec::new();
     while let Some(frame) = body.frame().await {
@@ -81,10 +88,13 @@ async fn collect<'b>(body: &mut Body, most: usize, room: &'b Semaphore) -> Resul
                 .closing()
         })?;
         let Ok(bytes) = frame.into_data() else { continue };
-        let size = all.len().max(first.len()).saturating_add(bytes.len());
+        size = size.saturating_add(bytes.len());
         if size > most {
             drain(body, most).await;
             return Err(too_large(None, most));
+        }
+        if !wanted {
+            continue;
         }
         let more = u32::try_from(bytes.len()).ok().and_then(|size| room.try_acquire_many(size).ok());
         let more = more.ok_or_else(|| Failure::overloaded().closing())?;

@@ -6,6 +6,7 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
+use super::operation::Operation;
 use super::tokens::Permission;
 use crate::domain::{DomainError, DomainErrorKind};
 #[cfg(unix)]
@@ -94,6 +95,18 @@ impl Failure {
     pub(super) fn forbidden(permission: Permission) -> Self {
         let description = format!("the token does not have the permission `{}`", permission.name());
         Self::new(StatusCode::FORBIDDEN, description)
+    }
+
+    /// An applicant in the path who cannot be one, as written there.
+    pub(super) fn bad_path_id(operation: Operation, written: &str) -> Self {
+        let error = match operation {
+            Operation::UpdateInfo => {
+                DomainError::invalid_applicant(written, ": not UTF-8 when it is decoded")
+            }
+            Operation::AmlCase => DomainError::no_aml_case(),
+            _ => DomainError::no_applicant(written),
+        };
+        error.into()
     }
 
     pub(super) fn overloaded() -> Self {

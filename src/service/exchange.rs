@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use axum::http::{HeaderName, HeaderValue, StatusCode};
+use axum::http::{HeaderName, HeaderValue};
 use axum::response::Response;
 use hyper::body::Body as _;
 
@@ -60,11 +60,18 @@ impl Name {
 }
 
 /// One request on its way to an answer.
+///
+/// One that is dropped before, since its client left, is counted and logged with [`CLIENT_LEFT`].
 pub(super) struct Exchange<'s> {
     shared: &'s Shared,
     name: Name,
     start: Instant,
+    pub(super) caller: Caller,
+    is_ended: bool,
 }
+
+/// The status of a request that nobody waits for any more, as nginx has it; it is in logs and metrics alone.
+pub(super) const CLIENT_LEFT: u16 = 499;
 
 /// Whose request it is, as far as that is known.
 #[derive(Default)]
@@ -76,7 +83,13 @@ pub(super) struct Caller {
 impl<'s> Exchange<'s> {
     /// A request that came at this time.
     pub(super) fn since(start: Instant, shared: &'s Shared) -> Self {
-        Self { shared, name: shared.names.next(), start }
+        Self { shared, name: shared.names.next(), start, caller: Caller::default(), is_ended: false }
+    }
+
+    /// The same request, which is one of an operation.
+    pub(super) fn of(mut self, operation: Operation) -> Self {
+        self.caller.operation = Some(operation);
+        self
     }
 
     /// True for an answer that an exchange [ended](Self::end) with.
@@ -85,26 +98,27 @@ impl<'s> Exchange<'s> {
     }
 
     /// The answer under the request's name, counted and logged.
-    pub(super) fn end(self, caller: &Caller, result: Result<Response, Failure>) -> Response {
+    pub(super) fn end(mut self, result: Result<Response, Failure>) -> Response {
+        self.is_ended = true;
         let mut cause = None;
         let mut response = result.unwrap_or_else(|failure| {
             cause = failure.cause().map(str::to_owned);
             failure.respond(self.name.as_str().to_owned())
         });
         self.name.mark(&mut response);
-        let (status, took) = (response.status(), self.start.elapsed());
+        let (status, took) = (response.status().as_u16(), self.start.elapsed());
         let bytes = response.body().size_hint().lower();
-        self.shared.metrics.count_answer(caller.operation, status.as_u16(), took, bytes);
-        self.log(caller, status, took, cause.as_deref());
+        self.shared.metrics.count_answer(self.caller.operation, status, took, bytes);
+        self.log(status, took, cause.as_deref());
         response
     }
 
     /// Writes a line about an answer, unless nobody wants it.
-    fn log(&self, caller: &Caller, status: StatusCode, took: Duration, cause: Option<&str>) {
-        let operation = caller.operation.map_or("other", Operation::name);
-        let token = caller.token.as_ref().map(|token| token.name.as_str());
+    fn log(&self, status: u16, took: Duration, cause: Option<&str>) {
+        let operation = self.caller.operation.map_or("other", Operation::name);
+        let token = self.caller.token.as_ref().map(|token| token.name.as_str());
         let took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-        let (name, status) = (self.name.as_str(), status.as_u16());
+        let name = self.name.as_str();
         macro_rules! event {
             ($level:ident) => {
                 tracing::$level!(correlation_id = name, operation, token, status, took_us, cause, "answered")
@@ -115,6 +129,16 @@ impl<'s> Exchange<'s> {
             500.. => event!(error),
             400.. => event!(info),
             _ => event!(debug),
+        }
+    }
+}
+
+impl Drop for Exchange<'_> {
+    fn drop(&mut self) {
+        if !self.is_ended {
+            let took = self.start.elapsed();
+            self.shared.metrics.count_answer(self.caller.operation, CLIENT_LEFT, took, 0);
+            self.log(CLIENT_LEFT, took, None);
         }
     }
 }

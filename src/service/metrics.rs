@@ -6,13 +6,14 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use super::exchange::CLIENT_LEFT;
 use super::operation::Operation;
 use super::shared::Shared;
 use crate::cache::CacheStats;
 use crate::error::Errors;
 
-/// The statuses that the service answers with; any other is counted as `other`.
-const STATUSES: [u16; 10] = [200, 400, 401, 403, 404, 405, 408, 413, 500, 503];
+/// The statuses that the service answers with, and that of clients that left before; any other is counted as `other`.
+const STATUSES: [u16; 11] = [200, 400, 401, 403, 404, 405, 408, 413, CLIENT_LEFT, 500, 503];
 
 /// Upper bounds of the buckets of latencies, in microseconds, and how they are written in seconds.
 const BUCKETS: [(u64, &str); 16] = [
@@ -102,7 +103,11 @@ pub(super) fn text(shared: &Shared) -> String {
     let names = Operation::ALL.iter().map(|operation| operation.name()).chain(["other"]);
     let operations: Vec<(&str, &OfOperation)> = names.zip(&metrics.operations).collect();
 
-    out.head("http_requests_total", "counter", "Answers, by operation and status.");
+    out.head(
+        "http_requests_total",
+        "counter",
+        "Answers, by operation and status; 499 is none: the client left before.",
+    );
     for (name, of) in &operations {
         let statuses = STATUSES.iter().map(u16::to_string).chain(["other".to_owned()]);
         for (status, count) in statuses.zip(&of.answers) {

@@ -54,6 +54,12 @@ impl Operation {
         self.path().contains("{applicantId}")
     }
 
+    /// What a path of it has for the applicant, as it is written there.
+    pub(super) fn written_applicant(self, path: &str) -> &str {
+        let mut segments = self.path().split('/').zip(path.split('/'));
+        segments.find(|(own, _)| *own == "{applicantId}").map_or("", |(_, written)| written)
+    }
+
     pub(super) fn method(self) -> MethodFilter {
         match self {
             Self::Search => MethodFilter::POST,
@@ -83,5 +89,14 @@ mod tests {
         for (place, operation) in Operation::ALL.into_iter().enumerate() {
             assert_eq!(operation as usize, place);
         }
+    }
+
+    #[test]
+    fn the_applicant_is_read_off_a_path_as_it_is_written() {
+        let written = |operation: Operation, path| operation.written_applicant(path);
+        assert_eq!(written(Operation::UpdateInfo, "/resources/applicants/%ff/info"), "%ff");
+        assert_eq!(written(Operation::AmlCase, "/resources/api/applicants/a%20b/amlCase"), "a%20b");
+        assert_eq!(written(Operation::AmlCase, "/resources/api"), "");
+        assert_eq!(written(Operation::Search, "/resources/api/caseManagement"), "");
     }
 }

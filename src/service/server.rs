@@ -11,7 +11,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, Request, State};
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderValue, StatusCode, Version, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::MethodRouter;
 use hyper::body::Incoming;
@@ -27,7 +27,7 @@ use tokio::sync::Semaphore;
 #[cfg(unix)]
 use super::admin::{AdminServer, AdminSocket};
 use super::envelope::Failure;
-use super::exchange::{Caller, Exchange};
+use super::exchange::Exchange;
 use super::operation::Operation;
 use super::operator;
 use super::options::ServiceOptions;
@@ -209,14 +209,16 @@ fn router(shared: Arc<Shared>) -> Router {
             let handler = async move |State(shared): State<Arc<Shared>>,
                                       applicant: Result<Path<String>, PathRejection>,
                                       request: Request| {
-                // No id has a control character.
-                let applicant = applicant.map_or_else(|_| "\0".to_owned(), |Path(id)| id);
+                let applicant = match applicant {
+                    Ok(Path(id)) => Ok(id),
+                    Err(_) => Err(operation.written_applicant(request.uri().path()).to_owned()),
+                };
                 shared.answer(operation, applicant, request).await
             };
             method.on(operation.method(), handler)
         } else {
             let handler = async move |State(shared): State<Arc<Shared>>, request: Request| {
-                shared.answer(operation, String::new(), request).await
+                shared.answer(operation, Ok(String::new()), request).await
             };
             method.on(operation.method(), handler)
         };
@@ -267,6 +269,11 @@ fn is_of_one_connection(error: &io::Error) -> bool {
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted)
 }
 
+/// Whether a request has the header that HTTP/1.1 asks for (RFC 9112, section 3.2).
+fn names_one_host(request: &hyper::Request<Incoming>) -> bool {
+    request.version() != Version::HTTP_11 || request.headers().get_all(header::HOST).iter().count() == 1
+}
+
 impl Server {
     /// Serves a connection to its end.
     async fn serve(&self, stream: TcpStream, watcher: Watcher, has_seat: bool) {
@@ -294,6 +301,8 @@ impl Server {
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(timeout)
+            // Who has sent all that there is to send still waits for the answers.
+            .half_close(true)
             .max_buf_size(HEAD_BYTES)
             .serve_connection(TokioIo::new(stream), service);
         if let Err(error) = watcher.watch(connection).await {
@@ -319,7 +328,10 @@ impl Server {
         has_seat: bool,
     ) -> Result<Response, Infallible> {
         let start = Instant::now();
-        let mut response = if has_seat {
+        let mut response = if !names_one_host(&request) {
+            Failure::new(StatusCode::BAD_REQUEST, "a request of HTTP/1.1 has one header `Host`")
+                .into_response()
+        } else if has_seat {
             self.router.call(request.map(Body::new)).await?
         } else {
             Failure::overloaded().closing().into_response()
@@ -333,7 +345,7 @@ impl Server {
             Some(failure) => Err(failure),
             None => Ok(response),
         };
-        let mut response = Exchange::since(start, &self.shared).end(&Caller::default(), result);
+        let mut response = Exchange::since(start, &self.shared).end(result);
         if let Some(allowed) = allowed {
             response.headers_mut().insert(header::ALLOW, allowed);
         }

@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use axum::extract::Request;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, Utc};
 use tokio::sync::Semaphore;
 
-use super::auth::{self, Seen};
+use super::auth::{Seen, Signed};
 use super::body;
 use super::envelope::{Failure, json};
-use super::exchange::{Caller, Exchange, Names};
+use super::exchange::{Exchange, Names};
 use super::metrics::Metrics;
 use super::operation::Operation;
 use super::options::ServiceOptions;
@@ -53,10 +53,13 @@ pub(super) struct Shared {
 /// Anybody may ask whether the service is ready: the source is asked once in so long.
 const SOURCE_CHECK_AGE: Duration = Duration::from_secs(1);
 
+/// The applicant in the path, empty where the path has none; or what is written there, if that is no text.
+pub(super) type PathId = Result<String, String>;
+
 /// A request that was signed by a token which may make it.
 pub(super) struct Call {
     pub(super) token: Arc<AppToken>,
-    /// The applicant in the path, or a text that is no id; empty where the path has none.
+    /// The applicant in the path; empty where the path has none.
     pub(super) applicant_id: String,
     pub(super) query: Option<String>,
     pub(super) body: axum::body::Bytes,
@@ -88,29 +91,50 @@ impl Shared {
 
     /// Answers a request for an operation.
     pub(super) async fn answer(
-        self: &Arc<Self>,
+        self: Arc<Self>,
         operation: Operation,
-        applicant_id: String,
+        applicant: PathId,
         request: Request,
     ) -> Response {
-        let exchange = Exchange::since(Instant::now(), self);
-        let mut caller = Caller { operation: Some(operation), token: None };
-        let result = self.call(operation, applicant_id, request, &mut caller.token).await;
-        exchange.end(&caller, result.map(json))
+        if operation != Operation::UpdateInfo {
+            return self.exchange(operation, applicant, request).await;
+        }
+        // What changes something goes on to its end, and is logged, even if the client leaves.
+        let exchange = async move { self.exchange(operation, applicant, request).await };
+        match tokio::spawn(exchange).await {
+            Ok(response) => response,
+            Err(error) => Failure::internal(error.to_string()).into_response(),
+        }
+    }
+
+    async fn exchange(
+        self: &Arc<Self>,
+        operation: Operation,
+        applicant: PathId,
+        request: Request,
+    ) -> Response {
+        let mut exchange = Exchange::since(Instant::now(), self).of(operation);
+        let result = self.call(operation, applicant, request, &mut exchange.caller.token).await;
+        exchange.end(result.map(json))
     }
 
     async fn call(
         self: &Arc<Self>,
         operation: Operation,
-        applicant_id: String,
+        applicant: PathId,
         request: Request,
         client: &mut Option<Arc<AppToken>>,
     ) -> Result<Vec<u8>, Failure> {
         let (head, body) = request.into_parts();
-        let body = body::read(body, &head.headers, &self.options, &self.room).await?;
-        let now_s = now().timestamp();
-        let window = self.options.clock_window;
-        let (token, signature) = auth::verify(&self.tokens, &head, &body.bytes, now_s, window)?;
+        let signed = Signed::new(&self.tokens, &head, self.options.clock_window);
+        // Whoever sends what is refused in any case is not to take the room of others.
+        let wanted = signed.may_be_right(now().timestamp());
+        let body = body::read(body, &head.headers, &self.options, &self.room, wanted).await?;
+        if !wanted {
+            return Err(Failure::unauthorized());
+        }
+        // Once more, since the body may have taken a while.
+        let (token, signature) = signed.verify(&body.bytes, now().timestamp())?;
         *client = Some(Arc::clone(token));
         if let Some(seen) = &self.seen {
             seen.note(signature, Instant::now())?;
@@ -118,6 +142,7 @@ impl Shared {
         if !token.may(operation.permission()) {
             return Err(Failure::forbidden(operation.permission()));
         }
+        let applicant_id = applicant.map_err(|written| Failure::bad_path_id(operation, &written))?;
         let call = Call {
             token: Arc::clone(token),
             applicant_id,

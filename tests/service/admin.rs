@@ -353,6 +353,7 @@ fn the_socket_speaks_plain_http() {
         ("POST", "/share-tokens", "{\"applicantId\":\"anna\",\"lifetimeS\":0}", 400),
         ("POST", "/share-tokens", long, 400),
         ("POST", "/backups", "{\"path\":\"here.db\"}", 400),
+        ("POST", "/backups", "{\"path\":\"/here\\u0000.db\"}", 400),
         ("POST", "/backups", "{\"path\":\"/no/such/folder/here.db\"}", 404),
         ("GET", "/resources/api/caseManagement/v2/cases/filters", "", 404),
     ] {

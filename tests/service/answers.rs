@@ -190,7 +190,7 @@ fn errors_are_those_of_the_interface_document() {
     for id in ["", "nobody", "firm-one", "%00", "%ff", "%C3%A4", "..", "a%2Fb"] {
         let description = client.call(&all, "PATCH", &info_of(id), br#"{"dob":null}"#).failure(400);
         assert!(description.starts_with("Invalid applicant id "), "{id}: {description}");
-        if ["nobody", "firm-one", ".."].contains(&id) {
+        if ["nobody", "firm-one", "%ff", ".."].contains(&id) {
             assert!(description.contains(&format!("`{id}`")), "{description}");
         }
     }
@@ -204,7 +204,8 @@ fn errors_are_those_of_the_interface_document() {
         assert_eq!(description, "HTTP 404 Not Found", "{id}");
     }
     for id in ["nobody", "%ff"] {
-        client.call(&all, "GET", &status_of(id), b"").failure(404);
+        let description = client.call(&all, "GET", &status_of(id), b"").failure(404);
+        assert_eq!(description, format!("no applicant with the id `{id}`"));
     }
     server.stop();
 }

@@ -284,3 +284,94 @@ fn a_shutdown_does_not_wait_forever() {
     thread.join().unwrap().unwrap();
     assert!(start.elapsed() < Duration::from_secs(10));
 }
+
+#[test]
+fn who_has_sent_all_and_closes_that_side_is_answered() {
+    let server = with(options());
+    let all = key("all");
+    for (method, target, body) in [
+        ("POST", SEARCH, BODY),
+        ("GET", status_of("anna").as_str(), b"".as_slice()),
+        ("PATCH", info_of("anna").as_str(), b"{\"stateOfBirth\":\"half\"}"),
+    ] {
+        for _ in 0..20 {
+            let mut client = server.client();
+            let mut request = format!("{}\r\n", head(&all, method, target, body)).into_bytes();
+            request.extend_from_slice(body);
+            client.send(&request).unwrap();
+            client.stream().shutdown(std::net::Shutdown::Write).unwrap();
+            client.receive().unwrap().good();
+            assert_eq!(client.drain().unwrap(), 0);
+        }
+    }
+    server.stop();
+}
+
+/// How many answers of an operation the metrics count, by status.
+fn counted(server: &Server, operation: &str) -> Vec<(String, u64)> {
+    let start = format!("casefilter_http_requests_total{{operation=\"{operation}\",status=\"");
+    let metrics = server.client().get("/metrics");
+    let lines = metrics.text().lines().filter_map(|line| line.strip_prefix(&start)?.split_once("\"} "));
+    lines.map(|(status, count)| (status.to_owned(), count.parse().unwrap())).collect()
+}
+
+#[test]
+fn no_update_is_left_uncounted_when_its_client_leaves() {
+    let server = with(options());
+    let all = key("all");
+    for number in 0..30 {
+        let body = format!("{{\"stateOfBirth\":\"{number}\"}}");
+        let mut request = format!("{}\r\n", head(&all, "PATCH", &info_of("anna"), body.as_bytes()));
+        request.push_str(&body);
+        let mut client = server.client();
+        client.send(request.as_bytes()).unwrap();
+        // Leaves without a word, sooner or later; unread bytes would make it a reset.
+        thread::sleep(Duration::from_micros(100 * number));
+    }
+    // Each was read to its end, and so is stored, counted and logged.
+    let start = Instant::now();
+    while counted(&server, "updateInfo") != [("200".to_owned(), 30)] {
+        assert!(start.elapsed() < Duration::from_secs(10), "{:?}", counted(&server, "updateInfo"));
+        thread::sleep(Duration::from_millis(20));
+    }
+    server.stop();
+}
+
+#[test]
+fn whoever_is_not_known_takes_no_room_of_others() {
+    let server = with(ServiceOptions { buffered_bytes: 1000, ..options() });
+    let all = key("all");
+    let body = [b' '; 900];
+    let mut strangers: Vec<Client> = (0..4).map(|_| server.client()).collect();
+    for (client, token) in strangers.iter_mut().zip(["none", "all", "all", "all"]) {
+        let head = head(&all, "POST", SEARCH, &body);
+        let head = match token {
+            "none" => head.replace("X-App-Token: token-all", "X-App-Token: token-of-nobody"),
+            _ => head.replace("X-App-Access-Ts: ", "X-App-Access-Ts: 1"),
+        };
+        client.send(format!("{head}\r\n").as_bytes()).unwrap();
+        client.send(&body[..899]).unwrap();
+    }
+    thread::sleep(Duration::from_millis(100));
+    server.client().call(&all, "POST", SEARCH, BODY).good();
+    // They are told what everyone is told, once all has come.
+    for mut client in strangers {
+        client.send(b" ").unwrap();
+        assert!(client.receive().unwrap().failure(401).contains("not signed by a known token"));
+    }
+    server.stop();
+}
+
+#[test]
+fn a_request_names_its_host_once() {
+    let server = with(options());
+    for (hosts, status) in [("", 400), ("Host: a\r\n", 200), ("Host: a\r\nHost: a\r\n", 400)] {
+        let mut client = server.client();
+        client.send(format!("GET /healthz HTTP/1.1\r\n{hosts}\r\n").as_bytes()).unwrap();
+        assert_eq!(client.receive().unwrap().status, status, "{hosts:?}");
+    }
+    let mut client = server.client();
+    client.send(b"GET /healthz HTTP/1.0\r\n\r\n").unwrap();
+    assert_eq!(client.receive().unwrap().status, 200);
+    server.stop();
+}

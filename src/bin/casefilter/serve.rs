@@ -97,6 +97,11 @@ pub(crate) struct Args {
           default_value_t = ServiceOptions::default().concurrency)]
     concurrency: usize,
 
+    /// How much memory the bodies of requests on their way in may take together, in bytes; requests beyond get 503
+    #[arg(long, value_name = "N", env = "CASEFILTER_BUFFERED_BYTES",
+          default_value_t = ServiceOptions::default().buffered_bytes)]
+    buffered_bytes: usize,
+
     /// How many seconds a client may take to send a request, or to send none
     #[arg(long, value_name = "S", env = "CASEFILTER_READ_TIMEOUT", default_value_t = 20)]
     read_timeout: u64,
@@ -158,6 +163,7 @@ impl Args {
             remembered_signatures: self.remembered_signatures,
             connections: self.connections,
             concurrency: self.concurrency.max(1),
+            buffered_bytes: self.buffered_bytes,
             read_timeout: Duration::from_secs(self.read_timeout.max(1)),
             write_timeout: Duration::from_secs(self.write_timeout.max(1)),
             turn_timeout: Duration::from_secs(self.turn_timeout),
@@ -308,6 +314,11 @@ fn begin_logging(level: Level) {
     } else {
         log.json().flatten_event(true).with_current_span(false).with_span_list(false).try_init()
     };
+    // A panic is caught and answered where it may come from outside, and told in the log as all else.
+    std::panic::set_hook(Box::new(|panic| {
+        let place = panic.location().map(ToString::to_string);
+        tracing::error!(place, cause = panic.payload_as_str(), "a panic");
+    }));
 }
 
 /// Says when others on this machine can read the secrets.

@@ -95,8 +95,10 @@ struct Backup {
 
 async fn backup(State(admin): Shared, body: Body) -> Result<Response, Failure> {
     let Backup { path } = read(body, admin.shared.options.read_timeout).await?;
-    if !path.is_absolute() {
-        return Err(Failure::new(StatusCode::BAD_REQUEST, "`path` has to be absolute"));
+    let has_nul = path.as_os_str().as_encoded_bytes().contains(&0);
+    if !path.is_absolute() || has_nul {
+        let why = if has_nul { "`path` must not have a NUL" } else { "`path` has to be absolute" };
+        return Err(Failure::new(StatusCode::BAD_REQUEST, why));
     }
     let copy = move |shared: &super::super::shared::Shared| {
         shared.store.backup(&path).map_err(|error| Failure::of_store(&error))
