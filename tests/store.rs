@@ -383,3 +383,64 @@ fn readers_see_whole_writes_and_find_the_documents_of_their_moment() {
     });
     assert_eq!(all(&store).len(), 5);
 }
+
+#[test]
+fn a_store_is_read_by_several_at_once_and_not_touched_by_it() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("cases.db");
+    let read = || Store::open_read_only(&path, Catalog::cases(), options());
+    assert_eq!(read().unwrap_err().kind(), StoreErrorKind::NotFound);
+    let store = Store::create(&path, Catalog::cases(), options()).unwrap();
+    store.upsert(br#"{"id":"a","tags":["vip"]}"#, Durability::Synced).unwrap();
+    store.write_records(|records| records.put("kind", "key", "text").map(drop)).unwrap();
+    // Whoever writes has it alone.
+    assert_eq!(read().unwrap_err().kind(), StoreErrorKind::InUse);
+    store.close().unwrap();
+
+    let before = fs::read(&path).unwrap();
+    let stores = [read().unwrap(), read().unwrap()];
+    assert_eq!(
+        Store::open(&path, Catalog::cases(), options()).unwrap_err().kind(),
+        StoreErrorKind::InUse,
+        "it may not be written while it is read"
+    );
+    for store in &stores {
+        let all = Request::new(Filter::all(store.catalog()));
+        assert_eq!(store.search(&all).unwrap().documents().count(), 1);
+        assert_eq!(store.records().unwrap().get("kind", "key").unwrap().as_deref(), Some("text"));
+        let kinds = [
+            store.upsert(br#"{"id":"b"}"#, Durability::Synced).unwrap_err().kind(),
+            store.delete("a", Durability::Grouped).unwrap_err().kind(),
+            store.import(Mode::Strict).unwrap_err().kind(),
+            store.write_records(|records| records.remove("kind", "key").map(drop)).unwrap_err().kind(),
+        ];
+        assert_eq!(kinds, [StoreErrorKind::ReadOnly; 4]);
+        store.checkpoint().unwrap();
+        store.sync().unwrap();
+        assert_eq!(store.len(), 1);
+    }
+    let copy = folder.path().join("copy.db");
+    stores[0].backup(&copy).unwrap();
+    for store in stores {
+        store.close().unwrap();
+    }
+    assert!(fs::read(&path).unwrap() == before, "reading wrote something");
+    assert_eq!(open(&copy).len(), 1);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_store_that_may_not_be_written_is_checked_all_the_same() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("cases.db");
+    let store = Store::create(&path, Catalog::cases(), options()).unwrap();
+    store.upsert(br#"{"id":"a"}"#, Durability::Synced).unwrap();
+    store.close().unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
+    // The superuser may write it even so.
+    let verified = Store::verify(&path, &Catalog::cases(), &options()).unwrap();
+    assert_eq!((verified.cases, verified.was_clean), (1, true));
+    assert_eq!(Store::open_read_only(&path, Catalog::cases(), options()).unwrap().len(), 1);
+}

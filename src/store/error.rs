@@ -28,6 +28,8 @@ pub enum StoreErrorKind {
     Io,
     /// A write failed earlier, so that it is not known what of it is on disk; reopening tells.
     Failed,
+    /// The store was opened for reading alone.
+    ReadOnly,
     /// A case was refused; nothing was stored.
     Refused,
 }
@@ -46,6 +48,7 @@ impl StoreErrorKind {
             Self::Corrupt => "corrupt",
             Self::Io => "io",
             Self::Failed => "failed",
+            Self::ReadOnly => "read_only",
             Self::Refused => "refused",
         }
     }
@@ -147,6 +150,12 @@ impl From<redb::Error> for Fault {
             Error::UpgradeRequired(version) => {
                 let detail = format!("written in version {version} of redb's file format, which is too old");
                 return Self::new(StoreErrorKind::UnknownVersion, detail);
+            }
+            Error::RepairAborted => {
+                return Self::new(
+                    StoreErrorKind::InUse,
+                    "it was not closed in order, and can be mended by who may write it",
+                );
             }
             Error::TransactionInProgress => StoreErrorKind::InUse,
             Error::PreviousIo | Error::DatabaseClosed | Error::LockPoisoned(_) => StoreErrorKind::Failed,

@@ -2,9 +2,12 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
-use redb::{Builder, Database, ReadTransaction, ReadableDatabase, StorageBackend, WriteTransaction};
+use redb::{
+    Builder, Database, ReadOnlyDatabase, ReadTransaction, ReadableDatabase, StorageBackend, WriteTransaction,
+};
 
 use super::error::{Fault, StoreErrorKind, guarded};
 use super::tables::{
@@ -16,10 +19,31 @@ use crate::catalog::Catalog;
 const MAGIC: [u8; 9] = [b'r', b'e', b'd', b'b', 0x1A, 0x0A, 0xA9, 0x0D, 0x0A];
 
 /// An open database. Whatever calls it is [`guarded`].
-#[derive(Debug)]
 pub(super) struct File {
-    /// Taken when it is closed.
-    database: Option<Database>,
+    handle: RwLock<Handle>,
+    origin: Origin,
+}
+
+enum Handle {
+    Open(Database),
+    /// Others may read the file too, and nobody writes it.
+    ReadOnly(ReadOnlyDatabase),
+    Closed,
+}
+
+/// Where a database comes from, to be opened once more.
+enum Origin {
+    File { path: PathBuf, cache_bytes: usize },
+    Backend(Box<dyn Fn() -> Result<Database, Fault> + Send + Sync>),
+}
+
+impl Origin {
+    fn open(&self) -> Result<Database, Fault> {
+        match self {
+            Self::File { path, cache_bytes } => Ok(builder(*cache_bytes).open(path)?),
+            Self::Backend(open) => open(),
+        }
+    }
 }
 
 /// True when the file at a path is a database, told by how it begins.
@@ -56,82 +80,146 @@ impl File {
             // Unlike a rename, a link does not take the place of a file made meanwhile.
             fs::hard_link(&fresh, path)?;
             sync_directory(path)?;
-            Ok(Self { database: Some(database) })
+            Ok(Self::new(Handle::Open(database), path, cache_bytes))
         });
         // Only the second name; nothing depends on its going.
         let _ = fs::remove_file(&fresh);
         result
     }
 
+    fn new(handle: Handle, path: &Path, cache_bytes: usize) -> Self {
+        let origin = Origin::File { path: path.to_owned(), cache_bytes };
+        Self { handle: RwLock::new(handle), origin }
+    }
+
     /// Opens a file that is there.
     pub(super) fn open(path: &Path, cache_bytes: usize) -> Result<Self, Fault> {
-        let metadata = fs::metadata(path)?;
-        if !metadata.is_file() {
-            return Err(Fault::new(StoreErrorKind::NotADatabase, "not a file"));
-        }
-        let mut start = Vec::new();
-        fs::File::open(path)?.take(MAGIC.len() as u64).read_to_end(&mut start)?;
-        if start != MAGIC {
-            return Err(Fault::new(StoreErrorKind::NotADatabase, "not a database of cases"));
-        }
-        guarded(|| Ok(Self { database: Some(builder(cache_bytes).open(path)?) }))
+        check_file(path)?;
+        guarded(|| Ok(Self::new(Handle::Open(builder(cache_bytes).open(path)?), path, cache_bytes)))
+    }
+
+    /// Opens a file that is there for reading alone, beside others who do; it must have been closed in order.
+    pub(super) fn open_read_only(path: &Path, cache_bytes: usize) -> Result<Self, Fault> {
+        check_file(path)?;
+        guarded(|| {
+            let database = builder(cache_bytes).open_read_only(path)?;
+            Ok(Self::new(Handle::ReadOnly(database), path, cache_bytes))
+        })
     }
 
     /// Opens, or makes, a database in whatever stores bytes.
     #[cfg_attr(not(test), expect(dead_code, reason = "tests and fuzzers store bytes elsewhere"))]
-    pub(super) fn in_backend(backend: impl StorageBackend, catalog: &Catalog) -> Result<Self, Fault> {
+    pub(super) fn in_backend(
+        backend: impl StorageBackend + Clone + Sync,
+        catalog: &Catalog,
+    ) -> Result<Self, Fault> {
         guarded(|| {
-            let database = builder(1 << 20).create_with_backend(backend)?;
-            let file = Self { database: Some(database) };
+            let open = move || Ok(builder(1 << 20).create_with_backend(backend.clone())?);
+            let file =
+                Self { handle: RwLock::new(Handle::Open(open()?)), origin: Origin::Backend(Box::new(open)) };
             if file.read()?.list_tables()?.next().is_none() {
-                initialize(file.database()?, catalog)?;
+                match &*file.handle() {
+                    Handle::Open(database) => initialize(database, catalog)?,
+                    Handle::ReadOnly(_) | Handle::Closed => return Err(closed()),
+                }
             }
             Ok(file)
         })
     }
 
-    fn database(&self) -> Result<&Database, Fault> {
-        self.database.as_ref().ok_or_else(|| Fault::new(StoreErrorKind::Failed, "closed"))
+    fn handle(&self) -> RwLockReadGuard<'_, Handle> {
+        // The handle changes in one step.
+        self.handle.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether nothing is written to it.
+    pub(super) fn is_read_only(&self) -> bool {
+        matches!(&*self.handle(), Handle::ReadOnly(_))
+    }
+
+    /// Closes it and opens it again, which redb asks for once reading or writing has failed; no write may be under way.
+    ///
+    /// What was read from it before cannot be read any more.
+    pub(super) fn reopen(&self) -> Result<(), Fault> {
+        guarded(|| {
+            let mut handle = self.handle.write().unwrap_or_else(PoisonError::into_inner);
+            if let Handle::ReadOnly(_) = &*handle {
+                return Err(Fault::new(StoreErrorKind::ReadOnly, "it is open for reading alone"));
+            }
+            *handle = Handle::Closed;
+            *handle = Handle::Open(self.origin.open()?);
+            Ok(())
+        })
     }
 
     /// Begins a transaction that reads what was committed last.
     pub(super) fn read(&self) -> Result<ReadTransaction, Fault> {
-        Ok(self.database()?.begin_read()?)
+        match &*self.handle() {
+            Handle::Open(database) => Ok(database.begin_read()?),
+            Handle::ReadOnly(database) => Ok(database.begin_read()?),
+            Handle::Closed => Err(closed()),
+        }
     }
 
     /// Begins the one transaction that writes; on disk when its commit returns if it is `synced`,
     /// otherwise with the next that is.
     pub(super) fn write(&self, synced: bool) -> Result<WriteTransaction, Fault> {
-        let mut transaction = self.database()?.begin_write()?;
+        let mut transaction = match &*self.handle() {
+            Handle::Open(database) => database.begin_write()?,
+            Handle::ReadOnly(_) => {
+                return Err(Fault::new(StoreErrorKind::ReadOnly, "it is open for reading alone"));
+            }
+            Handle::Closed => return Err(closed()),
+        };
         if !synced {
             transaction.set_durability(redb::Durability::None)?;
         }
         Ok(transaction)
     }
 
-    /// Lets redb compare every page with its checksum, and repair what it can; false when it had to.
+    /// Lets redb compare every page with its checksum, and repair what it can; false when it had to. What is open for
+    /// reading alone was closed in order, and is not looked at.
     pub(super) fn check_integrity(&mut self) -> Result<bool, Fault> {
-        guarded(|| match &mut self.database {
-            Some(database) => Ok(database.check_integrity()?),
-            None => Err(Fault::new(StoreErrorKind::Failed, "closed")),
+        guarded(|| match self.handle.get_mut().unwrap_or_else(PoisonError::into_inner) {
+            Handle::Open(database) => Ok(database.check_integrity()?),
+            Handle::ReadOnly(_) => Ok(true),
+            Handle::Closed => Err(closed()),
         })
     }
 
     /// Moves what is stored to the front and shortens the file; nobody may be reading.
     pub(super) fn compact(&mut self) -> Result<bool, Fault> {
-        guarded(|| match &mut self.database {
-            Some(database) => Ok(database.compact()?),
-            None => Err(Fault::new(StoreErrorKind::Failed, "closed")),
+        guarded(|| match self.handle.get_mut().unwrap_or_else(PoisonError::into_inner) {
+            Handle::Open(database) => Ok(database.compact()?),
+            Handle::ReadOnly(_) => Err(Fault::new(StoreErrorKind::ReadOnly, "it is open for reading alone")),
+            Handle::Closed => Err(closed()),
         })
     }
 }
 
+fn closed() -> Fault {
+    Fault::new(StoreErrorKind::Failed, "closed")
+}
+
+/// Whether the file at a path can be a database at all.
+fn check_file(path: &Path) -> Result<(), Fault> {
+    let metadata = fs::metadata(path)?;
+    if !metadata.is_file() {
+        return Err(Fault::new(StoreErrorKind::NotADatabase, "not a file"));
+    }
+    let mut start = Vec::new();
+    fs::File::open(path)?.take(MAGIC.len() as u64).read_to_end(&mut start)?;
+    if start != MAGIC {
+        return Err(Fault::new(StoreErrorKind::NotADatabase, "not a database of cases"));
+    }
+    Ok(())
+}
+
 impl Drop for File {
     fn drop(&mut self) {
-        let database = self.database.take();
         // Closing writes, and may meet damage.
         let _ = guarded(|| {
-            drop(database);
+            *self.handle.get_mut().unwrap_or_else(PoisonError::into_inner) = Handle::Closed;
             Ok(())
         });
     }

@@ -199,10 +199,28 @@ impl Store {
         Self::load(name, file, &catalog, options)
     }
 
+    /// Opens the store in a file to be read alone: nothing is written to it, so that it may be one that this user may not
+    /// write, and others may read it at the same time. Writes are refused with [`StoreErrorKind::ReadOnly`].
+    ///
+    /// # Errors
+    /// As [`open`](Self::open), and [`StoreErrorKind::InUse`] when a store that writes has the file open, or had it open and
+    /// did not close it, as after a crash: whoever may write it has to open it once.
+    pub fn open_read_only(
+        path: impl AsRef<Path>,
+        catalog: Catalog,
+        options: StoreOptions,
+    ) -> Result<Self, StoreError> {
+        let path = path.as_ref();
+        let name = path.display().to_string();
+        let file = File::open_read_only(path, options.cache_bytes).map_err(|fault| fault.of_file(&name))?;
+        Self::load(name, file, &catalog, options)
+    }
+
     fn load(name: String, file: File, catalog: &Catalog, options: StoreOptions) -> Result<Self, StoreError> {
         let loaded = load(&file, catalog, &options).map_err(|fault| fault.of_file(&name))?;
         let Loaded { engine, state, stored, replayed } = loaded;
-        let log = Mutex::new(Log::new(state, stored, replayed.saturating_add(state.released)));
+        let since_checkpoint = replayed.saturating_add(state.released);
+        let log = Mutex::new(Log::new(state, stored, since_checkpoint, file.is_read_only()));
         Ok(Self { name, log, engine, file, options })
     }
 
@@ -267,18 +285,41 @@ impl Store {
     /// As [`Engine::search`].
     pub fn search(&self, request: &Request) -> Result<WrittenAnswer, StoreError> {
         let answer = self.engine.search(request);
-        let read = || {
+        let write = |documents: &Documents| {
             let mut page = AnswerWriter::new(request, answer.total(), answer.examined(), answer.len());
-            if answer.is_empty() {
-                return Ok(page.finish());
-            }
-            let documents = documents_of(&answer)?;
             for (number, id) in answer.document_numbers().zip(answer.ids()) {
                 documents.read(number, |document| page.push(id, document))?;
             }
             Ok(page.finish())
         };
-        guarded(read).map_err(|fault| fault.of_file(&self.name))
+        if answer.is_empty() {
+            let page = AnswerWriter::new(request, answer.total(), answer.examined(), 0);
+            return Ok(page.finish());
+        }
+        self.read_documents(&answer, write)
+    }
+
+    /// Reads documents of the cases that a search found.
+    fn read_documents<T>(
+        &self,
+        answer: &Answer,
+        read: impl Fn(&Documents) -> Result<T, Fault>,
+    ) -> Result<T, StoreError> {
+        let own = || read(answer.attachment().ok_or_else(|| Fault::corrupt("cases without documents"))?);
+        self.reading(own, || read(&Documents::of(&self.file)?))
+    }
+
+    /// Reads from the file, and `again` from the file opened anew if a fault before keeps redb from reading.
+    fn reading<T>(
+        &self,
+        read: impl FnOnce() -> Result<T, Fault>,
+        again: impl FnOnce() -> Result<T, Fault>,
+    ) -> Result<T, StoreError> {
+        let result = guarded(read).or_else(|fault| {
+            let is_stuck = fault.kind == StoreErrorKind::Failed && self.reopen();
+            if is_stuck { guarded(again) } else { Err(fault) }
+        });
+        result.map_err(|fault| self.error(fault))
     }
 
     /// The ids of the cases on the page that a request asks for, in order; the file is not read.
@@ -366,14 +407,8 @@ impl Iterator for StoredDocuments<'_> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let number = self.numbers.next()?;
-        let read = || documents_of(&self.answer)?.read(number, str::to_owned);
-        Some(guarded(read).map_err(|fault| self.store.error(fault)))
+        Some(self.store.read_documents(&self.answer, |documents| documents.read(number, str::to_owned)))
     }
-}
-
-/// The documents of the cases that a search found.
-fn documents_of(answer: &Answer) -> Result<&Documents, Fault> {
-    answer.attachment().ok_or_else(|| Fault::corrupt("cases without documents"))
 }
 
 /// The documents of a snapshot: a transaction that reads the file as it was then.

@@ -17,7 +17,7 @@ type Bytes = &'static [u8];
 
 /// The records of one moment; see [`Store::records`].
 pub struct Records<'s> {
-    name: &'s str,
+    store: &'s Store,
     /// None in a file that never had a record.
     table: Option<ReadOnlyTable<Key, Bytes>>,
 }
@@ -54,8 +54,8 @@ impl Store {
     /// # Errors
     /// When the file cannot be read, or is damaged.
     pub fn records(&self) -> Result<Records<'_>, StoreError> {
-        let table = guarded(|| open(&self.file)).map_err(|fault| self.error(fault))?;
-        Ok(Records { name: &self.name, table })
+        let open = || open(&self.file);
+        Ok(Records { store: self, table: self.reading(open, open)? })
     }
 
     /// Reads and writes records in one step: others see all of it or nothing, it is on disk when the call
@@ -212,8 +212,7 @@ impl Records<'_> {
     /// # Errors
     /// When the file cannot be read, or is damaged there.
     pub fn get(&self, kind: &str, key: &str) -> Result<Option<String>, StoreError> {
-        let Some(table) = &self.table else { return Ok(None) };
-        guarded(|| get(table, kind, key)).map_err(|fault| fault.of_file(self.name))
+        self.read(|table| get(table, kind, key))
     }
 
     /// The records whose keys begin so, with their keys, in the order of these.
@@ -221,8 +220,19 @@ impl Records<'_> {
     /// # Errors
     /// As [`get`](Self::get).
     pub fn with_prefix(&self, kind: &str, prefix: &str) -> Result<Vec<(String, String)>, StoreError> {
-        let Some(table) = &self.table else { return Ok(Vec::new()) };
-        guarded(|| with_prefix(table, kind, prefix)).map_err(|fault| fault.of_file(self.name))
+        self.read(|table| with_prefix(table, kind, prefix))
+    }
+
+    /// Reads from the table, if there is one.
+    fn read<T: Default>(
+        &self,
+        read: impl Fn(&ReadOnlyTable<Key, Bytes>) -> Result<T, Fault>,
+    ) -> Result<T, StoreError> {
+        let Some(table) = &self.table else { return Ok(T::default()) };
+        self.store.reading(
+            || read(table),
+            || open(&self.store.file)?.map_or_else(|| Ok(T::default()), |t| read(&t)),
+        )
     }
 }
 
@@ -273,7 +283,7 @@ impl RecordWrite<'_> {
 
 impl fmt::Debug for Records<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Records").field("file", &self.name).finish_non_exhaustive()
+        f.debug_struct("Records").field("file", &self.store.name).finish_non_exhaustive()
     }
 }
 

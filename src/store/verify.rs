@@ -5,7 +5,7 @@ use std::path::Path;
 use redb::ReadableTable;
 
 use super::batches;
-use super::error::{Fault, StoreError, guarded};
+use super::error::{Fault, StoreError, StoreErrorKind, guarded};
 use super::file::File;
 use super::load::load;
 use super::tables::{BATCHES, DOCUMENTS, LIVE, META, RELEASED, Stored, check_meta};
@@ -45,7 +45,11 @@ impl Store {
     ) -> Result<Verified, StoreError> {
         let path = path.as_ref();
         let name = path.display().to_string();
-        let file = File::open(path, options.cache_bytes);
+        let file = File::open(path, options.cache_bytes).or_else(|fault| match fault.kind {
+            // One that this user may not write, or that lies where nobody writes.
+            StoreErrorKind::Io => File::open_read_only(path, options.cache_bytes).map_err(|_| fault),
+            _ => Err(fault),
+        });
         file.and_then(|file| verify(file, catalog)).map_err(|fault| fault.of_file(&name))
     }
 
@@ -77,7 +81,6 @@ impl Store {
     /// # Errors
     /// As [`create`](Self::create) for the new file, and faults of either.
     pub fn backup(&self, path: impl AsRef<Path>) -> Result<(), StoreError> {
-        self.lock_log().check().map_err(|fault| self.error(fault))?;
         let path = path.as_ref();
         let name = path.display().to_string();
         let copy = File::create(path, self.catalog(), self.options.cache_bytes);
@@ -87,7 +90,11 @@ impl Store {
             if let Ok(own) = std::fs::metadata(&self.name) {
                 std::fs::set_permissions(path, own.permissions())?;
             }
-            copy_into(&self.file, &copy)
+            // What is on disk is one committed state, also after a write that failed.
+            copy_into(&self.file, &copy).or_else(|fault| {
+                let is_stuck = fault.kind == StoreErrorKind::Failed && self.reopen();
+                if is_stuck { copy_into(&self.file, &copy) } else { Err(fault) }
+            })
         });
         copied.map_err(|fault| {
             drop(copy);

@@ -24,11 +24,19 @@ pub(super) struct Log {
     since_checkpoint: u64,
     /// A write failed: memory may differ from the file.
     failed: bool,
+    /// The file has been opened again since.
+    is_reopened: bool,
+    is_read_only: bool,
 }
 
 impl Log {
-    pub(super) fn new(state: State, stored: HashMap<u64, StoredBatch>, since_checkpoint: u64) -> Self {
-        Self { state, stored, since_checkpoint, failed: false }
+    pub(super) fn new(
+        state: State,
+        stored: HashMap<u64, StoredBatch>,
+        since_checkpoint: u64,
+        is_read_only: bool,
+    ) -> Self {
+        Self { state, stored, since_checkpoint, failed: false, is_reopened: false, is_read_only }
     }
 
     /// Notes that a write failed.
@@ -37,6 +45,9 @@ impl Log {
     }
 
     pub(super) fn check(&self) -> Result<(), Fault> {
+        if self.is_read_only {
+            return Err(Fault::new(StoreErrorKind::ReadOnly, "it is open for reading alone"));
+        }
         if self.failed {
             return Err(Fault::new(StoreErrorKind::Failed, "an earlier write failed; reopen it to go on"));
         }
@@ -129,6 +140,9 @@ impl Store {
     }
 
     fn sync_locked(&self, log: &mut Log) -> Result<(), StoreError> {
+        if log.is_read_only {
+            return Ok(());
+        }
         log.check().map_err(|fault| self.error(fault))?;
         let synced = guarded(|| Ok(self.file.write(true)?.commit()?));
         self.settle(log, synced)
@@ -140,6 +154,9 @@ impl Store {
     /// Faults of the file, as [`upsert`](Self::upsert).
     pub fn checkpoint(&self) -> Result<(), StoreError> {
         let mut log = self.lock_log();
+        if log.is_read_only {
+            return Ok(());
+        }
         log.check().map_err(|fault| self.error(fault))?;
         if log.since_checkpoint == 0 {
             return Ok(());
@@ -148,6 +165,24 @@ impl Store {
         let state = log.state;
         let change = Change::new(&self.engine);
         self.commit(&mut log, change.prepare(), state, Vec::new(), Durability::Synced)
+    }
+
+    /// Opens the file again after a fault, so that reading goes on; true when that is worth another try.
+    ///
+    /// redb reads nothing more than it has in memory once a write has failed, such as for want of room. Writes stay refused, since
+    /// memory may not know what is on disk; what is there is one committed state, the last one acknowledged or, if the write
+    /// that failed is there all the same, the next.
+    pub(super) fn reopen(&self) -> bool {
+        // Whoever has it may be opening the file, or may be a write that waits for what is read here.
+        let Ok(mut log) = self.log.try_lock() else { return true };
+        if log.is_read_only || log.is_reopened {
+            return !log.is_read_only;
+        }
+        let reopened = self.file.reopen().and_then(|()| guarded(|| Documents::of(&self.file)));
+        let Ok(documents) = reopened else { return false };
+        self.engine.attach(std::sync::Arc::new(documents));
+        log.is_reopened = log.failed;
+        true
     }
 
     /// Notes that a write failed.

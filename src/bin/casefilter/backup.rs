@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
-use casefilter::{Catalog, Store, StoreOptions};
+use casefilter::Catalog;
 
 use crate::Status;
 use crate::admin::Admin;
+use crate::cases::open_to_read;
 use crate::copy::back_up;
 use crate::failure::{Failure, note};
 use crate::held::failed;
@@ -32,11 +33,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
-    match Store::open(&args.db, Catalog::cases(), StoreOptions::default()) {
-        Ok(store) => {
-            let copied = store.backup(&args.output).and_then(|()| store.close());
-            copied.map_err(|error| failed(&error))?;
-        }
+    match open_to_read(&args.db, &Catalog::cases()) {
+        Ok(store) => store.backup(&args.output).map_err(|error| failed(&error))?,
         Err(error) => back_up(&mut args.admin.service(&args.db, &error)?, &args.output)?,
     }
     note("copied\n");

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use casefilter::domain::RecordImport;
 use casefilter::{
-    Catalog, Engine, ErrorKind, Filter, Import, Mode, Refusal, Report, Request, Store, StoreOptions, is_store,
+    Catalog, Engine, ErrorKind, Filter, Import, Mode, Refusal, Report, Request, Store, StoreError, StoreErrorKind, StoreOptions, is_store,
 };
 use flate2::read::MultiGzDecoder;
 
@@ -92,7 +92,7 @@ impl Cases {
         if let [path] = self.paths.as_slice()
             && is_store(path)
         {
-            let store = Store::open(path, catalog.clone(), StoreOptions::default());
+            let store = open_to_read(path, catalog);
             let held = Held::Database(Box::new(store.map_err(|error| failed(&error))?));
             return Ok(Loaded { held, report: Report::default(), took: start.elapsed() });
         }
@@ -120,12 +120,11 @@ impl Cases {
             && is_store(path)
         {
             let start = Instant::now();
-            let open = |path: &Path| Store::open(path, catalog.clone(), StoreOptions::default());
-            let (store, copy) = match open(path) {
+            let (store, copy) = match open_to_read(path, catalog) {
                 Ok(store) => (store, None),
                 Err(error) => {
                     let copy = Copy::make(path, admin, &error)?;
-                    (open(copy.path()).map_err(|error| failed(&error))?, Some(copy))
+                    (open_to_read(copy.path(), catalog).map_err(|error| failed(&error))?, Some(copy))
                 }
             };
             let held = Held::Database(Box::new(store));
@@ -262,7 +261,7 @@ fn read(path: &Path, taker: &mut Taker<'_, '_, '_>, progress: &Progress) -> Resu
     }
     taker.source(&name)?;
     if packing == Packing::Database {
-        let store = Store::open(path, Catalog::cases(), StoreOptions::default());
+        let store = open_to_read(path, &Catalog::cases());
         let held = Held::Database(Box::new(store.map_err(|error| failed(&error))?));
         let all = Request::new(Filter::all(held.catalog())).limit(u64::MAX);
         return held.each_document(&all, |document| {
@@ -273,6 +272,16 @@ fn read(path: &Path, taker: &mut Taker<'_, '_, '_>, progress: &Progress) -> Resu
         });
     }
     each_chunk(path, &name, progress, |chunk| taker.push(chunk))
+}
+
+/// Opens a database that is read alone, beside others who read it; one that was not closed in order is mended first.
+pub(crate) fn open_to_read(path: &Path, catalog: &Catalog) -> Result<Store, StoreError> {
+    let options = StoreOptions::default();
+    Store::open_read_only(path, catalog.clone(), options.clone()).or_else(|error| match error.kind() {
+        // Or somebody has it open to write, which this one says as well.
+        StoreErrorKind::InUse => Store::open(path, catalog.clone(), options),
+        _ => Err(error),
+    })
 }
 
 /// Hands over the text of a file, unpacked, a piece after the other.

@@ -36,6 +36,8 @@ pub(super) enum Trouble {
     Once(u64),
     /// From this operation on, nothing more fits on the disk.
     Full(u64),
+    /// The disk holds no more than it does: what lies there can be read, and written again.
+    NoRoom,
     /// From this operation on, nothing can be read.
     Unreadable(u64),
 }
@@ -72,6 +74,10 @@ impl Disk {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn begin(&self, trouble: Trouble) {
+        self.state().trouble = trouble;
     }
 
     pub(super) fn operations(&self) -> u64 {
@@ -126,7 +132,7 @@ impl State {
         let own = self.operations;
         self.operations += 1;
         let fails = match self.trouble {
-            Trouble::None => false,
+            Trouble::None | Trouble::NoRoom => false,
             Trouble::Crash(at) => own >= at,
             Trouble::Once(at) => own == at,
             Trouble::Full(at) => own >= at && !reads,
@@ -157,6 +163,9 @@ impl StorageBackend for Disk {
     fn set_len(&self, length: u64) -> io::Result<()> {
         let mut state = self.state();
         state.step(false)?;
+        if state.trouble == Trouble::NoRoom && length as usize > state.now.len() {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
         state.now.resize(length as usize, 0);
         state.pending.push(Pending::Length(length));
         Ok(())
