@@ -62,7 +62,8 @@
 //! Values are bound, or written by one encoder for each dialect (`literal` in its file), which escapes what that
 //! dialect reads as more than a character: `'` and `\` everywhere (DuckDB knows no escapes: `'` alone), U+0000
 //! in ClickHouse (`\0`), DuckDB (`chr(0)`) and Spark (`\u0000`), and in Spark `$`, since it replaces `${…}`
-//! before it reads a statement. Names of tables are ASCII words or refused; names of columns are made of them. Each
+//! before it reads a statement. What command lines read as more than that is spelled too: line breaks and all other control
+//! characters for `spark-sql`, which reads line by line, and U+000D for DuckDB's. Names of tables are ASCII words or refused; names of columns are made of them. Each
 //! statement is fuzzed (`fuzz/fuzz_targets/sql.rs`) against tokenisers that share no code with the encoders: it is
 //! one statement, and its literals are the parameters.
 //!

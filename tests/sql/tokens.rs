@@ -140,26 +140,30 @@ fn name(quote: char, rest: &mut Chars<'_>) -> Result<String, String> {
     Err("a name without an end".into())
 }
 
-/// Strings that a call of `chr(0)` joins, as one.
+/// Strings that a call of `chr` joins, as one.
 fn joined(tokens: Vec<Token>) -> Vec<Token> {
-    let zero = [
-        Token::Symbol('|'),
-        Token::Symbol('|'),
-        Token::Word("chr".into()),
-        Token::Symbol('('),
-        Token::Number("0".into()),
-        Token::Symbol(')'),
-        Token::Symbol('|'),
-        Token::Symbol('|'),
-    ];
+    let joint = |tokens: &[Token]| match tokens {
+        [
+            Token::Symbol('|'),
+            Token::Symbol('|'),
+            Token::Word(call),
+            Token::Symbol('('),
+            Token::Number(number),
+            Token::Symbol(')'),
+            Token::Symbol('|'),
+            Token::Symbol('|'),
+            Token::Text(next),
+            ..,
+        ] if call == "chr" => Some(format!("{}{next}", char::from(number.parse::<u8>().unwrap()))),
+        _ => None,
+    };
     let mut out: Vec<Token> = Vec::new();
     let mut rest = tokens.as_slice();
     while let Some((first, behind)) = rest.split_first() {
-        match (out.last_mut(), rest.strip_prefix(&zero)) {
-            (Some(Token::Text(last)), Some([Token::Text(next), behind @ ..])) => {
-                last.push('\0');
-                last.push_str(next);
-                rest = behind;
+        match (out.last_mut(), joint(rest)) {
+            (Some(Token::Text(last)), Some(joined)) => {
+                last.push_str(&joined);
+                rest = rest.split_at(9).1;
             }
             _ => {
                 out.push(first.clone());
@@ -197,6 +201,9 @@ pub(crate) fn check(statement: &Statement) {
     }
 
     let literal = statement.to_literal();
+    // What command lines read by lines has no other than those of the text.
+    assert!(dialect != Dialect::Spark || !literal.contains(char::is_control), "{literal:?}");
+    assert!(dialect != Dialect::DuckDb || !literal.contains(['\r', '\0']), "{literal:?}");
     let found = tokens(dialect, &literal).unwrap_or_else(|fault| panic!("{dialect}: {fault}: {literal}"));
     let mut literals = joined(found).into_iter().filter(|token| match (dialect, token) {
         (_, Token::Text(_)) | (Dialect::ClickHouse, Token::Number(_)) => true,

@@ -39,17 +39,25 @@ fn bare(datum: &Datum<'_>, out: &mut String) {
     }
 }
 
-/// A string between quotes, which backslashes do not escape. A zero byte would end the statement, so it is
-/// spelled as a call.
+/// A string between quotes, which backslashes do not escape. A zero byte would end the statement, and DuckDB's command line takes
+/// a carriage return before a line feed for a part of it, so both are spelled as calls.
 fn string(text: &str, out: &mut String) {
-    let has_zero = text.contains('\0');
-    if has_zero {
-        out.push('(');
+    let is_spelled = |c: char| matches!(c, '\0' | '\r');
+    if !text.contains(is_spelled) {
+        return super::quoted(text, '\'', out);
     }
-    separated(text.split('\0'), " || chr(0) || ", out, |part, out| super::quoted(part, '\'', out));
-    if has_zero {
-        out.push(')');
+    out.push('(');
+    for piece in text.split_inclusive(is_spelled) {
+        let plain = piece.strip_suffix(is_spelled).unwrap_or(piece);
+        super::quoted(plain, '\'', out);
+        if let Some(c) = piece.chars().next_back().filter(|c| is_spelled(*c)) {
+            out.push_str(&format!(" || chr({}) || ", u32::from(c)));
+        }
     }
+    if text.ends_with(is_spelled) {
+        out.push_str("''");
+    }
+    out.push(')');
 }
 
 impl Syntax for DuckDb {

@@ -23,7 +23,8 @@ fn type_name(kind: ColumnType) -> &'static str {
 /// A string between quotes, with the escapes of Java.
 ///
 /// `$` is spelled out since Spark puts the values of variables, `${…}`, into the text of a statement before
-/// it reads it, strings too.
+/// it reads it, strings too; and so are line breaks and their like, since `spark-sql` reads a file line by line, takes any line
+/// that begins with `--` for a comment, and in a pipe ends a statement where a line ends in `;`, within a string too.
 fn string(text: &str, out: &mut String) {
     out.push('\'');
     for c in text.chars() {
@@ -32,7 +33,7 @@ fn string(text: &str, out: &mut String) {
                 out.push('\\');
                 out.push(c);
             }
-            '$' | '\0' => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+            _ if c == '$' || c.is_control() => out.push_str(&format!("\\u{:04x}", u32::from(c))),
             _ => out.push(c),
         }
     }
