@@ -19,7 +19,8 @@
 //! | Unix milliseconds in a string | `Utf8` | integers, timestamps, dates |
 //! | absent, `null`, or a field at fault | null | `Null` columns |
 //!
-//! Numbers become doubles, and timestamps lose their offset: the instant stays. Members outside of the catalogue are not
+//! Numbers become doubles, and timestamps lose their offset, and parts of a second where a case has them in the text form, which
+//! has whole seconds alone. Members outside of the catalogue are not
 //! written; columns that are no field are read into the document, and those that JSON has no form for end a strict import.
 //! In a file the zone of timestamps is Parquet's own, UTC, under whatever name its reader gives that.
 //!
@@ -70,9 +71,12 @@ impl Import<'_> {
     ///
     /// and lists of these where they have many values. Nulls are absent. Documents are rebuilt from
     /// all columns, those that are no field too, in the order of the columns: absent members left out,
-    /// timestamps in the text form with `+0000` and without parts of a second, which only the field
-    /// keeps. Columns that are no field and of bytes, times, maps or another type that JSON has not end a strict
-    /// import; a lenient one leaves them out and lists them.
+    /// timestamps in the text form with `+0000`. That has whole seconds alone: a part of one is cut off, in the document and in the
+    /// field. Columns that are no field and of bytes, times, maps or another type that JSON has not end a strict
+    /// import; a lenient one leaves them out and lists them. So does a column under another name of a field, such as
+    /// `status`, unless there is one for the field itself: its values would not be found.
+    ///
+    /// Columns may be compressed with Snappy, Zstandard, gzip or LZ4.
     ///
     /// Rows are cases under the same rules as documents. The [`line`](Refusal::line) of a refusal is the
     /// row, counted from 1, or 0 for the file; a number that is not finite is a fault of its field.

@@ -16,7 +16,8 @@ pub(super) struct Plan {
     pub(super) members: Vec<Member>,
     /// The columns that are read, ascending; places in a batch count these alone.
     pub(super) columns: Vec<usize>,
-    /// The columns that are no field, and of which JSON has no form; the path of each is its name.
+    /// The columns that are no field, and of which JSON has no form or which have another name of one; the path of each is its
+    /// name.
     pub(super) left_out: Vec<Error>,
 }
 
@@ -58,6 +59,17 @@ pub(super) enum Kind {
     Zip(Vec<Member>),
     /// A value of the field, or of none.
     Value(Option<FieldId>),
+}
+
+impl Node {
+    /// Whether values of the field are in it.
+    fn has(&self, id: FieldId) -> bool {
+        match &self.kind {
+            Kind::Object(members) | Kind::Zip(members) => members.iter().any(|member| member.node.has(id)),
+            Kind::List(element) => element.has(id),
+            Kind::Value(field) => *field == Some(id),
+        }
+    }
 }
 
 /// What the values of a scalar column are.
@@ -141,7 +153,21 @@ impl Plan {
         if !plan.members.iter().any(is_id) {
             return Err(Error::new(ErrorKind::BadId, 0, "no column `id`", "a column `id` of strings"));
         }
-        Ok(plan)
+        let other_names = schema.fields().iter().filter_map(|column| plan.other_name(column.name(), catalog));
+        let other_names: Vec<Error> = other_names.collect();
+        Ok(Self { left_out: plan.left_out.into_iter().chain(other_names).collect(), ..plan })
+    }
+
+    /// What is wrong with a column that has another name of a field, which has no column.
+    fn other_name(&self, column: &str, catalog: &Catalog) -> Option<Error> {
+        let id = catalog.find(column)?;
+        let path = catalog.field(id).name();
+        let is_other = path != column && catalog.paths().child(Paths::ROOT, column).is_none();
+        if !is_other || self.members.iter().any(|member| member.node.has(id)) {
+            return None;
+        }
+        let expected = format!("{}, where the field is that has this name too", quote(path));
+        Some(Error::new(ErrorKind::UnknownField, 0, "a column that is no field", expected).at(column))
     }
 
     /// Finds what a schema of any types has of some fields; other columns may be anything.

@@ -11,6 +11,8 @@ use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
 };
+use parquet::basic::Compression;
+use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::reader::ChunkReader;
 
 use super::TABLE_KEY;
@@ -297,6 +299,14 @@ fn open(
     }
     let found = guarded(|| ArrowReaderMetadata::load(&reader, ArrowReaderOptions::new()))?;
     let (plan, schema) = plan(found.schema(), catalog)?;
+    let columns = found.metadata().row_groups().iter().flat_map(RowGroupMetaData::columns);
+    if let Some(column) = columns.into_iter().find(|column| !is_unpacked(column.compression())) {
+        let codec = column.compression().to_string();
+        let codec = codec.split('(').next().unwrap_or_default().to_lowercase();
+        let expected = "columns compressed with snappy, zstd, gzip or lz4, or not at all";
+        let error = Error::new(ErrorKind::BadFile, 0, format!("a column compressed with {codec}"), expected);
+        return Err(error.at(column.column_path().string()));
+    }
     let batches = guarded(|| {
         let options = ArrowReaderOptions::new().with_schema(schema);
         let metadata = ArrowReaderMetadata::try_new(Arc::clone(found.metadata()), options)?;
@@ -307,6 +317,12 @@ fn open(
             .build()
     })?;
     Ok((plan, batches))
+}
+
+/// Whether this build unpacks what is packed so.
+fn is_unpacked(codec: Compression) -> bool {
+    use Compression::{GZIP, LZ4, LZ4_RAW, SNAPPY, UNCOMPRESSED, ZSTD};
+    matches!(codec, UNCOMPRESSED | SNAPPY | ZSTD(_) | GZIP(_) | LZ4 | LZ4_RAW)
 }
 
 /// Where the parts of a case stand in a schema, and the types that its columns are read as.

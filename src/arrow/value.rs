@@ -57,7 +57,9 @@ pub(super) fn value_of<'b>(field: &Field, values: &'b Values<'b>, at: usize) -> 
             number(text.parse().unwrap_or_default())
         }
         Values::Instants(instants) => match instants.millis(at).map(Timestamp::from_millis) {
-            Some(instant) if field.is_unix_millis() || instant.is_in_years() => Ok(Value::Timestamp(instant)),
+            Some(instant) if field.is_unix_millis() => Ok(Value::Timestamp(instant)),
+            // As the document has it, so that whoever reads that finds the same.
+            Some(instant) if instant.is_in_years() => Ok(Value::Timestamp(instant.whole_seconds())),
             instant => {
                 let found = match instant {
                     Some(instant) => format!("{} ms", instant.as_millis()),

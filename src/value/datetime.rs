@@ -152,7 +152,12 @@ impl Timestamp {
     /// True when the text form names the second that this instant lies in.
     #[cfg(feature = "arrow")]
     pub(crate) fn is_in_years(self) -> bool {
-        Self(self.0.saturating_sub(self.0.rem_euclid(MS_PER_S))).has_text()
+        self.whole_seconds().has_text()
+    }
+
+    /// The whole second that it is in, as the text form has no others.
+    pub(crate) fn whole_seconds(self) -> Self {
+        Self(self.0.saturating_sub(self.0.rem_euclid(MS_PER_S)))
     }
 
     pub(crate) fn next_up(self) -> Option<Self> {

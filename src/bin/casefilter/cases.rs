@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use casefilter::domain::RecordImport;
 use casefilter::{
-    Catalog, Engine, ErrorKind, Filter, Import, Mode, Refusal, Report, Request, Store, StoreError, StoreErrorKind, StoreOptions, is_store,
+    Catalog, Engine, ErrorKind, Filter, Import, Mode, Refusal, Report, Request, Store, StoreError,
+    StoreErrorKind, StoreOptions, is_store,
 };
 use flate2::read::MultiGzDecoder;
 
