@@ -393,6 +393,14 @@ fn a_store_is_read_by_several_at_once_and_not_touched_by_it() {
     let store = Store::create(&path, Catalog::cases(), options()).unwrap();
     store.upsert(br#"{"id":"a","tags":["vip"]}"#, Durability::Synced).unwrap();
     store.write_records(|records| records.put("kind", "key", "text").map(drop)).unwrap();
+    // One that was not closed, as after a crash, has to be opened once by who may write it.
+    let crashed = folder.path().join("crashed.db");
+    fs::copy(&path, &crashed).unwrap();
+    let error = Store::open_read_only(&crashed, Catalog::cases(), options()).unwrap_err();
+    assert_eq!(error.kind(), StoreErrorKind::InUse, "{error}");
+    assert!(error.to_string().contains("not closed in order"), "{error}");
+    drop(open(&crashed));
+    assert_eq!(Store::open_read_only(&crashed, Catalog::cases(), options()).unwrap().len(), 1);
     // Whoever writes has it alone.
     assert_eq!(read().unwrap_err().kind(), StoreErrorKind::InUse);
     store.close().unwrap();

@@ -1,8 +1,8 @@
 //! Cases in a file, durably.
 //!
 //! One file holds everything: a [redb](https://docs.rs/redb) database with the documents and, as bytes, the sealed
-//! batches of columns. One store at a time has it open; a second opener, here or in another process, gets
-//! [`StoreErrorKind::InUse`]. Columns and indexes are in memory, documents are read from the file by the page.
+//! batches of columns. One store at a time has it open to write, or any number, in any processes, for reading alone
+//! ([`Store::open_read_only`]); any other opener gets [`StoreErrorKind::InUse`]. Columns and indexes are in memory, documents are read from the file by the page.
 //!
 //! **What is durable when.** A write is one transaction: its documents go in, those that no case has any more
 //! go out, and the counters change. [`Durability::Synced`] returns when that is on disk; [`Durability::Grouped`] when
@@ -10,7 +10,9 @@
 //! the next checkpoint. After a crash the file holds every write up to some moment, that of the last one
 //! acknowledged as synced or a later one, and no write in half. A write that fails is not
 //! visible; since it may be on disk all the same, all further writes are refused until the store is
-//! opened again. An import is one write, however large: its documents are written as they come, and nothing of it
+//! opened again. Reading goes on, and so do copies: redb reads nothing more from a file once it could not write, so the first
+//! reader that finds this closes the file and opens it again. Records may then be those of the write that failed, if it is on disk;
+//! documents of grouped writes that no sync followed are lost, and a page with one of them is an error. An import is one write, however large: its documents are written as they come, and nothing of it
 //! is there before [`StoreImport::commit`]. All this holds as far as the disk keeps what it says it has: one that lies
 //! about syncs may lose acknowledged writes, which then shows as an earlier state or as damage, not as a mixture.
 //!

@@ -10,7 +10,7 @@ use casefilter::service::{AdminSocket, ServiceOptions};
 use serde_json::{Value, json};
 
 use super::client::{Answer, Client, Key, head};
-use super::server::{Database, PREVIEW, SEARCH, Server, info_of, key};
+use super::server::{Database, PREVIEW, SEARCH, Server, info_of, key, status_of};
 
 /// A service whose updates hardly wait for their turn, and which searches its file, into which is imported.
 fn impatient() -> Server {
@@ -251,6 +251,15 @@ mod full {
         assert_eq!(found(&mut client, "small", 7_000), 0);
         client.get("/readyz").failure(503);
         update(&mut client, &json!({"firstName": "lost"})).failure(500);
+        // Documents that nobody has read before, too.
+        let body = br#"{"criteria":[{"field":"id","op":"<>","values":[""]}]}"#;
+        let page = client.call(&key("all"), "POST", &format!("{SEARCH}?limit=10000"), body).good();
+        assert!(page["list"]["items"].as_array().unwrap().len() > 500);
+        client.call(&key("all"), "GET", &status_of("anna"), b"").good();
+        let copy = database.folder().join("copy.db");
+        let output = casefilter().args(["backup", "--db"]).arg(database.path()).arg("-o").arg(&copy).output();
+        assert!(output.unwrap().status.success());
+        fs::remove_file(copy).unwrap();
         let seen = info(&mut client, &database);
         assert_eq!((&seen["firstName"], &seen["lastName"]), (&json!("kept"), &json!("kept too")));
         drop(client);
