@@ -184,7 +184,12 @@ impl Plan {
             .iter()
             .map(|field| key(catalog.field(*field).path()).trim_end_matches("[]").to_owned())
             .collect();
-        Self::of_columns(&view_schema(schema), catalog, |name| keys.contains(&key(name)))
+        let plan = Self::of_columns(&view_schema(schema), catalog, |name| keys.contains(&key(name)))?;
+        let names = schema.fields().iter().map(|column| column.name());
+        match names.filter_map(|name| plan.other_name(name, catalog)).next() {
+            None => Ok(plan),
+            Some(error) => Err(error),
+        }
     }
 
     fn of_columns(

@@ -12,7 +12,6 @@ use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
 };
 use parquet::basic::Compression;
-use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::reader::ChunkReader;
 
 use super::TABLE_KEY;
@@ -299,8 +298,11 @@ fn open(
     }
     let found = guarded(|| ArrowReaderMetadata::load(&reader, ArrowReaderOptions::new()))?;
     let (plan, schema) = plan(found.schema(), catalog)?;
-    let columns = found.metadata().row_groups().iter().flat_map(RowGroupMetaData::columns);
-    if let Some(column) = columns.into_iter().find(|column| !is_unpacked(column.compression())) {
+    let schema_of_file = found.metadata().file_metadata().schema_descr();
+    let is_read = |leaf: usize| plan.columns.contains(&schema_of_file.get_column_root_idx(leaf));
+    let columns = found.metadata().row_groups().iter().flat_map(|group| group.columns().iter().enumerate());
+    let mut columns = columns.filter(|(leaf, _)| is_read(*leaf)).map(|(_, column)| column);
+    if let Some(column) = columns.find(|column| !is_unpacked(column.compression())) {
         let codec = column.compression().to_string();
         let codec = codec.split('(').next().unwrap_or_default().to_lowercase();
         let expected = "columns compressed with snappy, zstd, gzip or lz4, or not at all";

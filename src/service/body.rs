@@ -20,7 +20,10 @@ pub(super) struct Buffered<'b> {
     _room: Option<SemaphorePermit<'b>>,
 }
 
-/// Reads a body to its end; one that is not `wanted` is read over, and takes no room.
+/// What takes the bytes of a body that nobody keeps.
+pub(super) type PassOver<'p> = &'p mut (dyn FnMut(&[u8]) + Send);
+
+/// Reads a body to its end; one that is passed `over` takes no room, though there has to be some, and is empty then.
 ///
 /// # Errors
 /// 413 when it is too large, 408 when it takes too long, 503 when there is no room, 400 when the client breaks off.
@@ -29,7 +32,7 @@ pub(super) async fn read<'b>(
     headers: &HeaderMap,
     options: &ServiceOptions,
     room: &'b Semaphore,
-    wanted: bool,
+    over: Option<PassOver<'_>>,
 ) -> Result<Buffered<'b>, Failure> {
     if body.is_end_stream() {
         return Ok(Buffered { bytes: Bytes::new(), _room: None });
@@ -44,7 +47,7 @@ pub(super) async fn read<'b>(
         }
         return Err(too_large(Some(announced), most));
     }
-    let mut reading = pin!(collect(&mut body, most, room, wanted));
+    let mut reading = pin!(collect(&mut body, most, room, over));
     // Most bodies came with the head, and no clock is needed.
     if let Poll::Ready(read) = poll_fn(|context| Poll::Ready(reading.as_mut().poll(context))).await {
         return read;
@@ -76,7 +79,7 @@ async fn collect<'b>(
     body: &mut Body,
     most: usize,
     room: &'b Semaphore,
-    wanted: bool,
+    mut over: Option<PassOver<'_>>,
 ) -> Result<Buffered<'b>, Failure> {
     let mut taken: Option<SemaphorePermit<'_>> = None;
     let mut size: usize = 0;
@@ -93,11 +96,12 @@ async fn collect<'b>(
             drain(body, most).await;
             return Err(too_large(None, most));
         }
-        if !wanted {
-            continue;
-        }
         let more = u32::try_from(bytes.len()).ok().and_then(|size| room.try_acquire_many(size).ok());
         let more = more.ok_or_else(|| Failure::overloaded().closing())?;
+        if let Some(over) = &mut over {
+            over(&bytes);
+            continue;
+        }
         match &mut taken {
             Some(taken) => taken.merge(more),
             None => taken = Some(more),

@@ -61,7 +61,7 @@ impl Name {
 
 /// One request on its way to an answer.
 ///
-/// One that is dropped before, since its client left, is counted and logged with [`CLIENT_LEFT`].
+/// One that is given up before, since its connection failed or the service ends, is counted and logged with [`GIVEN_UP`].
 pub(super) struct Exchange<'s> {
     shared: &'s Shared,
     name: Name,
@@ -71,7 +71,7 @@ pub(super) struct Exchange<'s> {
 }
 
 /// The status of a request that nobody waits for any more, as nginx has it; it is in logs and metrics alone.
-pub(super) const CLIENT_LEFT: u16 = 499;
+pub(super) const GIVEN_UP: u16 = 499;
 
 /// Whose request it is, as far as that is known.
 #[derive(Default)]
@@ -135,10 +135,11 @@ impl<'s> Exchange<'s> {
 
 impl Drop for Exchange<'_> {
     fn drop(&mut self) {
-        if !self.is_ended {
+        // Of a panic others tell.
+        if !self.is_ended && !std::thread::panicking() {
             let took = self.start.elapsed();
-            self.shared.metrics.count_answer(self.caller.operation, CLIENT_LEFT, took, 0);
-            self.log(CLIENT_LEFT, took, None);
+            self.shared.metrics.count_answer(self.caller.operation, GIVEN_UP, took, 0);
+            self.log(GIVEN_UP, took, None);
         }
     }
 }

@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use super::exchange::CLIENT_LEFT;
+use super::exchange::GIVEN_UP;
 use super::operation::Operation;
 use super::shared::Shared;
 use crate::cache::CacheStats;
 use crate::error::Errors;
 
-/// The statuses that the service answers with, and that of clients that left before; any other is counted as `other`.
-const STATUSES: [u16; 11] = [200, 400, 401, 403, 404, 405, 408, 413, CLIENT_LEFT, 500, 503];
+/// The statuses that the service answers with, and that of requests given up before; any other is counted as `other`.
+const STATUSES: [u16; 11] = [200, 400, 401, 403, 404, 405, 408, 413, GIVEN_UP, 500, 503];
 
 /// Upper bounds of the buckets of latencies, in microseconds, and how they are written in seconds.
 const BUCKETS: [(u64, &str); 16] = [
@@ -106,7 +106,7 @@ pub(super) fn text(shared: &Shared) -> String {
     out.head(
         "http_requests_total",
         "counter",
-        "Answers, by operation and status; 499 is none: the client left before.",
+        "Answers, by operation and status; 499 is none: nobody waited for it any more.",
     );
     for (name, of) in &operations {
         let statuses = STATUSES.iter().map(u16::to_string).chain(["other".to_owned()]);

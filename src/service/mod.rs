@@ -62,7 +62,7 @@
 //! well over 64 KiB, or of more than 100 headers, get 431, bodies over the limit 413. A head that is refused, as too long or as none
 //! of HTTP, is answered without the envelope; one that does not arrive in time is not answered. Bodies on their way in take
 //! [`buffered_bytes`](ServiceOptions::buffered_bytes) together, those of requests of which the head alone shows that they will be
-//! refused (no known token, no timestamp of this minute) none of it; a connection beyond
+//! refused (no known token, no timestamp of this minute) none of it, though they are told so no sooner; a connection beyond
 //! [`connections`](ServiceOptions::connections) is told 503, a request beyond
 //! [`concurrency`](ServiceOptions::concurrency), or an update that waits longer than
 //! [`turn_timeout`](ServiceOptions::turn_timeout) behind others, too, each with `Retry-After`.
@@ -72,8 +72,9 @@
 //! over costs more than most take (some 10 µs against 2 to 5), so one whose body, query and token took
 //! less than 200 µs when it was last answered is answered where it was read.
 //!
-//! A client that closes its side once it has sent all gets its answers. An update goes on to its end if its client leaves, and is
-//! logged and counted as any other; whatever else is given up then is logged and counted with the status 499.
+//! A client that closes its side once it has sent all gets its answers. A request goes on to its end if its client leaves, and is
+//! logged and counted as any other; one that is given up before, since its connection failed or the grace period of a shutdown is
+//! over, is logged and counted with the status 499, and an update may be stored then.
 //!
 //! A panic is a 500, with its cause in the log. On shutdown no connection is taken any more, and those without a request are
 //! closed after a quarter of a second, in which what was sent already is read; requests in flight are answered, for

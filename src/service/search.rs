@@ -12,7 +12,8 @@ use crate::request::{Params, Request};
 /// Answers a search, here when it was quick the last time, otherwise on a thread of its own.
 pub(super) async fn search(shared: &Arc<Shared>, call: Call) -> Result<Vec<u8>, Failure> {
     let slot = shared.pace.slot(Arc::as_ptr(&call.token).addr(), call.query.as_deref(), &call.body);
-    let is_quick = shared.source.may_be_quick() && shared.pace.is_quick(slot);
+    // Once a write has failed, reading may have to open the file again.
+    let is_quick = shared.source.may_be_quick() && shared.pace.is_quick(slot) && !shared.is_broken();
     let run = move |shared: &Shared| {
         let start = Instant::now();
         let result = search_now(shared, &call);

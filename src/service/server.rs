@@ -328,13 +328,13 @@ impl Server {
         has_seat: bool,
     ) -> Result<Response, Infallible> {
         let start = Instant::now();
-        let mut response = if !names_one_host(&request) {
-            Failure::new(StatusCode::BAD_REQUEST, "a request of HTTP/1.1 has one header `Host`")
-                .into_response()
-        } else if has_seat {
-            self.router.call(request.map(Body::new)).await?
-        } else {
+        let mut response = if !has_seat {
             Failure::overloaded().closing().into_response()
+        } else if !names_one_host(&request) {
+            let description = "a request of HTTP/1.1 has one header `Host`";
+            Failure::new(StatusCode::BAD_REQUEST, description).closing().into_response()
+        } else {
+            self.router.call(request.map(Body::new)).await?
         };
         if Exchange::is_ended(&response) {
             return Ok(response);

@@ -26,7 +26,8 @@ pub enum StoreErrorKind {
     Corrupt,
     /// The system could not read or write: disk full, no permission.
     Io,
-    /// A write failed earlier, so that it is not known what of it is on disk; reopening tells.
+    /// A write failed earlier, or the process that wrote did not close the file, so that it is not known what of it is on disk;
+    /// opening it again to write tells.
     Failed,
     /// The store was opened for reading alone.
     ReadOnly,
@@ -153,7 +154,7 @@ impl From<redb::Error> for Fault {
             }
             Error::RepairAborted => {
                 return Self::new(
-                    StoreErrorKind::InUse,
+                    StoreErrorKind::Failed,
                     "it was not closed in order, and can be mended by who may write it",
                 );
             }

@@ -3,6 +3,7 @@
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
 use redb::{
@@ -11,7 +12,8 @@ use redb::{
 
 use super::error::{Fault, StoreErrorKind, guarded};
 use super::tables::{
-    BATCHES, CATALOGUE, DOCUMENTS, FIRST_FORMAT_VERSION, FORMAT, LIVE, META, RELEASED, STATE, State, describe,
+    BATCHES, CATALOGUE, DOCUMENTS, FIRST_FORMAT_VERSION, FORMAT, LIVE, META, RELEASED, STATE, State,
+    check_meta, describe,
 };
 use crate::catalog::Catalog;
 
@@ -22,6 +24,8 @@ const MAGIC: [u8; 9] = [b'r', b'e', b'd', b'b', 0x1A, 0x0A, 0xA9, 0x0D, 0x0A];
 pub(super) struct File {
     handle: RwLock<Handle>,
     origin: Origin,
+    /// How often it has been opened again.
+    generation: AtomicU64,
 }
 
 enum Handle {
@@ -33,17 +37,38 @@ enum Handle {
 
 /// Where a database comes from, to be opened once more.
 enum Origin {
-    File { path: PathBuf, cache_bytes: usize },
+    File { path: PathBuf, cache_bytes: usize, identity: Option<(u64, u64)> },
     Backend(Box<dyn Fn() -> Result<Database, Fault> + Send + Sync>),
 }
 
 impl Origin {
+    /// Opens it once more, unless another file lies there now.
     fn open(&self) -> Result<Database, Fault> {
         match self {
-            Self::File { path, cache_bytes } => Ok(builder(*cache_bytes).open(path)?),
+            Self::File { path, cache_bytes, identity } => {
+                let is_same = || Ok::<_, Fault>(identity_of(&fs::metadata(path)?) == *identity);
+                let database = if is_same()? { Some(builder(*cache_bytes).open(path)?) } else { None };
+                // It may have been exchanged in between.
+                database
+                    .filter(|_| is_same().unwrap_or(false))
+                    .ok_or_else(|| Fault::new(StoreErrorKind::Failed, "another file lies there now"))
+            }
             Self::Backend(open) => open(),
         }
     }
+}
+
+/// What tells a file from others that lie at the same path later, where the system has such.
+#[cfg(unix)]
+fn identity_of(metadata: &fs::Metadata) -> Option<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt;
+    Some((metadata.dev(), metadata.ino()))
+}
+
+/// What tells a file from others that lie at the same path later, where the system has such.
+#[cfg(not(unix))]
+fn identity_of(_: &fs::Metadata) -> Option<(u64, u64)> {
+    None
 }
 
 /// True when the file at a path is a database, told by how it begins.
@@ -88,8 +113,9 @@ impl File {
     }
 
     fn new(handle: Handle, path: &Path, cache_bytes: usize) -> Self {
-        let origin = Origin::File { path: path.to_owned(), cache_bytes };
-        Self { handle: RwLock::new(handle), origin }
+        let identity = fs::metadata(path).ok().as_ref().and_then(identity_of);
+        let origin = Origin::File { path: path.to_owned(), cache_bytes, identity };
+        Self { handle: RwLock::new(handle), origin, generation: AtomicU64::new(0) }
     }
 
     /// Opens a file that is there.
@@ -115,8 +141,11 @@ impl File {
     ) -> Result<Self, Fault> {
         guarded(|| {
             let open = move || Ok(builder(1 << 20).create_with_backend(backend.clone())?);
-            let file =
-                Self { handle: RwLock::new(Handle::Open(open()?)), origin: Origin::Backend(Box::new(open)) };
+            let file = Self {
+                handle: RwLock::new(Handle::Open(open()?)),
+                origin: Origin::Backend(Box::new(open)),
+                generation: AtomicU64::new(0),
+            };
             if file.read()?.list_tables()?.next().is_none() {
                 match &*file.handle() {
                     Handle::Open(database) => initialize(database, catalog)?,
@@ -137,17 +166,30 @@ impl File {
         matches!(&*self.handle(), Handle::ReadOnly(_))
     }
 
-    /// Closes it and opens it again, which redb asks for once reading or writing has failed; no write may be under way.
+    /// How often it has been opened again.
+    pub(super) fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
+    }
+
+    /// Closes it and opens it again, which redb asks for once reading or writing has failed; no write may be under way. It stays
+    /// closed if it cannot be opened, or holds anything else than `state`.
     ///
     /// What was read from it before cannot be read any more.
-    pub(super) fn reopen(&self) -> Result<(), Fault> {
+    pub(super) fn reopen(&self, catalog: &Catalog, state: &State) -> Result<(), Fault> {
         guarded(|| {
             let mut handle = self.handle.write().unwrap_or_else(PoisonError::into_inner);
             if let Handle::ReadOnly(_) = &*handle {
                 return Err(Fault::new(StoreErrorKind::ReadOnly, "it is open for reading alone"));
             }
             *handle = Handle::Closed;
-            *handle = Handle::Open(self.origin.open()?);
+            let database = self.origin.open()?;
+            let found = check_meta(&database.begin_read()?.open_table(META)?, catalog)?.state;
+            if found != *state {
+                let detail = "what is on disk is not what is in memory; reopen it to go on";
+                return Err(Fault::new(StoreErrorKind::Failed, detail));
+            }
+            *handle = Handle::Open(database);
+            self.generation.fetch_add(1, Ordering::AcqRel);
             Ok(())
         })
     }
@@ -177,12 +219,11 @@ impl File {
         Ok(transaction)
     }
 
-    /// Lets redb compare every page with its checksum, and repair what it can; false when it had to. What is open for
-    /// reading alone was closed in order, and is not looked at.
+    /// Lets redb compare every page with its checksum, and repair what it can; false when it had to.
     pub(super) fn check_integrity(&mut self) -> Result<bool, Fault> {
         guarded(|| match self.handle.get_mut().unwrap_or_else(PoisonError::into_inner) {
             Handle::Open(database) => Ok(database.check_integrity()?),
-            Handle::ReadOnly(_) => Ok(true),
+            Handle::ReadOnly(_) => Err(Fault::new(StoreErrorKind::ReadOnly, "it is open for reading alone")),
             Handle::Closed => Err(closed()),
         })
     }

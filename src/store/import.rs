@@ -154,7 +154,8 @@ impl<'s> StoreImport<'s> {
     /// # Errors
     /// What the last source ended with, and faults of the file; nothing is visible then.
     pub fn commit(self) -> Result<Report, StoreError> {
-        let Self { store, import, sink, mut log } = self;
+        // The log goes last, so that no other write begins while the transaction is there.
+        let Self { mut log, store, import, sink } = self;
         let (prepared, report) =
             import.prepare().map_err(|refusal| StoreError::refused(&store.name, refusal))?;
         let mut sink = lock(&sink);

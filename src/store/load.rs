@@ -122,7 +122,7 @@ pub(super) fn load(file: &File, catalog: &Catalog, options: &StoreOptions) -> Re
                 state.cases
             )));
         }
-        engine.attach(Arc::new(Documents(documents)));
+        engine.attach(Arc::new(Documents { table: documents, generation: file.generation() }));
         Ok(Loaded { engine, state, stored, replayed })
     })
 }

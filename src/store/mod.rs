@@ -10,9 +10,10 @@
 //! the next checkpoint. After a crash the file holds every write up to some moment, that of the last one
 //! acknowledged as synced or a later one, and no write in half. A write that fails is not
 //! visible; since it may be on disk all the same, all further writes are refused until the store is
-//! opened again. Reading goes on, and so do copies: redb reads nothing more from a file once it could not write, so the first
-//! reader that finds this closes the file and opens it again. Records may then be those of the write that failed, if it is on disk;
-//! documents of grouped writes that no sync followed are lost, and a page with one of them is an error. An import is one write, however large: its documents are written as they come, and nothing of it
+//! opened again. Reading goes on, and so do copies: redb reads nothing more from a file once it could not read or write, so the first
+//! reader that finds this closes the file and opens it again, a few times at most. If what is on disk then is not what is in
+//! memory, since grouped writes were lost, or the write of cases that failed is there after all, reading ends as well
+//! ([`StoreErrorKind::Failed`]); of records that is shown which is there. An import is one write, however large: its documents are written as they come, and nothing of it
 //! is there before [`StoreImport::commit`]. All this holds as far as the disk keeps what it says it has: one that lies
 //! about syncs may lose acknowledged writes, which then shows as an earlier state or as damage, not as a mixture.
 //!
@@ -205,8 +206,8 @@ impl Store {
     /// write, and others may read it at the same time. Writes are refused with [`StoreErrorKind::ReadOnly`].
     ///
     /// # Errors
-    /// As [`open`](Self::open), and [`StoreErrorKind::InUse`] when a store that writes has the file open, or had it open and
-    /// did not close it, as after a crash: whoever may write it has to open it once.
+    /// As [`open`](Self::open), [`StoreErrorKind::InUse`] when a store that writes has the file open, and
+    /// [`StoreErrorKind::Failed`] when one had and did not close it, as after a crash: whoever may write it has to open it once.
     pub fn open_read_only(
         path: impl AsRef<Path>,
         catalog: Catalog,
@@ -307,18 +308,22 @@ impl Store {
         answer: &Answer,
         read: impl Fn(&Documents) -> Result<T, Fault>,
     ) -> Result<T, StoreError> {
-        let own = || read(answer.attachment().ok_or_else(|| Fault::corrupt("cases without documents"))?);
-        self.reading(own, || read(&Documents::of(&self.file)?))
+        let Some(own) = answer.attachment::<Documents>() else {
+            return Err(self.error(Fault::corrupt("cases without documents")));
+        };
+        self.reading(own.generation, || read(own), || read(&Documents::of(&self.file)?))
     }
 
-    /// Reads from the file, and `again` from the file opened anew if a fault before keeps redb from reading.
+    /// Reads from the file as it was of this generation, and `again` from the file opened anew if a fault before keeps redb from
+    /// reading.
     fn reading<T>(
         &self,
+        generation: u64,
         read: impl FnOnce() -> Result<T, Fault>,
         again: impl FnOnce() -> Result<T, Fault>,
     ) -> Result<T, StoreError> {
         let result = guarded(read).or_else(|fault| {
-            let is_stuck = fault.kind == StoreErrorKind::Failed && self.reopen();
+            let is_stuck = fault.kind == StoreErrorKind::Failed && self.reopen(generation);
             if is_stuck { guarded(again) } else { Err(fault) }
         });
         result.map_err(|fault| self.error(fault))
@@ -417,18 +422,24 @@ impl Iterator for StoredDocuments<'_> {
 ///
 /// The file is not compacted, nor are pages used again, as long as there is one.
 #[derive(Debug)]
-pub(crate) struct Documents(ReadOnlyTable<u64, &'static [u8]>);
+pub(crate) struct Documents {
+    table: ReadOnlyTable<u64, &'static [u8]>,
+    /// That of the file which they are read from.
+    generation: u64,
+}
 
 impl Documents {
     /// The documents as they are now in the file.
     fn of(file: &File) -> Result<Self, Fault> {
-        Ok(Self(file.read()?.open_table(DOCUMENTS)?))
+        // One that is opened again in between is taken for the one before, and opened once more at most.
+        let generation = file.generation();
+        Ok(Self { table: file.read()?.open_table(DOCUMENTS)?, generation })
     }
 
     /// Hands over the document of a number.
     fn read<T>(&self, number: Option<u64>, take: impl FnOnce(&str) -> T) -> Result<T, Fault> {
         let number = number.ok_or_else(|| Fault::corrupt("a case without a document"))?;
-        let bytes = self.0.get(number)?.ok_or_else(|| Fault::corrupt(format!("no document {number}")))?;
+        let bytes = self.table.get(number)?.ok_or_else(|| Fault::corrupt(format!("no document {number}")))?;
         Ok(take(Stored::from_bytes(number, bytes.value())?.text))
     }
 }

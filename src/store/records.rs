@@ -18,6 +18,8 @@ type Bytes = &'static [u8];
 /// The records of one moment; see [`Store::records`].
 pub struct Records<'s> {
     store: &'s Store,
+    /// That of the file which the table is of.
+    generation: u64,
     /// None in a file that never had a record.
     table: Option<ReadOnlyTable<Key, Bytes>>,
 }
@@ -54,8 +56,9 @@ impl Store {
     /// # Errors
     /// When the file cannot be read, or is damaged.
     pub fn records(&self) -> Result<Records<'_>, StoreError> {
-        let open = || open(&self.file);
-        Ok(Records { store: self, table: self.reading(open, open)? })
+        let open = || Ok((self.file.generation(), open(&self.file)?));
+        let (generation, table) = self.reading(self.file.generation(), open, open)?;
+        Ok(Records { store: self, generation, table })
     }
 
     /// Reads and writes records in one step: others see all of it or nothing, it is on disk when the call
@@ -229,10 +232,8 @@ impl Records<'_> {
         read: impl Fn(&ReadOnlyTable<Key, Bytes>) -> Result<T, Fault>,
     ) -> Result<T, StoreError> {
         let Some(table) = &self.table else { return Ok(T::default()) };
-        self.store.reading(
-            || read(table),
-            || open(&self.store.file)?.map_or_else(|| Ok(T::default()), |t| read(&t)),
-        )
+        let again = || open(&self.store.file)?.map_or_else(|| Ok(T::default()), |table| read(&table));
+        self.store.reading(self.generation, || read(table), again)
     }
 }
 

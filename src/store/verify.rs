@@ -45,11 +45,7 @@ impl Store {
     ) -> Result<Verified, StoreError> {
         let path = path.as_ref();
         let name = path.display().to_string();
-        let file = File::open(path, options.cache_bytes).or_else(|fault| match fault.kind {
-            // One that this user may not write, or that lies where nobody writes.
-            StoreErrorKind::Io => File::open_read_only(path, options.cache_bytes).map_err(|_| fault),
-            _ => Err(fault),
-        });
+        let file = File::open(path, options.cache_bytes);
         file.and_then(|file| verify(file, catalog)).map_err(|fault| fault.of_file(&name))
     }
 
@@ -59,14 +55,20 @@ impl Store {
     /// # Errors
     /// Faults of the file, as [`upsert`](Self::upsert).
     pub fn compact(&mut self) -> Result<bool, StoreError> {
+        self.lock_log().check().map_err(|fault| self.error(fault))?;
         self.checkpoint()?;
         // Whoever reads documents borrows the store, so that nobody does now.
         self.engine.detach();
-        let result = self.file.compact().and_then(|compacted| {
-            let documents = guarded(|| Documents::of(&self.file))?;
-            self.engine.attach(std::sync::Arc::new(documents));
-            Ok(compacted)
-        });
+        let compacted = self.file.compact();
+        // Whoever reads them finds a fault then, or they are there.
+        let documents = guarded(|| Documents::of(&self.file));
+        let result = match documents {
+            Ok(documents) => {
+                self.engine.attach(std::sync::Arc::new(documents));
+                compacted
+            }
+            Err(fault) => compacted.and(Err(fault)),
+        };
         let mut log = self.log.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         result.map_err(|fault| {
             log.fail();
@@ -74,7 +76,8 @@ impl Store {
         })
     }
 
-    /// Copies the store as it is now into a new file of the same permissions, while searches and writes go on.
+    /// Copies the store as it is now into a new file of the same permissions, while searches and writes go on. After a write that
+    /// failed it is what is on disk.
     ///
     /// Copying the file itself is only safe while no store has it open.
     ///
@@ -90,9 +93,9 @@ impl Store {
             if let Ok(own) = std::fs::metadata(&self.name) {
                 std::fs::set_permissions(path, own.permissions())?;
             }
-            // What is on disk is one committed state, also after a write that failed.
+            let generation = self.file.generation();
             copy_into(&self.file, &copy).or_else(|fault| {
-                let is_stuck = fault.kind == StoreErrorKind::Failed && self.reopen();
+                let is_stuck = fault.kind == StoreErrorKind::Failed && self.reopen(generation);
                 if is_stuck { copy_into(&self.file, &copy) } else { Err(fault) }
             })
         });

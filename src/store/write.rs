@@ -15,6 +15,9 @@ use crate::error::Error;
 use crate::filter::utf8;
 use crate::ingest::trim;
 
+/// A disk that fails again and again is left alone: opening a file that was not closed in order reads all of it.
+const MOST_REOPENINGS: u64 = 8;
+
 /// What the next write needs to know of the file.
 pub(super) struct Log {
     pub(super) state: State,
@@ -24,8 +27,6 @@ pub(super) struct Log {
     since_checkpoint: u64,
     /// A write failed: memory may differ from the file.
     failed: bool,
-    /// The file has been opened again since.
-    is_reopened: bool,
     is_read_only: bool,
 }
 
@@ -36,7 +37,7 @@ impl Log {
         since_checkpoint: u64,
         is_read_only: bool,
     ) -> Self {
-        Self { state, stored, since_checkpoint, failed: false, is_reopened: false, is_read_only }
+        Self { state, stored, since_checkpoint, failed: false, is_read_only }
     }
 
     /// Notes that a write failed.
@@ -167,21 +168,24 @@ impl Store {
         self.commit(&mut log, change.prepare(), state, Vec::new(), Durability::Synced)
     }
 
-    /// Opens the file again after a fault, so that reading goes on; true when that is worth another try.
+    /// Opens the file again after a fault, if nobody has since it was of this generation, so that reading goes on; true when that
+    /// is worth another try.
     ///
-    /// redb reads nothing more than it has in memory once a write has failed, such as for want of room. Writes stay refused, since
-    /// memory may not know what is on disk; what is there is one committed state, the last one acknowledged or, if the write
-    /// that failed is there all the same, the next.
-    pub(super) fn reopen(&self) -> bool {
+    /// redb reads nothing more than it has in memory once reading or writing has failed, such as for want of room. Writes are
+    /// refused from then on: those that were not synced are lost with the file that is closed.
+    pub(super) fn reopen(&self, generation: u64) -> bool {
         // Whoever has it may be opening the file, or may be a write that waits for what is read here.
         let Ok(mut log) = self.log.try_lock() else { return true };
-        if log.is_read_only || log.is_reopened {
-            return !log.is_read_only;
+        let times = self.file.generation();
+        if times != generation || log.is_read_only || times >= MOST_REOPENINGS {
+            return times != generation;
         }
-        let reopened = self.file.reopen().and_then(|()| guarded(|| Documents::of(&self.file)));
-        let Ok(documents) = reopened else { return false };
+        log.failed = true;
+        let reopened = self.file.reopen(self.catalog(), &log.state);
+        let Ok(documents) = reopened.and_then(|()| guarded(|| Documents::of(&self.file))) else {
+            return false;
+        };
         self.engine.attach(std::sync::Arc::new(documents));
-        log.is_reopened = log.failed;
         true
     }
 

@@ -156,6 +156,7 @@ impl Timestamp {
     }
 
     /// The whole second that it is in, as the text form has no others.
+    #[cfg(feature = "arrow")]
     pub(crate) fn whole_seconds(self) -> Self {
         Self(self.0.saturating_sub(self.0.rem_euclid(MS_PER_S)))
     }

@@ -281,6 +281,9 @@ pub(crate) fn open_to_read(path: &Path, catalog: &Catalog) -> Result<Store, Stor
     Store::open_read_only(path, catalog.clone(), options.clone()).or_else(|error| match error.kind() {
         // Or somebody has it open to write, which this one says as well.
         StoreErrorKind::InUse => Store::open(path, catalog.clone(), options),
+        // Who may not write it is told that it has to be mended.
+        StoreErrorKind::Failed => Store::open(path, catalog.clone(), options)
+            .map_err(|other| if other.kind() == StoreErrorKind::Io { error } else { other }),
         _ => Err(error),
     })
 }

@@ -307,6 +307,8 @@ fn begin_logging(level: Level) {
         Level::Debug => LevelFilter::DEBUG,
     };
     let log = tracing_subscriber::fmt().with_max_level(level).with_target(false).with_ansi(false);
+    // A log that nobody can write any more is no reason to end.
+    let log = log.log_internal_errors(false);
     let log = log.with_writer(io::stderr);
     // Another subscriber would have to be there already, which nothing in this process sets.
     let _ = if io::stderr().is_terminal() {
