@@ -365,7 +365,7 @@ fn a_bad_request_spoils_only_its_own_line() {
     assert_eq!(answers[0]["list"]["items"][0]["id"], "a");
     has(1, "0xFF");
     has(2, "each key at most once");
-    has(3, "not JSON");
+    has(3, "found `not`, expected a request, which is an object");
     assert_eq!(answers[4]["list"]["items"][0]["id"], "b");
     assert_eq!(answers[4]["list"]["totalItems"], 1);
     has(5, "no `body`");
