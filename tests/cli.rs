@@ -936,6 +936,61 @@ fn the_help_of_every_command_shows_an_example() {
     }
 }
 
+/// The indented lines behind the options in the help that a source file has.
+fn examples_of(file: &Path) -> Vec<String> {
+    let source = fs::read_to_string(file).unwrap();
+    let blocks =
+        source.split("after_help = \"\\\n").skip(1).chain(source.split("FIRST_STEPS: &str = \"\\\n").skip(1));
+    let lines = blocks.flat_map(|block| {
+        let end = block.lines().position(|line| line.ends_with("\")]") || line.ends_with("\";"));
+        block.lines().take(end.unwrap() + 1)
+    });
+    let examples = lines.filter(|line| line.starts_with("  ")).map(|line| {
+        let line = line.strip_suffix("\")]").or(line.strip_suffix("\";")).unwrap_or(line);
+        line.replace("\\\"", "\"")
+    });
+    examples.collect()
+}
+
+#[test]
+fn examples_stand_whole_in_the_help_however_wide_the_terminal() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/bin/casefilter");
+    let mut found = 0;
+    for entry in fs::read_dir(folder).unwrap() {
+        let file = entry.unwrap().path();
+        let name = file.file_stem().unwrap().to_str().unwrap().to_owned();
+        let examples = if file.is_file() { examples_of(&file) } else { Vec::new() };
+        let commands: &[&[&str]] = match name.as_str() {
+            _ if examples.is_empty() => continue,
+            "main" => &[&[]],
+            "token" => &[&["token", "app"], &["token", "share"]],
+            name => &[&[name]],
+        };
+        for width in [None, Some("60"), Some("80"), Some("100"), Some("200")] {
+            for flag in ["-h", "--help"] {
+                let helps = commands.iter().map(|args| {
+                    let mut command = casefilter(args);
+                    command.arg(flag).env_remove("COLUMNS");
+                    command.envs(width.map(|width| ("COLUMNS", width)));
+                    String::from_utf8(command.output().unwrap().stdout).unwrap()
+                });
+                let help: String = helps.collect();
+                assert!(!help.contains('\u{e000}'), "{help}");
+                for example in &examples {
+                    assert!(
+                        help.lines().any(|line| line == example),
+                        "{name} at {width:?}: {example}\n{help}"
+                    );
+                }
+            }
+        }
+        found += examples.len();
+    }
+    assert!(found > 50, "{found}");
+    let nothing = run(&[]).code(2);
+    assert!(nothing.err.contains("  casefilter demo\n"), "{}", nothing.err);
+}
+
 #[test]
 fn a_database_is_filled_searched_exported_and_verified() {
     let files = Files::new();

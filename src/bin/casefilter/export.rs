@@ -30,8 +30,10 @@ Examples:
   casefilter export cases.db -o cases.ndjson.zst
   casefilter export cases.db -o cases.parquet
   casefilter export cases.ndjson --where 'tags in (vip)' --order -createdAt -o vips.ndjson
-  casefilter export cases.db -o cases.tsv                 for PostgreSQL; see casefilter ddl
-  casefilter export cases.db --flat -o cases.parquet      for ClickHouse, Spark and DuckDB")]
+  casefilter export cases.db -o cases.tsv
+      for PostgreSQL; see casefilter ddl
+  casefilter export cases.db --flat -o cases.parquet
+      for ClickHouse, Spark and DuckDB")]
 pub(crate) struct Args {
     #[command(flatten)]
     cases: Cases,
