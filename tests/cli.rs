@@ -1051,7 +1051,8 @@ fn a_database_is_filled_searched_exported_and_verified() {
 
     // A copy is as good, and without free pages as short as can be.
     let copy = files.path("copy.db");
-    run(&["backup", "--db", &db, "-o", &copy]).code(0);
+    let backed_up = run(&["backup", "--db", &db, "-o", &copy]).code(0);
+    assert_eq!((backed_up.out.as_str(), backed_up.err.as_str()), ("", ""));
     run(&["backup", "--db", &db, "-o", &copy]).code(1).err_has("copy.db");
     let compacted = run(&["compact", "--db", &db]).code(0).json();
     let size = fs::metadata(&db).unwrap().len();

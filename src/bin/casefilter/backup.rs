@@ -7,7 +7,7 @@ use casefilter::{Catalog, Store, StoreOptions};
 use crate::Status;
 use crate::admin::Admin;
 use crate::copy::back_up;
-use crate::failure::{Failure, note};
+use crate::failure::{Failure, mention};
 use crate::held::failed;
 
 /// Copy a database into a new file
@@ -39,6 +39,6 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         }
         Err(error) => back_up(&mut args.admin.service(&args.db, &error)?, &args.output)?,
     }
-    note("copied\n");
+    mention("copied\n");
     Ok(Status::Fine)
 }

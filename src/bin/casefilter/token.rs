@@ -120,7 +120,7 @@ fn app(args: &App) -> Result<Status, Failure> {
     let text = format!("{}\n", tokens.to_json());
     let mut out = Output::new();
     match file {
-        None => out.write(text.as_bytes())?,
+        None => out.lines(&text)?,
         Some(path) => {
             replace(path, &text)
                 .map_err(|error| Failure::io("cannot write", &path.display().to_string(), &error))?;
