@@ -8,6 +8,7 @@ use crate::Status;
 use crate::admin::Admin;
 use crate::copy::back_up;
 use crate::failure::{Failure, mention};
+use crate::file::refuse_stdout;
 use crate::held::failed;
 
 /// Copy a database into a new file
@@ -32,6 +33,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
+    refuse_stdout(&args.output, "a database is written here and there")?;
     match Store::open(&args.db, Catalog::cases(), StoreOptions::default()) {
         Ok(store) => {
             let copied = store.backup(&args.output).and_then(|()| store.close());

@@ -14,6 +14,7 @@ use crate::args::{ONE_STDIN, Selection, is_stdin};
 use crate::cases::{Cases, Documents, Loaded, tell_left_out, write_report};
 use crate::escape::{escape, has_line_breaks, one_line};
 use crate::failure::{Failure, mention};
+use crate::file::check_report;
 use crate::held::Found;
 use crate::output::Output;
 use crate::requests::{Line, Lines, envelope};
@@ -178,7 +179,9 @@ fn check_usage(args: &Args) -> Result<(), Failure> {
     if args.cases.uses_stdin() && args.requests.as_deref().is_some_and(is_stdin) {
         return Err(Failure::Usage(ONE_STDIN.to_owned()));
     }
-    args.cases.check_beside(&args.selection)
+    args.cases.check_beside(&args.selection)?;
+    let filters = args.selection.file().into_iter().chain(args.requests.as_deref());
+    check_report(args.report.as_deref(), args.cases.paths().chain(filters))
 }
 
 /// Says on a terminal what the author of the filter may not have meant.

@@ -1,8 +1,7 @@
 //! `token`: share tokens of profiles, and those who may call the service.
 
-use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::SystemTime;
 
 use casefilter::domain::{DomainErrorKind, mint_share_token};
@@ -16,6 +15,7 @@ use crate::Status;
 use crate::admin::Admin;
 use crate::escape::escape;
 use crate::failure::Failure;
+use crate::file::{PRIVATE_MODE, replace};
 use crate::held::failed;
 use crate::output::Output;
 
@@ -59,7 +59,7 @@ struct Share {
 /// Make an app token, for a client of the service
 ///
 /// The secret is random, 256 bits. With --file the token is added to that file, which is made when it is not there, readable
-/// by its owner alone; without, a file of one token is printed. A service that runs has to be started again to know it.
+/// by its owner alone, and keeps its mode when it is; without, a file of one token is printed. A service that runs has to be started again to know it.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
@@ -122,28 +122,12 @@ fn app(args: &App) -> Result<Status, Failure> {
     match file {
         None => out.lines(&text)?,
         Some(path) => {
-            replace(path, &text)
-                .map_err(|error| Failure::io("cannot write", &path.display().to_string(), &error))?;
+            replace(path, PRIVATE_MODE, &mut |file| file.write_all(text.as_bytes()))?;
             out.json(&serde_json::json!({ "token": token, "secret": secret }))?;
         }
     }
     out.finish()?;
     Ok(Status::Fine)
-}
-
-/// Puts a text in the place of a file, whole, readable by its owner alone.
-fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".new");
-    let new = PathBuf::from(name);
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(&new)?;
-    let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
-    let moved = written.and_then(|()| fs::rename(&new, path));
-    moved.inspect_err(|_| drop(fs::remove_file(&new)))
 }
 
 fn share(args: &Share) -> Result<Status, Failure> {
