@@ -1062,6 +1062,39 @@ fn a_report_is_written_over_nothing_that_the_run_uses() {
 }
 
 #[test]
+fn a_token_whose_filter_or_fields_are_wrong_is_refused_as_other_filters_are() {
+    let files = Files::new();
+    let file = files.path("tokens.json");
+    let app = ["token", "app", "--file", &file, "--allow", "viewCases"];
+    let wrong = ["--filter", "statis=1 and name > x", "--fields", "name,priorty"];
+    let expected = "error[unknown_field]: found `statis`
+ --> --filter
+  |
+1 | statis=1 and name > x
+  | ^^^^^^ expected a field of the catalogue
+  |
+  = help: did you mean `status`?
+
+error[operator_not_for_type]: found `>` on `name`, a string field
+ --> --filter
+  |
+1 | statis=1 and name > x
+  |                   ^ expected one of `=`, `<>`, `in`, `all`
+
+error[unknown_field]: found `priorty`
+ --> --fields
+  |
+1 | name,priorty
+  |      ^^^^^^^ expected a field of the catalogue
+  |
+  = help: did you mean `priority`?
+";
+    assert_eq!(run(&[&app[..], &wrong].concat()).code(2).err, expected);
+    assert!(!Path::new(&file).exists());
+    run(&[&app[..], &["--filter", "status = open", "--fields", "name,priority"]].concat()).code(0);
+}
+
+#[test]
 fn bench_prints_a_line_for_each_request_and_a_summary() {
     let files = Files::new();
     let cases = files.write("cases.ndjson", THREE);

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use casefilter::domain::{DomainErrorKind, mint_share_token};
 use casefilter::service::{Permission, TokenEntry, TokenFile, Tokens};
-use casefilter::{Catalog, Limits, Store, StoreOptions};
+use casefilter::{Catalog, CatalogError, Error, ErrorKind, Errors, Filter, Limits, Store, StoreOptions};
 use chrono::{DateTime, TimeDelta, Utc};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::{Deserialize, Serialize};
@@ -18,6 +18,8 @@ use crate::failure::Failure;
 use crate::file::{PRIVATE_MODE, replace};
 use crate::held::failed;
 use crate::output::Output;
+use crate::report::{Fault, Source};
+use crate::requests::quote;
 
 /// Make tokens
 #[derive(clap::Args)]
@@ -103,6 +105,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
 
 fn app(args: &App) -> Result<Status, Failure> {
     let App { file, name, allow, fields, filter } = args;
+    check(fields.as_deref().unwrap_or_default(), filter.as_deref())?;
     let minted = TokenEntry::mint(allow.clone(), name.clone(), fields.clone(), filter.clone());
     let entry = minted.map_err(|error| Failure::io("cannot make", "a secret", &error))?;
     let (token, secret) = (entry.token().to_owned(), entry.secret().to_owned());
@@ -128,6 +131,34 @@ fn app(args: &App) -> Result<Status, Failure> {
     }
     out.finish()?;
     Ok(Status::Fine)
+}
+
+/// Refuses a filter and fields that no token can have, as other commands refuse theirs.
+fn check(fields: &[String], filter: Option<&str>) -> Result<(), Failure> {
+    let catalog = Catalog::cases();
+    let mut faults: Vec<(Errors, Source)> = Vec::new();
+    if let Some(text) = filter
+        && let Err(errors) = Filter::compile_text_with(&catalog, &Limits::default(), text)
+    {
+        faults.push((errors, Source::argument("--filter", text)));
+    }
+    let listed = Source::argument("--fields", &fields.join(","));
+    let mut offset = 0_usize;
+    for field in fields {
+        if let Err(CatalogError::UnknownField(_, near)) = catalog.allow([field.as_str()]) {
+            let error = Error {
+                kind: ErrorKind::UnknownField,
+                path: String::new(),
+                offset,
+                found: quote(field),
+                expected: "a field of the catalogue".to_owned(),
+                suggestion: near.as_deref().map(quote),
+            };
+            faults.push((error.into(), listed.clone()));
+        }
+        offset = offset.saturating_add(field.len()).saturating_add(1);
+    }
+    Fault::of(faults).map_or(Ok(()), |fault| Err(Failure::BadFilter(fault.render())))
 }
 
 fn share(args: &Share) -> Result<Status, Failure> {
