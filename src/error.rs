@@ -233,6 +233,11 @@ impl Errors {
         self
     }
 
+    /// These errors, each as `reword` has it.
+    pub(crate) fn map(self, reword: impl FnMut(Error) -> Error) -> Self {
+        Self(self.0.into_iter().map(reword).collect())
+    }
+
     /// The errors in document order.
     #[must_use]
     pub fn as_slice(&self) -> &[Error] {

@@ -125,7 +125,8 @@ impl Filter {
         let text = body_text(text.as_bytes(), limits)?;
         match criteria::text::parse(text, limits) {
             (criteria::text::Parsed::Body(body), errors) => {
-                let predicate = predicate_of(catalog, &body, errors)?;
+                let predicate = predicate_of(catalog, &body, errors);
+                let predicate = predicate.map_err(|errors| errors.map(criteria::text::in_words))?;
                 Ok(Self::new(catalog, predicate, Source::Text(text.into())))
             }
             (criteria::text::Parsed::Constant(value), _) => Ok(Self::constant(catalog, value)),

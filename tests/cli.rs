@@ -365,7 +365,7 @@ fn a_bad_request_spoils_only_its_own_line() {
     assert_eq!(answers[0]["list"]["items"][0]["id"], "a");
     has(1, "0xFF");
     has(2, "each key at most once");
-    has(3, "not JSON");
+    has(3, "found `not`, expected a request, which is an object");
     assert_eq!(answers[4]["list"]["items"][0]["id"], "b");
     assert_eq!(answers[4]["list"]["totalItems"], 1);
     has(5, "no `body`");
@@ -801,27 +801,297 @@ fn generate_gives_the_same_sound_cases_every_time_and_everywhere() {
     }
 }
 
+/// Waits until something is so, as long as the process runs.
 #[cfg(unix)]
-#[test]
-fn an_interrupted_generate_leaves_the_file_as_it_was_and_nothing_else() {
-    let files = Files::new();
-    let path = files.write("cases.ndjson.gz", "before");
-    let mut child = process::Command::new(cargo_bin!("casefilter"))
-        .args(["generate", "--cases", "1000000000", "-o", &path])
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    while files.names().len() < 2 {
+#[track_caller]
+fn wait_for(child: &mut process::Child, mut is_so: impl FnMut() -> bool) {
+    while !is_so() {
         assert_eq!(child.try_wait().unwrap(), None);
         thread::sleep(Duration::from_millis(10));
     }
-    let kill = process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+}
+
+#[cfg(unix)]
+fn signal(child: &process::Child, name: &str) {
+    let kill = process::Command::new("kill").args(["-s", name, &child.id().to_string()]).status();
     assert!(kill.unwrap().success());
+}
+
+/// The signal that the process died by, and what it said.
+#[cfg(unix)]
+fn death(child: process::Child) -> (Option<i32>, String) {
+    use std::os::unix::process::ExitStatusExt;
     let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(1));
-    assert!(String::from_utf8(output.stderr).unwrap().contains("interrupted"));
-    assert_eq!(files.names(), ["cases.ndjson.gz"]);
-    assert_eq!(fs::read(&path).unwrap(), b"before");
+    (output.status.signal(), String::from_utf8(output.stderr).unwrap())
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_generate_leaves_the_file_as_it_was_and_dies_by_the_signal() {
+    for (name, number) in [("INT", 2), ("TERM", 15), ("HUP", 1)] {
+        let files = Files::new();
+        let path = files.write("cases.ndjson.gz", "before");
+        let mut child = process::Command::new(cargo_bin!("casefilter"))
+            .args(["generate", "--cases", "1000000000", "-o", &path])
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        wait_for(&mut child, || files.names().len() == 2);
+        signal(&child, name);
+        assert_eq!(death(child), (Some(number), String::new()));
+        assert_eq!(files.names(), ["cases.ndjson.gz"]);
+        assert_eq!(fs::read(&path).unwrap(), b"before");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_signal_that_is_kept_from_a_run_does_not_end_it() {
+    let files = Files::new();
+    let path = files.path("cases.ndjson.gz");
+    let command = format!(
+        "trap '' HUP; exec '{}' generate --cases 1000000000 -o '{path}'",
+        cargo_bin!("casefilter").display()
+    );
+    let mut child =
+        process::Command::new("sh").args(["-c", &command]).stderr(Stdio::piped()).spawn().unwrap();
+    let size = || {
+        let entries = fs::read_dir(files.0.path()).unwrap();
+        entries.map(|entry| entry.unwrap().metadata().unwrap().len()).sum::<u64>()
+    };
+    wait_for(&mut child, || size() > 0);
+    signal(&child, "HUP");
+    let then = size();
+    wait_for(&mut child, || size() > then + (1 << 20));
+    signal(&child, "TERM");
+    assert_eq!(death(child), (Some(15), String::new()));
+    assert!(files.names().is_empty());
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_import_leaves_no_database_unless_there_was_one() {
+    let files = Files::new();
+    let db = files.path("cases.db");
+    let interrupt = || {
+        let mut child = process::Command::new(cargo_bin!("casefilter"))
+            .args(["import", "--db", &db, "-"])
+            .stdin(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        // More than a pipe holds: the import has begun when it is written.
+        for number in 0..20_000 {
+            writeln!(stdin, "{{\"id\":\"another {number}\"}}").unwrap();
+        }
+        wait_for(&mut child, || Path::new(&db).exists());
+        signal(&child, "INT");
+        assert_eq!(death(child), (Some(2), String::new()));
+        drop(stdin);
+    };
+    interrupt();
+    assert!(files.names().is_empty(), "{:?}", files.names());
+    run_with(&["import", "--db", &db, "-"], THREE.as_bytes()).code(0);
+    interrupt();
+    assert_eq!(run(&["verify", "--db", &db]).code(0).json()["cases"], 3);
+}
+
+#[cfg(unix)]
+fn mode(path: &str) -> u32 {
+    use std::os::unix::fs::PermissionsExt;
+    fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+/// Every command that puts a file in the place of another, given its name.
+const REPLACING: [&[&str]; 6] = [
+    &["generate", "--cases", "3", "-o", "out.ndjson"],
+    &["generate", "--cases", "3", "-o", "out.parquet"],
+    &["export", "cases.ndjson", "-o", "out.ndjson.gz"],
+    &["export", "cases.ndjson", "-o", "out.tsv"],
+    &["export", "cases.ndjson", "--flat", "-o", "out.parquet"],
+    &["token", "app", "--allow", "viewCases", "--file", "out.json"],
+];
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_is_replaced_keeps_its_mode_its_owner_and_the_links_to_it() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
+    for args in REPLACING {
+        let name = *args.last().unwrap();
+        let files = Files::new();
+        files.write("cases.ndjson", THREE);
+        let run = || casefilter(args).current_dir(files.0.path()).assert().success();
+        let out = files.path(name);
+
+        run();
+        let usual = mode(&files.write("usual", ""));
+        assert_eq!(mode(&out), if args[0] == "token" { 0o600 } else { usual }, "{args:?}");
+
+        for kept in [0o600, 0o664, 0o444] {
+            fs::set_permissions(&out, fs::Permissions::from_mode(kept)).unwrap();
+            let before = fs::metadata(&out).unwrap();
+            run();
+            assert_eq!(mode(&out), kept, "{args:?}");
+            assert_ne!(fs::metadata(&out).unwrap().ino(), before.ino(), "{args:?}: written in place");
+        }
+        // Only root may give files away.
+        if chown(&out, Some(12_345), Some(23_456)).is_ok() {
+            run();
+            let found = fs::metadata(&out).unwrap();
+            assert_eq!((found.uid(), found.gid(), mode(&out)), (12_345, 23_456, 0o444), "{args:?}");
+        }
+
+        fs::create_dir(files.path("elsewhere")).unwrap();
+        let target = files.path(&format!("elsewhere/{name}"));
+        fs::rename(&out, &target).unwrap();
+        symlink(format!("elsewhere/{name}"), files.path("link")).unwrap();
+        symlink("link", &out).unwrap();
+        let before = fs::metadata(&target).unwrap();
+        run();
+        let found = fs::metadata(&target).unwrap();
+        assert!(fs::symlink_metadata(&out).unwrap().is_symlink(), "{args:?}");
+        assert!(found.is_file() && found.ino() != before.ino(), "{args:?}");
+        assert_eq!(mode(&target), 0o444, "{args:?}");
+
+        // A link to a file that is not there yet.
+        fs::remove_file(&target).unwrap();
+        run();
+        assert!(fs::symlink_metadata(&out).unwrap().is_symlink() && Path::new(&target).is_file(), "{args:?}");
+        assert_eq!(files.names().len(), 5, "{args:?}: {:?}", files.names());
+        assert_eq!(fs::read_dir(files.path("elsewhere")).unwrap().count(), 1, "{args:?}");
+    }
+}
+
+#[test]
+fn a_failed_export_leaves_the_file_as_it_was_and_nothing_else() {
+    let files = Files::new();
+    let cases = files.write("zero.ndjson", "{\"id\":\"a\"}\n{\"id\":\"b\",\"name\":\"a\\u0000\"}\n");
+    let out = files.write("out.tsv", "before");
+    run(&["export", &cases, "-o", &out]).code(3);
+    assert_eq!(fs::read(&out).unwrap(), b"before");
+    assert_eq!(files.names().len(), 2, "{:?}", files.names());
+}
+
+#[test]
+fn a_dash_is_standard_output_where_lines_are_written_and_else_refused() {
+    let files = Files::new();
+    files.write("cases.ndjson", THREE);
+    let run = |args: &[&str]| {
+        let output = casefilter(args).current_dir(files.0.path()).output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        Run { code: output.status.code().unwrap(), out: text(output.stdout), err: text(output.stderr) }
+    };
+    assert_eq!(run(&["export", "cases.ndjson", "-o", "-"]).code(0).out, THREE);
+    let order = ["export", "cases.ndjson", "--where", "status = open", "--order", "createdAt", "-o", "-"];
+    assert!(run(&order).code(0).out.starts_with("{\"id\":\"c\""));
+    let some = run(&["generate", "--cases", "20"]).code(0).out;
+    assert_eq!(run(&["generate", "--cases", "20", "-o", "-"]).code(0).out, some);
+    run(&["export", "cases.ndjson", "--flat", "-o", "-"]).code(2).err_has("--flat is for files");
+    run(&["import", "--db", "cases.db", "cases.ndjson"]).code(0);
+    run(&["backup", "--db", "cases.db", "-o", "-"]).code(2).err_has("`-` is no file");
+    let report = ["search", "cases.ndjson", "--lenient", "--report", "-"];
+    run(&report).code(2).err_has("`-` is no file");
+    let mut names = files.names();
+    names.sort();
+    assert_eq!(names, ["cases.db", "cases.ndjson"]);
+    for command in ["export", "generate"] {
+        assert!(run(&[command, "--help"]).code(0).out.contains("FILE|-"));
+    }
+}
+
+#[test]
+fn export_to_a_closed_pipe_ends_quietly() {
+    let files = Files::new();
+    let cases = files.path("cases.ndjson");
+    run(&["generate", "--cases", "5000", "-o", &cases]).code(0);
+    let mut child = process::Command::new(cargo_bin!("casefilter"))
+        .args(["export", &cases, "-o", "-"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut first = [0];
+    child.stdout.take().unwrap().read_exact(&mut first).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+}
+
+#[test]
+fn a_report_is_written_over_nothing_that_the_run_uses() {
+    let files = Files::new();
+    let cases = files.write("cases.ndjson", THREE);
+    let other = files.write("other.ndjson", "{\"id\":7}\n");
+    let body = files.write("body.json", OPEN);
+    let requests = files.write("requests.ndjson", format!("{{\"body\":{OPEN}}}\n"));
+    let hard = files.path("hard.json");
+    fs::hard_link(&other, &hard).unwrap();
+    let db = files.path("cases.db");
+    let refused = |args: &[&str], report: &str, used: &str| {
+        let args = [args, &["--lenient", "--report", report]].concat();
+        run(&args).code(2).err_has("--report").err_has(&format!("written over {used}"));
+    };
+    refused(&["search", &cases, &other], &other, &other);
+    refused(&["search", &cases, &other], &hard, &other);
+    refused(&["search", &cases, "--body", &body], &body, &body);
+    refused(&["search", &cases, "--requests", &requests], &requests, &requests);
+    refused(&["import", "--db", &db, &cases], &cases, &cases);
+    // A database that is not there yet.
+    let dotted = files.path("./cases.db");
+    refused(&["import", "--db", &db, &cases], &dotted, &db);
+    assert!(!Path::new(&db).exists());
+    run(&["import", "--db", &db, &cases]).code(0);
+    refused(&["import", "--db", &db, &other], &db, &db);
+    refused(&["search", &db, &cases], &db, &db);
+    #[cfg(unix)]
+    {
+        let link = files.path("link.json");
+        std::os::unix::fs::symlink("other.ndjson", &link).unwrap();
+        refused(&["search", &other], &link, &other);
+        refused(&["search", &link], &other, &link);
+        let output = process::Command::new(cargo_bin!("casefilter"))
+            .args(["search", "-", "--lenient", "--report", &other])
+            .stdin(fs::File::open(&other).unwrap())
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(2));
+    }
+    assert_eq!(fs::read(&cases).unwrap(), THREE.as_bytes());
+    assert_eq!(fs::read(&other).unwrap(), b"{\"id\":7}\n");
+    run(&["search", &other, "--lenient", "--report", &files.path("report.json")]).code(3);
+}
+
+#[test]
+fn a_token_whose_filter_or_fields_are_wrong_is_refused_as_other_filters_are() {
+    let files = Files::new();
+    let file = files.path("tokens.json");
+    let app = ["token", "app", "--file", &file, "--allow", "viewCases"];
+    let wrong = ["--filter", "statis=1 and name > x", "--fields", "name,priorty"];
+    let expected = "error[unknown_field]: found `statis`
+ --> --filter
+  |
+1 | statis=1 and name > x
+  | ^^^^^^ expected a field of the catalogue
+  |
+  = help: did you mean `status`?
+
+error[operator_not_for_type]: found `>` on `name`, a string field
+ --> --filter
+  |
+1 | statis=1 and name > x
+  |                   ^ expected one of `=`, `<>`, `in`, `all`
+
+error[unknown_field]: found `priorty`
+ --> --fields
+  |
+1 | name,priorty
+  |      ^^^^^^^ expected a field of the catalogue
+  |
+  = help: did you mean `priority`?
+";
+    assert_eq!(run(&[&app[..], &wrong].concat()).code(2).err, expected);
+    assert!(!Path::new(&file).exists());
+    run(&[&app[..], &["--filter", "status = open", "--fields", "name,priority"]].concat()).code(0);
 }
 
 #[test]
@@ -936,6 +1206,61 @@ fn the_help_of_every_command_shows_an_example() {
     }
 }
 
+/// The indented lines behind the options in the help that a source file has.
+fn examples_of(file: &Path) -> Vec<String> {
+    let source = fs::read_to_string(file).unwrap();
+    let blocks =
+        source.split("after_help = \"\\\n").skip(1).chain(source.split("FIRST_STEPS: &str = \"\\\n").skip(1));
+    let lines = blocks.flat_map(|block| {
+        let end = block.lines().position(|line| line.ends_with("\")]") || line.ends_with("\";"));
+        block.lines().take(end.unwrap() + 1)
+    });
+    let examples = lines.filter(|line| line.starts_with("  ")).map(|line| {
+        let line = line.strip_suffix("\")]").or(line.strip_suffix("\";")).unwrap_or(line);
+        line.replace("\\\"", "\"")
+    });
+    examples.collect()
+}
+
+#[test]
+fn examples_stand_whole_in_the_help_however_wide_the_terminal() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/bin/casefilter");
+    let mut found = 0;
+    for entry in fs::read_dir(folder).unwrap() {
+        let file = entry.unwrap().path();
+        let name = file.file_stem().unwrap().to_str().unwrap().to_owned();
+        let examples = if file.is_file() { examples_of(&file) } else { Vec::new() };
+        let commands: &[&[&str]] = match name.as_str() {
+            _ if examples.is_empty() => continue,
+            "main" => &[&[]],
+            "token" => &[&["token", "app"], &["token", "share"]],
+            name => &[&[name]],
+        };
+        for width in [None, Some("60"), Some("80"), Some("100"), Some("200")] {
+            for flag in ["-h", "--help"] {
+                let helps = commands.iter().map(|args| {
+                    let mut command = casefilter(args);
+                    command.arg(flag).env_remove("COLUMNS");
+                    command.envs(width.map(|width| ("COLUMNS", width)));
+                    String::from_utf8(command.output().unwrap().stdout).unwrap()
+                });
+                let help: String = helps.collect();
+                assert!(!help.contains('\u{e000}'), "{help}");
+                for example in &examples {
+                    assert!(
+                        help.lines().any(|line| line == example),
+                        "{name} at {width:?}: {example}\n{help}"
+                    );
+                }
+            }
+        }
+        found += examples.len();
+    }
+    assert!(found > 50, "{found}");
+    let nothing = run(&[]).code(2);
+    assert!(nothing.err.contains("  casefilter demo\n"), "{}", nothing.err);
+}
+
 #[test]
 fn a_database_is_filled_searched_exported_and_verified() {
     let files = Files::new();
@@ -996,7 +1321,8 @@ fn a_database_is_filled_searched_exported_and_verified() {
 
     // A copy is as good, and without free pages as short as can be.
     let copy = files.path("copy.db");
-    run(&["backup", "--db", &db, "-o", &copy]).code(0);
+    let backed_up = run(&["backup", "--db", &db, "-o", &copy]).code(0);
+    assert_eq!((backed_up.out.as_str(), backed_up.err.as_str()), ("", ""));
     run(&["backup", "--db", &db, "-o", &copy]).code(1).err_has("copy.db");
     let compacted = run(&["compact", "--db", &db]).code(0).json();
     let size = fs::metadata(&db).unwrap().len();

@@ -12,7 +12,7 @@ pub use field::{Field, FieldType};
 use names::Names;
 pub(crate) use paths::{Expected, Paths, Shape};
 
-use crate::error::{Error, ErrorKind, nearest, nearest_two, quote};
+use crate::error::{Error, ErrorKind, nearest_two, quote};
 
 /// A field's number in its [`Catalog`]: stable under narrowing, `0` for `id`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -243,7 +243,7 @@ impl Catalog {
     pub fn allow<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Result<Self, CatalogError> {
         let mut visible = vec![false; self.inner.fields.len()];
         for name in names {
-            let near = || nearest(name, self.names()).map(String::from);
+            let near = || self.meant_by(name).first().map(|near| String::from(*near));
             let id = self.find(name).ok_or_else(|| CatalogError::UnknownField(name.into(), near()))?;
             if let Some(slot) = visible.get_mut(id.index()) {
                 *slot = true;
@@ -261,13 +261,43 @@ impl Catalog {
     /// The field of that name, or the error that a request gets for naming another.
     pub(crate) fn resolve(&self, name: &str, offset: usize) -> Result<FieldId, Error> {
         self.find(name).ok_or_else(|| {
-            let mut near = nearest_two(name, self.names()).to_vec();
-            // A field and its alias are one suggestion.
-            near.dedup_by_key(|name| self.find(name));
-            let near: Vec<String> = near.into_iter().map(quote).collect();
+            let meant: Vec<String> = self.meant_by(name).into_iter().map(quote).collect();
+            let suggestion = match meant.as_slice() {
+                [] => None,
+                [only] => Some(only.clone()),
+                [first @ .., last] => Some(format!("{} or {last}", first.join(", "))),
+            };
             Error::new(ErrorKind::UnknownField, offset, quote(name), "a field of the catalogue")
-                .suggest((!near.is_empty()).then(|| near.join(" or ")))
+                .suggest(suggestion)
         })
+    }
+
+    /// The fields probably meant by a name that is none, at most three: what an object of that name holds, else what is spelled almost so,
+    /// else those whose last key has it as a word.
+    fn meant_by(&self, name: &str) -> Vec<&str> {
+        const MOST: usize = 3;
+        let is_inside = |field: &&str| {
+            let front = field.get(..name.len()).unwrap_or_default();
+            front.eq_ignore_ascii_case(name)
+                && field.get(name.len()..).is_some_and(|rest| rest.starts_with('.'))
+        };
+        let inside: Vec<&str> = self.names().filter(is_inside).take(MOST).collect();
+        if !inside.is_empty() {
+            return inside;
+        }
+        let mut near = nearest_two(name, self.names()).to_vec();
+        // A field and its alias are one suggestion.
+        near.dedup_by_key(|name| self.find(name));
+        if !near.is_empty() {
+            return near;
+        }
+        let has_word = |field: &&str| {
+            let leaf = field.rsplit('.').next().unwrap_or(field);
+            words_of(leaf).any(|word| word.eq_ignore_ascii_case(name))
+        };
+        let by_word: Vec<&str> = self.names().filter(has_word).collect();
+        // What so many have says nothing.
+        if by_word.len() > MOST { Vec::new() } else { by_word }
     }
 
     /// The names and aliases that requests may use, in the order of the fields.
@@ -350,6 +380,17 @@ impl fmt::Debug for Catalog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.visible_fields().map(|(_, field)| field)).finish()
     }
+}
+
+/// The words of a key such as `totalAmount`, each from a capital letter on.
+fn words_of(key: &str) -> impl Iterator<Item = &str> {
+    let mut rest = key;
+    std::iter::from_fn(move || {
+        let end = rest.char_indices().skip(1).find(|(_, c)| c.is_ascii_uppercase());
+        let (word, behind) = rest.split_at_checked(end.map_or(rest.len(), |(at, _)| at))?;
+        rest = behind;
+        (!word.is_empty()).then_some(word)
+    })
 }
 
 #[cfg(test)]

@@ -64,6 +64,14 @@ pub(crate) fn parse<'a>(text: &'a str, limits: &Limits) -> (Parsed<'a>, Vec<Erro
     (constant.map_or(Parsed::Body(parser.body), Parsed::Constant), parser.errors)
 }
 
+/// An error of fields and values, which names operators as JSON does, in the words of a text.
+pub(crate) fn in_words(mut error: Error) -> Error {
+    if error.kind == ErrorKind::OperatorNotForType {
+        error.expected = error.expected.replace("`$contains`", "`in`").replace("`$all`", "`all`");
+    }
+    error
+}
+
 /// An open parenthesis, or the text itself.
 struct Group {
     offset: usize,
@@ -323,9 +331,10 @@ impl<'a> Parser<'a, '_> {
             _ => return Err(self.unexpected(A_CRITERION)),
         }
         let field = self.text()?;
+        let written = self.lexer.text.get(self.lexer.start..self.lexer.at).unwrap_or_default();
         let (operator, operator_offset) = self.operator()?;
         let values = match operator {
-            Some(operator) if operator.takes_many() => self.chosen(operator)?,
+            Some(operator) if operator.takes_many() => self.chosen(written)?,
             _ => self.operand(operator)?,
         };
         let criterion = match field {
@@ -473,9 +482,8 @@ impl<'a> Parser<'a, '_> {
         Ok(true)
     }
 
-    /// The values behind `in` or `all`.
-    fn chosen(&mut self, operator: Operator) -> Result<Option<Range<usize>>> {
-        let word = if operator == Operator::All { "all" } else { "in" };
+    /// The values behind an operator with a list, which was written so.
+    fn chosen(&mut self, word: &str) -> Result<Option<Range<usize>>> {
         let start = self.body.texts.len();
         let errors = self.errors.len();
         if self.list(word, false, &mut Self::push_value)? && errors == self.errors.len() {
@@ -537,7 +545,7 @@ impl<'a> Parser<'a, '_> {
                     && !matches!(word.to_ascii_lowercase().as_str(), "true" | "false") =>
             {
                 let error = self.unexpected("a value; this word of the syntax needs quotes to be one");
-                let joins = self.lexer.next.connective().is_some();
+                let joins = self.lexer.next.connective().is_some() && self.is_followed()?;
                 self.report(error.suggest((!joins).then(|| quote(&format!("\"{word}\"")))));
                 if !joins {
                     self.skip()?;
@@ -547,6 +555,14 @@ impl<'a> Parser<'a, '_> {
             Token::Word(_) | Token::Quoted(_) => self.text(),
             _ => Err(self.unexpected(&format!("{or}a value"))),
         }
+    }
+
+    /// Whether a criterion may stand behind the word that is next.
+    fn is_followed(&self) -> Result<bool> {
+        let mut ahead = self.lexer.clone();
+        ahead.bump()?;
+        let ends = matches!(ahead.next, Token::End | Token::Close | Token::Comma);
+        Ok(!ends && ahead.next.connective().is_none())
     }
 
     /// Reports the criteria that lie too deep, though no parentheses do.

@@ -196,9 +196,10 @@ fn value<'b>(field: &Field, text: &'b Text<'_>) -> Result<Value<'b>, Box<Error>>
         FieldType::Number => Number::parse(&text.text)
             .map(Value::Number)
             .ok_or_else(|| error(ErrorKind::BadNumber, "a finite number such as `12`, `-0.5` or `1e3`")),
-        FieldType::Timestamp => Timestamp::parse(&text.text)
-            .map(Value::Timestamp)
-            .map_err(|fault| error(ErrorKind::BadTimestamp, fault.expected())),
+        FieldType::Timestamp => Timestamp::parse(&text.text).map(Value::Timestamp).map_err(|fault| {
+            let meant = Timestamp::respell(&text.text).map(|meant| quote(&format!("\"{meant}\"")));
+            Box::new(error(ErrorKind::BadTimestamp, fault.expected()).suggest(meant))
+        }),
         FieldType::Boolean => match &*text.text {
             "true" => Ok(Value::Boolean(true)),
             "false" => Ok(Value::Boolean(false)),

@@ -103,6 +103,30 @@ impl Timestamp {
         Ok(Self(local_ms.saturating_sub(offset_ms)))
     }
 
+    /// The text form of what others write otherwise: a date alone, `T` before the time, no seconds, a fraction of one, which is cut off, or
+    /// `Z` for UTC. None for what is in form already, or is no timestamp at all.
+    pub(crate) fn respell(text: &str) -> Option<String> {
+        let (date, rest) = text.split_at_checked("yyyy-MM-dd".len())?;
+        let mut time = "00:00:00".to_owned();
+        let mut offset = "";
+        if !rest.is_empty() {
+            let rest = rest.strip_prefix(['T', 't', ' '])?;
+            let (minutes, rest) = rest.split_at_checked("HH:mm".len())?;
+            let (seconds, rest) = match rest.split_at_checked(":ss".len()) {
+                Some((seconds, rest)) if seconds.starts_with(':') => (seconds, rest),
+                _ => (":00", rest),
+            };
+            let rest = match rest.strip_prefix('.') {
+                Some(fraction) => fraction.trim_start_matches(|c: char| c.is_ascii_digit()),
+                None => rest,
+            };
+            time = format!("{minutes}{seconds}");
+            offset = rest.strip_prefix(['Z', 'z']).unwrap_or(rest).trim_start();
+        }
+        let respelled = format!("{date} {time}{offset}");
+        (respelled != text && Self::parse(&respelled).is_ok()).then_some(respelled)
+    }
+
     /// Reads Unix milliseconds: a decimal integer in the JSON grammar, without fraction or exponent.
     ///
     /// ```
@@ -273,6 +297,29 @@ mod tests {
     use super::*;
 
     #[cfg(feature = "arrow")]
+    #[test]
+    fn what_others_write_is_respelled() {
+        for (text, respelled) in [
+            ("2024-02-29", Some("2024-02-29 00:00:00")),
+            ("2024-02-29T12:30:15Z", Some("2024-02-29 12:30:15")),
+            ("2024-02-29t12:30z", Some("2024-02-29 12:30:00")),
+            ("2024-02-29 12:30", Some("2024-02-29 12:30:00")),
+            ("2024-02-29T12:30:15.123456+02:00", Some("2024-02-29 12:30:15+02:00")),
+            ("2024-02-29 12:30:15 +0200", Some("2024-02-29 12:30:15+0200")),
+            ("2024-02-29 12:30:15", None),
+            ("2023-02-29", None),
+            ("2024-02-29T25:00:00Z", None),
+            ("2024-02-29T", None),
+            ("2024-02-29Z", None),
+            ("29.02.2024", None),
+            ("soon", None),
+            ("20240229éé", None),
+            ("2024-02-29T12:3é", None),
+        ] {
+            assert_eq!(Timestamp::respell(text).as_deref(), respelled, "{text}");
+        }
+    }
+
     #[test]
     fn the_text_of_documents_reads_back() {
         let text_of = |ms| {

@@ -309,8 +309,8 @@ fn app_tokens_are_made_with_secrets_of_their_own() {
     }
     let before = fs::read(&path).unwrap();
     for (arguments, status) in [
-        (&["--file", "tokens.json", "--allow", "viewCases", "--filter", "x = 1"][..], Some(1)),
-        (&["--file", "tokens.json", "--allow", "viewCases", "--fields", "x"], Some(1)),
+        (&["--file", "tokens.json", "--allow", "viewCases", "--filter", "x = 1"][..], Some(2)),
+        (&["--file", "tokens.json", "--allow", "viewCases", "--fields", "x"], Some(2)),
         (&["--file", "tokens.json", "--allow", "everything"], Some(2)),
         (&["--file", "tokens.json"], Some(2)),
     ] {

@@ -58,6 +58,11 @@ impl Criteria {
         self.body.as_deref().is_some_and(is_stdin)
     }
 
+    /// The file of the body.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        self.body.as_deref()
+    }
+
     /// The request for all these cases in an order, if one is given.
     pub(crate) fn request(&self, catalog: &Catalog, order: Option<&str>) -> Result<Request, Failure> {
         let (offset, limit, order) = (None, None, order.map(str::to_owned));
@@ -70,6 +75,11 @@ impl Selection {
     /// Whether the body is read from standard input.
     pub(crate) fn uses_stdin(&self) -> bool {
         self.criteria.uses_stdin()
+    }
+
+    /// The file of the body.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        self.criteria.file()
     }
 
     /// Whether nothing was asked for.

@@ -8,7 +8,8 @@ use crate::Status;
 use crate::admin::Admin;
 use crate::cases::open_to_read;
 use crate::copy::back_up;
-use crate::failure::{Failure, note};
+use crate::failure::{Failure, mention};
+use crate::file::refuse_stdout;
 use crate::held::failed;
 
 /// Copy a database into a new file
@@ -33,10 +34,11 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
+    refuse_stdout(&args.output, "a database is written here and there")?;
     match open_to_read(&args.db, &Catalog::cases()) {
         Ok(store) => store.backup(&args.output).map_err(|error| failed(&error))?,
         Err(error) => back_up(&mut args.admin.service(&args.db, &error)?, &args.output)?,
     }
-    note("copied\n");
+    mention("copied\n");
     Ok(Status::Fine)
 }

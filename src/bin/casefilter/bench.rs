@@ -178,7 +178,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
             let mut columns = Timed::COLUMNS.to_vec();
             columns.extend(caches.is_some().then_some(Timed::COLD));
             out.line(&table::render(&columns, &rows))?;
-            out.write(faults.as_bytes())?;
+            out.lines(&faults)?;
             if args.memory {
                 let rows: Vec<Vec<String>> = taken.iter().map(Taken::row).collect();
                 out.line(&format!("\n{}\n", table::render(&Taken::COLUMNS, &rows)))?;

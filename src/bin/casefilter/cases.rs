@@ -18,8 +18,8 @@ use crate::args::{ONE_STDIN, Selection, is_stdin};
 use crate::copy::Copy;
 use crate::escape::{escape, one_line};
 use crate::failure::{Failure, note};
+use crate::file::cannot_write;
 use crate::held::{Held, failed};
-use crate::import::cannot_write;
 use crate::progress::{Progress, Watched, WatchedFile};
 use crate::table::{counted, thousands};
 
@@ -57,6 +57,11 @@ impl Cases {
     /// Whether none are named.
     pub(crate) fn is_empty(&self) -> bool {
         self.paths.is_empty()
+    }
+
+    /// The files.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.paths.iter().map(PathBuf::as_path)
     }
 
     /// Whether cases are read from standard input.

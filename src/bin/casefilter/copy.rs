@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde::de::IgnoredAny;
 
 use crate::admin::{Admin, Service};
-use crate::failure::{Failure, note};
+use crate::failure::{Failure, mention};
 
 /// A copy beside the database, which goes when this is dropped.
 pub(crate) struct Copy(PathBuf);
@@ -26,7 +26,7 @@ impl Copy {
         name.push(format!(".{}.copy", std::process::id()));
         let copy = Self(database.with_file_name(name));
         back_up(&mut service, &copy.0)?;
-        note("a service has the database open: this is a copy that it made just now\n");
+        mention("a service has the database open: this is a copy that it made just now\n");
         Ok(copy)
     }
 

@@ -41,7 +41,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         None => "cases.parquet".to_owned(),
     };
     let mut out = Output::new();
-    out.write(table.script(args.dialect.into(), &file).as_bytes())?;
+    out.lines(&table.script(args.dialect.into(), &file))?;
     out.finish()?;
     Ok(Status::Fine)
 }

@@ -1,6 +1,8 @@
 //! Making text from outside harmless on a terminal.
 
 use std::borrow::Cow;
+use std::io::{self, Write};
+use std::str;
 
 /// Control characters, and those that reorder or hide what stands around them.
 pub(crate) fn is_unprintable(c: char) -> bool {
@@ -26,6 +28,48 @@ pub(crate) fn push(c: char, out: &mut String) {
         out.extend(c.escape_unicode());
     } else {
         out.push(c);
+    }
+}
+
+/// As [`escape`], of several lines, which stay lines.
+pub(crate) fn escape_lines(text: &str) -> Cow<'_, str> {
+    escape_as(text, |c, out| out.extend(c.escape_unicode()))
+}
+
+/// JSON with its unprintable characters as `\uXXXX`, which mean the same in its strings. Its lines stay lines.
+pub(crate) fn escape_json(json: &str) -> Cow<'_, str> {
+    escape_as(json, |c, out| match c {
+        // Only ever between tokens.
+        '\r' => out.push(' '),
+        // None of them is beyond the first plane.
+        c => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+    })
+}
+
+fn escape_as(text: &str, push: impl Fn(char, &mut String)) -> Cow<'_, str> {
+    let is_harmful = |c: char| is_unprintable(c) && !matches!(c, '\n' | '\t');
+    if !text.contains(is_harmful) {
+        return Cow::Borrowed(text);
+    }
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_harmful(c) { push(c, &mut escaped) } else { escaped.push(c) }
+    }
+    Cow::Owned(escaped)
+}
+
+/// Writes JSON for a terminal, of which each write holds whole characters.
+pub(crate) struct EscapedJson<W>(pub(crate) W);
+
+impl<W: Write> Write for EscapedJson<W> {
+    fn write(&mut self, json: &[u8]) -> io::Result<usize> {
+        let text = str::from_utf8(json).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+        self.0.write_all(escape_json(text).as_bytes())?;
+        Ok(json.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
     }
 }
 
@@ -65,6 +109,19 @@ mod tests {
     fn escape_leaves_nothing_that_a_terminal_obeys() {
         assert_eq!(escape("plain Zoë"), "plain Zoë");
         assert_eq!(escape("a\u{1b}[31m\u{202e}\n"), "a\\u{1b}[31m\\u{202e}\\u{a}");
+    }
+
+    #[test]
+    fn lines_and_json_for_a_terminal_hold_nothing_that_it_obeys() {
+        assert_eq!(escape_lines("a\u{202e}\n\tb\u{9b}\n"), "a\\u{202e}\n\tb\\u{9b}\n");
+        let json = "{\"a\":\"\u{202e}\u{7f}\u{9b}\",\r\n\t\"b\":1}";
+        let escaped = escape_json(json);
+        assert_eq!(escaped, "{\"a\":\"\\u202e\\u007f\\u009b\", \n\t\"b\":1}");
+        let read = |json: &str| serde_json::from_str::<serde_json::Value>(json).unwrap();
+        assert_eq!(read(&escaped), read(json));
+        let mut written = Vec::new();
+        EscapedJson(&mut written).write_all(json.as_bytes()).unwrap();
+        assert_eq!(written, escaped.as_bytes());
     }
 
     #[test]

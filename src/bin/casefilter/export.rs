@@ -11,7 +11,7 @@ use crate::args::{Criteria, ONE_STDIN};
 use crate::cases::Cases;
 use crate::escape::one_line;
 use crate::failure::Failure;
-use crate::generate::to_file;
+use crate::file::{cannot_write, to_file};
 use crate::progress::Progress;
 use crate::rows::Rows;
 
@@ -23,6 +23,8 @@ use crate::rows::Rows;
 /// A name that ends in .tsv, and --flat, make a row of columns of each case, as `casefilter ddl` defines them,
 /// its place in the order and the whole document being two of them.
 ///
+/// A file that is there is replaced when all is written, and keeps its mode, and its owner where that may be.
+///
 /// Of a database that a service has open, a copy is written that the service makes beside it, and that is removed then.
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -30,8 +32,11 @@ Examples:
   casefilter export cases.db -o cases.ndjson.zst
   casefilter export cases.db -o cases.parquet
   casefilter export cases.ndjson --where 'tags in (vip)' --order -createdAt -o vips.ndjson
-  casefilter export cases.db -o cases.tsv                 for PostgreSQL; see casefilter ddl
-  casefilter export cases.db --flat -o cases.parquet      for ClickHouse, Spark and DuckDB")]
+  casefilter export cases.db --where 'priority = high' -o - | jq .id
+  casefilter export cases.db -o cases.tsv
+      for PostgreSQL; see casefilter ddl
+  casefilter export cases.db --flat -o cases.parquet
+      for ClickHouse, Spark and DuckDB")]
 pub(crate) struct Args {
     #[command(flatten)]
     cases: Cases,
@@ -47,8 +52,8 @@ pub(crate) struct Args {
     order: Option<String>,
 
     /// Where to: Parquet if the name ends in .parquet, rows for PostgreSQL if in .tsv, else NDJSON; both
-    /// compressed if it ends in .gz or .zst
-    #[arg(short, long, value_name = "FILE")]
+    /// compressed if it ends in .gz or .zst; - for NDJSON on standard output
+    #[arg(short, long, value_name = "FILE|-")]
     output: PathBuf,
 
     #[command(flatten)]
@@ -84,8 +89,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
             one_line(&mut line);
             line.push('\n');
             progress.advance(1);
-            out.write_all(line.as_bytes())
-                .map_err(|error| Failure::io("cannot write", &args.output.display().to_string(), &error))
+            out.write_all(line.as_bytes()).map_err(|error| cannot_write(&args.output, &error))
         });
         result.map_err(|fault| {
             failure = Some(fault);

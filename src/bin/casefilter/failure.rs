@@ -1,7 +1,7 @@
 //! Why a command could not do its work.
 
 use std::fmt::Display;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
 use crate::escape::escape;
@@ -62,6 +62,13 @@ fn say(text: &str, status: u8) -> ExitCode {
 /// Writes to standard error; when that is closed there is nobody left to tell.
 pub(crate) fn note(text: impl Display) {
     let _ = write!(io::stderr().lock(), "{text}");
+}
+
+/// As [`note`], what only those want to know who watch a terminal.
+pub(crate) fn mention(text: impl Display) {
+    if io::stderr().is_terminal() {
+        note(text);
+    }
 }
 
 /// What the system says, without the number of the error.

@@ -1,7 +1,6 @@
 //! `import`: cases, and the records beside them, into a database.
 
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -13,7 +12,9 @@ use crate::Status;
 use crate::admin::{Admin, Service};
 use crate::cases::{Cases, Taker, refused, tell_left_out, write_report};
 use crate::failure::Failure;
+use crate::file::check_report;
 use crate::held::failed;
+use crate::interrupt::Unfinished;
 use crate::output::{Format, Output};
 use crate::table::{counted, thousands};
 
@@ -128,6 +129,7 @@ struct Done {
 
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     args.cases.check()?;
+    check_report(args.report.as_deref(), args.cases.paths().chain([args.db.as_path()]))?;
     if args.lenient && args.kind != Kind::Cases {
         return Err(Failure::Usage(
             "--lenient is for cases; records are imported whole or not at all".to_owned(),
@@ -136,8 +138,9 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let start = Instant::now();
     let catalog = Catalog::cases();
     let (outcome, cases) = match open(&args.db, &catalog) {
-        Ok((store, is_new)) => import_here(store, is_new, args)?,
-        Err(error) => import_there(args.admin.service(&args.db, &error)?, args)?,
+        Ok((store, new)) => import_here(store, new, args)?,
+        Err(Unopened::Failed(failure)) => return Err(failure),
+        Err(Unopened::Store(error)) => import_there(args.admin.service(&args.db, &error)?, args)?,
     };
     let took_s = (start.elapsed().as_secs_f64() * 1e3).round() / 1e3;
     let report = match outcome {
@@ -182,8 +185,8 @@ struct ImportedCases {
     report: Report,
 }
 
-/// Imports into a database that is open here; says also how many cases it has then.
-fn import_here(store: Store, is_new: bool, args: &Args) -> Result<(Outcome, u64), Failure> {
+/// Imports into a database that is open here, and `new` if this run made it; says also how many cases it has then.
+fn import_here(store: Store, new: Option<Unfinished>, args: &Args) -> Result<(Outcome, u64), Failure> {
     let outcome = match args.kind.records() {
         None => import(&store, args).map(Outcome::Cases),
         Some((kind, one)) => import_records(&store, kind, |import| {
@@ -192,6 +195,9 @@ fn import_here(store: Store, is_new: bool, args: &Args) -> Result<(Outcome, u64)
         .map(|Imported { stored, replaced, .. }| Outcome::Records(ImportedRecords { stored, replaced }, one))
         .map_err(|stop| stop.0),
     };
+    let is_new = new.is_some();
+    // What is in it now is whole, and stays, whatever ends the run from here on.
+    let new = new.filter(|_| outcome.is_err());
     let cases = u64::try_from(store.len()).unwrap_or(u64::MAX);
     let closed = store.close().map_err(|error| failed(&error));
     match (outcome, closed) {
@@ -200,6 +206,7 @@ fn import_here(store: Store, is_new: bool, args: &Args) -> Result<(Outcome, u64)
             if is_new {
                 // Nothing is in it; whoever tries again makes it again.
                 let _ = fs::remove_file(&args.db);
+                drop(new);
             }
             Err(failure)
         }
@@ -249,14 +256,28 @@ fn tell_records(args: &Args, imported: &ImportedRecords, one: &str, took_s: f64)
     Ok(Status::Fine)
 }
 
-/// The database, and whether it was made just now.
-fn open(path: &Path, catalog: &Catalog) -> Result<(Store, bool), StoreError> {
+/// Why a database is not open.
+enum Unopened {
+    Store(StoreError),
+    Failed(Failure),
+}
+
+impl From<StoreError> for Unopened {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+/// The database, which goes again, should the run be interrupted, if it was made just now.
+fn open(path: &Path, catalog: &Catalog) -> Result<(Store, Option<Unfinished>), Unopened> {
     match Store::open(path, catalog.clone(), StoreOptions::default()) {
-        Ok(store) => Ok((store, false)),
+        Ok(store) => Ok((store, None)),
         Err(error) if error.kind() == StoreErrorKind::NotFound => {
-            Ok((Store::create(path, catalog.clone(), StoreOptions::default())?, true))
+            let new = Unfinished::new(path.to_owned())
+                .map_err(|error| Unopened::Failed(Failure::io("cannot listen for", "signals", &error)))?;
+            Ok((Store::create(path, catalog.clone(), StoreOptions::default())?, Some(new)))
         }
-        Err(error) => Err(error),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -271,9 +292,4 @@ fn import(store: &Store, args: &Args) -> Result<Report, Failure> {
         Some(refusal) => refused(refusal, mode),
         None => failed(&error),
     })
-}
-
-/// The failure to write a report.
-pub(crate) fn cannot_write(path: &Path, error: &io::Error) -> Failure {
-    Failure::io("cannot write", &path.display().to_string(), error)
 }

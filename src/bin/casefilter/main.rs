@@ -26,9 +26,12 @@ mod explain;
 mod export;
 mod failure;
 mod fields;
+mod file;
 mod generate;
 mod held;
+mod help;
 mod import;
+mod interrupt;
 mod output;
 mod parquet;
 mod progress;
@@ -60,22 +63,28 @@ struct Cli {
 /// Filters compliance cases by nested JSON criteria.
 const FIRST_STEPS: &str = "\
 First steps:
-  casefilter demo                                        what it does, in one minute
-  casefilter generate --cases 100000 -o cases.ndjson     sample cases to try things on
-  casefilter fields                                      what can be filtered by
+  casefilter demo
+      what it does, in one minute
+  casefilter generate --cases 100000 -o cases.ndjson
+      sample cases to try things on
+  casefilter fields
+      what can be filtered by
   casefilter search cases.ndjson --where 'status = open and priority = high' --order -createdAt
-  casefilter import --db cases.db cases.ndjson           into a database, which opens at once and can be
-                                                         searched like a file
-  casefilter serve --db cases.db --tokens tokens.json    answers over HTTP; make tokens by `casefilter token app`
-  casefilter check --where 'status = opne'               what a filter means, or where it is wrong
+      cases that are selected, in an order
+  casefilter import --db cases.db cases.ndjson
+      into a database, which opens at once and can be searched like a file
+  casefilter serve --db cases.db --tokens tokens.json
+      answers over HTTP; make tokens by `casefilter token app`
+  casefilter check --where 'status = opne'
+      what a filter means, or where it is wrong
   casefilter why cases.ndjson --id c-17 --where 'priority = high'
-                                                         why a case is selected, or is not
+      why a case is selected, or is not
   casefilter explain cases.ndjson --where 'priority = high' --analyze
-                                                         how the answer is found, and what that costs
+      how the answer is found, and what that costs
 
-On a terminal the output is a table, in a pipe it is JSON; --format decides otherwise.
-Exit status: 0 fine; 1 could not be done; 2 wrong usage or a filter that does not compile;
-3 case data refused, or left out under --lenient.";
+On a terminal the output is a table, in a pipe it is JSON; --format decides
+otherwise. Exit status: 0 fine; 1 could not be done; 2 wrong usage or a filter
+that does not compile; 3 case data refused, or left out under --lenient.";
 
 #[derive(Subcommand)]
 enum Command {
@@ -120,7 +129,7 @@ impl From<Status> for ExitCode {
 }
 
 fn main() -> ExitCode {
-    let (name, result) = match Cli::parse().command {
+    let (name, result) = match help::parse::<Cli>().command {
         Command::Search(args) => ("search", search::run(&args)),
         Command::Check(args) => ("check", check::run(&args)),
         Command::Explain(args) => ("explain", explain::run(&args)),

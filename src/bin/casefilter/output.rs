@@ -1,37 +1,64 @@
-//! Standard output: buffered, and quiet about readers that went away.
+//! Standard output: buffered, harmless on a terminal, and quiet about readers that went away.
 
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 
 use clap::ValueEnum;
 use serde::Serialize;
 
+use crate::escape::{escape_json, escape_lines};
 use crate::failure::Failure;
 
 /// Standard output behind a buffer. [`finish`](Output::finish) writes what is left.
-pub(crate) struct Output(BufWriter<Stdout>);
+///
+/// Elsewhere than on a terminal every byte is written as it is given.
+pub(crate) struct Output<W: Write = Stdout> {
+    out: BufWriter<W>,
+    is_terminal: bool,
+}
 
 impl Output {
     pub(crate) fn new() -> Self {
-        Self(BufWriter::with_capacity(64 << 10, io::stdout()))
+        Self::to(io::stdout(), io::stdout().is_terminal())
+    }
+}
+
+impl<W: Write> Output<W> {
+    fn to(out: W, is_terminal: bool) -> Self {
+        Self { out: BufWriter::with_capacity(64 << 10, out), is_terminal }
     }
 
-    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
-        self.0.write_all(bytes).map_err(|error| Failure::stdout(&error))
+    fn write(&mut self, text: &str) -> Result<(), Failure> {
+        self.out.write_all(text.as_bytes()).map_err(|error| Failure::stdout(&error))
+    }
+
+    /// Lines, each with its end.
+    pub(crate) fn lines(&mut self, text: &str) -> Result<(), Failure> {
+        if self.is_terminal { self.write(&escape_lines(text)) } else { self.write(text) }
     }
 
     pub(crate) fn line(&mut self, text: &str) -> Result<(), Failure> {
-        self.write(text.as_bytes())?;
-        self.write(b"\n")
+        self.lines(text)?;
+        self.write("\n")
+    }
+
+    /// A line of JSON that is there as text.
+    pub(crate) fn json_line(&mut self, json: &str) -> Result<(), Failure> {
+        if self.is_terminal {
+            self.write(&escape_json(json))?;
+        } else {
+            self.write(json)?;
+        }
+        self.write("\n")
     }
 
     /// A value as JSON on one line.
     pub(crate) fn json(&mut self, value: &impl Serialize) -> Result<(), Failure> {
         let text = serde_json::to_string(value).map_err(|error| Failure::Failed(error.to_string()))?;
-        self.line(&text)
+        self.json_line(&text)
     }
 
     pub(crate) fn flush(&mut self) -> Result<(), Failure> {
-        self.0.flush().map_err(|error| Failure::stdout(&error))
+        self.out.flush().map_err(|error| Failure::stdout(&error))
     }
 
     pub(crate) fn finish(mut self) -> Result<(), Failure> {
@@ -52,5 +79,27 @@ impl Format {
     /// What was asked for, or what fits where standard output goes.
     pub(crate) fn or_fitting(asked: Option<Self>) -> Self {
         asked.unwrap_or(if io::stdout().is_terminal() { Self::Table } else { Self::Json })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(is_terminal: bool) -> String {
+        let mut bytes = Vec::new();
+        let mut out = Output::to(&mut bytes, is_terminal);
+        out.line("a\u{202e}").unwrap();
+        out.json(&"b\u{202e}").unwrap();
+        out.json_line("\"c\u{9b}\"").unwrap();
+        out.lines("d\u{1b}\n").unwrap();
+        out.finish().unwrap();
+        String::from_utf8(bytes).unwrap()
+    }
+
+    #[test]
+    fn a_terminal_gets_nothing_that_it_obeys_and_a_pipe_every_byte() {
+        assert_eq!(written(true), "a\\u{202e}\n\"b\\u202e\"\n\"c\\u009b\"\nd\\u{1b}\n");
+        assert_eq!(written(false), "a\u{202e}\n\"b\u{202e}\"\n\"c\u{9b}\"\nd\u{1b}\n");
     }
 }

@@ -41,6 +41,15 @@ pub(crate) struct Fault {
 }
 
 impl Fault {
+    /// The errors of several texts, in this order; none when there are none.
+    pub(crate) fn of(faults: Vec<(Errors, Source)>) -> Option<Self> {
+        let sources =
+            faults.iter().flat_map(|(errors, source)| errors.as_slice().iter().map(|_| source.clone()));
+        let sources = sources.collect();
+        let errors = faults.into_iter().map(|(errors, _)| errors).reduce(Errors::followed_by)?;
+        Some(Self { errors, sources })
+    }
+
     /// The errors as text, in colour when standard error is a terminal that wants it.
     pub(crate) fn render(&self) -> String {
         let colours = anstream::AutoStream::choice(&io::stderr()) != anstream::ColorChoice::Never;
@@ -165,7 +174,7 @@ fn token_length(text: &str) -> usize {
     let Some((_, first)) = chars.next() else { return 0 };
     let is_word =
         |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '$' | '-' | '+' | '@' | ':' | '/' | '#');
-    let is_sign = |c: char| matches!(c, '<' | '>' | '=' | '!');
+    let is_sign = |c: char| matches!(c, '<' | '>' | '=' | '!' | '~' | '&' | '|' | '≠' | '≥' | '≤');
     let end = |found: Option<(usize, char)>| found.map_or(text.len(), |(at, _)| at);
     match first {
         '"' | '\'' => {
@@ -195,6 +204,14 @@ mod tests {
         let excerpt = Excerpt::around("one\n  \"two\": 3\n", 6, 80);
         let expected = Excerpt { line: 2, column: 3, text: "  \"two\": 3".into(), place: 2..7 };
         assert_eq!(excerpt, expected);
+    }
+
+    #[test]
+    fn a_sign_is_marked_whole() {
+        for sign in ["&&", "||", "!=", "=>", "≠", "~="] {
+            let text = format!("a {sign} b");
+            assert_eq!(Excerpt::around(&text, 2, 80).place, 2..2 + sign.len(), "{sign}");
+        }
     }
 
     #[test]

@@ -215,15 +215,20 @@ fn utf8(line: &[u8]) -> Result<&str, Errors> {
 fn members(text: &str) -> Result<Members<'_>, Errors> {
     serde_json::from_str(text).map_err(|error| {
         let kind = if error.is_data() { ErrorKind::WrongType } else { ErrorKind::Syntax };
-        let message = error.to_string();
-        let message = message.split(" at line ").next().unwrap_or(&message);
-        let found = if error.is_data() {
-            "another JSON value".to_owned()
-        } else {
-            format!("text that is not JSON ({message})")
-        };
         let expected = "a request, which is an object such as `{\"body\": …, \"limit\": 10}`";
-        fault(kind, error.column().saturating_sub(1), found, expected).into()
+        let begins = text.len().saturating_sub(text.trim_start().len());
+        // What is no JSON is told of a line as of a body, by those who read bodies.
+        let limits = Limits { body_bytes: usize::MAX, ..Limits::default() };
+        let as_body = Filter::compile_with(&Catalog::cases(), &limits, text.as_bytes()).err();
+        let as_body = as_body.iter().flat_map(Errors::as_slice).find(|found| found.kind == kind);
+        match as_body {
+            Some(told) if told.offset > begins => told.clone().into(),
+            Some(told) => fault(kind, told.offset, told.found.clone(), expected).into(),
+            None => {
+                let found = if error.is_data() { "another JSON value" } else { "text that is not JSON" };
+                fault(kind, error.column().saturating_sub(1), found.to_owned(), expected).into()
+            }
+        }
     })
 }
 
@@ -250,7 +255,7 @@ fn fault(kind: ErrorKind, offset: usize, found: String, expected: &str) -> Error
 }
 
 /// `text` in backquotes, clipped and escaped.
-fn quote(text: &str) -> String {
+pub(crate) fn quote(text: &str) -> String {
     let clipped = text.char_indices().nth(60).map_or(text, |(at, _)| text.get(..at).unwrap_or_default());
     let mark = if clipped.len() < text.len() { "…" } else { "" };
     format!("`{}{mark}`", escape(clipped))
@@ -347,6 +352,19 @@ mod tests {
         assert_eq!(kinds(br#"{"body":"\ud800"}"#), ["syntax"]);
         assert_eq!(kinds(br#"{"\ud800":1,"body":{"ids":[]}}"#), ["syntax"]);
         assert_eq!(Line::read(br#"{"body":{}, "x":1}"#).unwrap().faults[0].offset, 12);
+    }
+
+    #[test]
+    fn what_is_no_json_is_told_as_of_a_body() {
+        let told = |line: &str| Line::read(line.as_bytes()).unwrap_err().to_string();
+        let request = "expected a request, which is an object such as `{\"body\": …, \"limit\": 10}`";
+        assert_eq!(told("not json"), format!("(byte 0): found `not`, {request}"));
+        assert_eq!(told(" [1]"), format!("(byte 1): found an array, {request}"));
+        assert_eq!(told("{\"body\": nope}"), "body (byte 9): found `nope`, expected a JSON value");
+        assert_eq!(told("{\"body\":{},}"), "(byte 11): found `}`, expected a key in double quotes");
+        assert_eq!(told("{\"body\":{}} x"), "(byte 12): found `x`, expected nothing behind the value");
+        let lost = format!("{{{}nope}}", "\"x\":1,".repeat(20));
+        assert_eq!(told(&lost), format!("(byte 121): found text that is not JSON, {request}"));
     }
 
     #[test]

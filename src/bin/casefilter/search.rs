@@ -13,7 +13,8 @@ use crate::Status;
 use crate::args::{ONE_STDIN, Selection, is_stdin};
 use crate::cases::{Cases, Documents, Loaded, tell_left_out, write_report};
 use crate::escape::{escape, has_line_breaks, one_line};
-use crate::failure::{Failure, note};
+use crate::failure::{Failure, mention};
+use crate::file::check_report;
 use crate::held::Found;
 use crate::output::Output;
 use crate::requests::{Line, Lines, envelope};
@@ -178,14 +179,16 @@ fn check_usage(args: &Args) -> Result<(), Failure> {
     if args.cases.uses_stdin() && args.requests.as_deref().is_some_and(is_stdin) {
         return Err(Failure::Usage(ONE_STDIN.to_owned()));
     }
-    args.cases.check_beside(&args.selection)
+    args.cases.check_beside(&args.selection)?;
+    let filters = args.selection.file().into_iter().chain(args.requests.as_deref());
+    check_report(args.report.as_deref(), args.cases.paths().chain(filters))
 }
 
 /// Says on a terminal what the author of the filter may not have meant.
 fn warn(request: &Request) {
-    if io::stderr().is_terminal() && !request.filter.is_all() {
+    if !request.filter.is_all() {
         for warning in request.filter.warnings() {
-            note(format!("warning: {}\n", escape(&warning.to_string())));
+            mention(format!("warning: {}\n", escape(&warning.to_string())));
         }
     }
 }
@@ -211,7 +214,7 @@ fn answer_all(
                 if has_line_breaks(&answer) {
                     answer = on_one_line(&answer, found.documents());
                 }
-                out.line(&answer)?;
+                out.json_line(&answer)?;
             }
             Err(errors) => out.json(&envelope(number, &errors))?,
         }
@@ -252,7 +255,7 @@ fn print(answer: &Found, format: Option<Format>, summary: impl FnOnce() -> Strin
         Format::Json => {
             let mut json = String::new();
             answer.write_json(&mut json);
-            out.line(&json)?;
+            out.json_line(&json)?;
         }
         Format::Ndjson => {
             let mut line = String::new();
@@ -260,7 +263,7 @@ fn print(answer: &Found, format: Option<Format>, summary: impl FnOnce() -> Strin
                 line.clear();
                 line.push_str(document);
                 one_line(&mut line);
-                out.line(&line)?;
+                out.json_line(&line)?;
             }
         }
         Format::Ids => {

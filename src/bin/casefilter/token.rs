@@ -1,13 +1,12 @@
 //! `token`: share tokens of profiles, and those who may call the service.
 
-use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::SystemTime;
 
 use casefilter::domain::{DomainErrorKind, mint_share_token};
 use casefilter::service::{Permission, TokenEntry, TokenFile, Tokens};
-use casefilter::{Catalog, Limits, Store, StoreOptions};
+use casefilter::{Catalog, CatalogError, Error, ErrorKind, Errors, Filter, Limits, Store, StoreOptions};
 use chrono::{DateTime, TimeDelta, Utc};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::{Deserialize, Serialize};
@@ -16,8 +15,11 @@ use crate::Status;
 use crate::admin::Admin;
 use crate::escape::escape;
 use crate::failure::Failure;
+use crate::file::{PRIVATE_MODE, replace};
 use crate::held::failed;
 use crate::output::Output;
+use crate::report::{Fault, Source};
+use crate::requests::quote;
 
 /// Make tokens
 #[derive(clap::Args)]
@@ -59,7 +61,7 @@ struct Share {
 /// Make an app token, for a client of the service
 ///
 /// The secret is random, 256 bits. With --file the token is added to that file, which is made when it is not there, readable
-/// by its owner alone; without, a file of one token is printed. A service that runs has to be started again to know it.
+/// by its owner alone, and keeps its mode when it is; without, a file of one token is printed. A service that runs has to be started again to know it.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
@@ -103,6 +105,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
 
 fn app(args: &App) -> Result<Status, Failure> {
     let App { file, name, allow, fields, filter } = args;
+    check(fields.as_deref().unwrap_or_default(), filter.as_deref())?;
     let minted = TokenEntry::mint(allow.clone(), name.clone(), fields.clone(), filter.clone());
     let entry = minted.map_err(|error| Failure::io("cannot make", "a secret", &error))?;
     let (token, secret) = (entry.token().to_owned(), entry.secret().to_owned());
@@ -120,10 +123,9 @@ fn app(args: &App) -> Result<Status, Failure> {
     let text = format!("{}\n", tokens.to_json());
     let mut out = Output::new();
     match file {
-        None => out.write(text.as_bytes())?,
+        None => out.lines(&text)?,
         Some(path) => {
-            replace(path, &text)
-                .map_err(|error| Failure::io("cannot write", &path.display().to_string(), &error))?;
+            replace(path, PRIVATE_MODE, &mut |file| file.write_all(text.as_bytes()))?;
             out.json(&serde_json::json!({ "token": token, "secret": secret }))?;
         }
     }
@@ -131,19 +133,32 @@ fn app(args: &App) -> Result<Status, Failure> {
     Ok(Status::Fine)
 }
 
-/// Puts a text in the place of a file, whole, readable by its owner alone.
-fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".new");
-    let new = PathBuf::from(name);
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(&new)?;
-    let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
-    let moved = written.and_then(|()| fs::rename(&new, path));
-    moved.inspect_err(|_| drop(fs::remove_file(&new)))
+/// Refuses a filter and fields that no token can have, as other commands refuse theirs.
+fn check(fields: &[String], filter: Option<&str>) -> Result<(), Failure> {
+    let catalog = Catalog::cases();
+    let mut faults: Vec<(Errors, Source)> = Vec::new();
+    if let Some(text) = filter
+        && let Err(errors) = Filter::compile_text_with(&catalog, &Limits::default(), text)
+    {
+        faults.push((errors, Source::argument("--filter", text)));
+    }
+    let listed = Source::argument("--fields", &fields.join(","));
+    let mut offset = 0_usize;
+    for field in fields {
+        if let Err(CatalogError::UnknownField(_, near)) = catalog.allow([field.as_str()]) {
+            let error = Error {
+                kind: ErrorKind::UnknownField,
+                path: String::new(),
+                offset,
+                found: quote(field),
+                expected: "a field of the catalogue".to_owned(),
+                suggestion: near.as_deref().map(quote),
+            };
+            faults.push((error.into(), listed.clone()));
+        }
+        offset = offset.saturating_add(field.len()).saturating_add(1);
+    }
+    Fault::of(faults).map_or(Ok(()), |fault| Err(Failure::BadFilter(fault.render())))
 }
 
 fn share(args: &Share) -> Result<Status, Failure> {

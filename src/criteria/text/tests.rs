@@ -268,6 +268,11 @@ fn values_that_are_none_are_named() {
         "tags all \"a b\"",
         &["9 syntax: found `\"a b\"`, expected `(` behind `all`; did you mean `all (\"a b\")`?"],
     );
+    fails(
+        "tags contains vip",
+        &["14 syntax: found `vip`, expected `(` behind `contains`; did you mean `contains (vip)`?"],
+    );
+    fails("tags IN vip", &["8 syntax: found `vip`, expected `(` behind `IN`; did you mean `IN (vip)`?"]);
     fails("tags in [vip]", &["8 syntax: found `[`, expected `(` behind `in`"]);
     fails("tags in ()", &["8 empty_list: found an empty list, expected at least one value"]);
     fails("tags in (a, )", &["12 syntax: found `)`, expected `)` or a value"]);
@@ -290,6 +295,22 @@ fn values_that_are_none_are_named() {
         "name = and tags in (a)",
         &["7 syntax: found `and`, expected a value; this word of the syntax needs quotes to be one"],
     );
+    for (text, offset, word) in [
+        ("name = and", 7, "and"),
+        ("name = OR", 7, "OR"),
+        ("(name = or)", 8, "or"),
+        ("name = and and tags in (a)", 7, "and"),
+        ("name in (and)", 9, "and"),
+        ("name in (or, a)", 9, "or"),
+    ] {
+        fails(
+            text,
+            &[&format!(
+                "{offset} syntax: found `{word}`, expected a value; this word of the syntax needs quotes to be one; \
+                 did you mean `\"{word}\"`?"
+            )],
+        );
+    }
     fails("name =", &["6 syntax: found the end of the text, expected a value"]);
     fails("name = = x", &["7 syntax: found `=`, expected a value"]);
     fails("name = \"x", &["9 syntax: found the end of the text, expected `\"` at the end of the string"]);
@@ -403,4 +424,53 @@ fn depth_costs_no_stack() {
         }
     };
     std::thread::Builder::new().stack_size(256 << 10).spawn(work).unwrap().join().unwrap();
+}
+
+#[test]
+fn operators_are_named_as_a_text_writes_them() {
+    fails(
+        "status > open",
+        &[
+            "7 operator_not_for_type: found `>` on `caseReview.status`, a string field, expected one of `=`, `<>`, `in`, `all`",
+        ],
+    );
+}
+
+#[test]
+fn a_timestamp_of_another_form_is_suggested_in_ours() {
+    for (written, meant) in [
+        ("2024-01-01", "2024-01-01 00:00:00"),
+        ("2024-01-01T10:30:00Z", "2024-01-01 10:30:00"),
+        ("2024-01-01T10:30:00.250+02:00", "2024-01-01 10:30:00+02:00"),
+    ] {
+        fails(
+            &format!("createdAt > {written}"),
+            &[&format!(
+                "12 bad_timestamp: found `{written}`, expected `yyyy-MM-dd HH:mm:ss`, then nothing (UTC) or an offset such as \
+                 `+0000` or `+00:00`, since `createdAt` is a timestamp field; did you mean `\"{meant}\"`?"
+            )],
+        );
+    }
+}
+
+#[test]
+fn a_field_is_suggested_by_its_object_and_by_its_words() {
+    for (name, meant) in [
+        ("amount", "`totalAmountInDefaultCurrency`"),
+        ("caseReview", "`caseReview.status`, `caseReview.stage` or `caseReview.assignee`"),
+        ("amlcases", "`amlCases.amlCaseId`"),
+        ("createdByRule", "`createdByRule.id`, `createdByRule.name` or `createdByRule.title`"),
+        ("statis", "`status`"),
+    ] {
+        fails(
+            &format!("{name} = x"),
+            &[&format!(
+                "0 unknown_field: found `{name}`, expected a field of the catalogue; did you mean {meant}?"
+            )],
+        );
+    }
+    fails(
+        "name = x and currencies = y",
+        &["13 unknown_field: found `currencies`, expected a field of the catalogue"],
+    );
 }
