@@ -296,7 +296,6 @@ impl fmt::Display for Timestamp {
 mod tests {
     use super::*;
 
-    #[cfg(feature = "arrow")]
     #[test]
     fn what_others_write_is_respelled() {
         for (text, respelled) in [
@@ -320,6 +319,7 @@ mod tests {
         }
     }
 
+    #[cfg(feature = "arrow")]
     #[test]
     fn the_text_of_documents_reads_back() {
         let text_of = |ms| {
