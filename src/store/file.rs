@@ -136,7 +136,7 @@ impl File {
     /// Opens, or makes, a database in whatever stores bytes.
     #[cfg_attr(not(test), expect(dead_code, reason = "tests and fuzzers store bytes elsewhere"))]
     pub(super) fn in_backend(
-        backend: impl StorageBackend + Clone + Sync,
+        backend: impl StorageBackend + Clone,
         catalog: &Catalog,
     ) -> Result<Self, Fault> {
         guarded(|| {
