@@ -504,3 +504,71 @@ fn a_case_or_a_file_of_nothing_but_faults_is_listed_in_part() {
     let answer = engine.search(&Request::new(Filter::compile_text(engine.catalog(), "tags <> x").unwrap()));
     assert_eq!(answer.ids().collect::<Vec<_>>(), ["a"]);
 }
+
+/// Imports a file that comes in pieces of this size; what the import says, and how many cases there are behind it.
+fn import(mode: Mode, file: &[u8], piece: usize) -> (Result<casefilter::Report, casefilter::Refusal>, usize) {
+    let engine = Engine::new(Catalog::cases());
+    let mut import = engine.import(mode);
+    let pushed = file.chunks(piece).try_for_each(|bytes| import.push(bytes));
+    let outcome = pushed.and_then(|()| import.commit());
+    (outcome, engine.len())
+}
+
+#[test]
+fn of_an_array_with_a_fault_behind_its_cases_nothing_is_visible() {
+    // More than a batch, so that cases are stored long before the fault is seen.
+    let cases: Vec<String> = (0..70_000).map(|case| format!("{{\"id\":\"{case}\"}}")).collect();
+    let cases = cases.join(",\n");
+    for (file, line, kind) in [
+        (format!("[{cases}"), 70_000, ErrorKind::Syntax),
+        (format!("[{cases}]\n]"), 70_001, ErrorKind::Syntax),
+        (format!("{{\"list\":{{\"items\":[{cases}]}}"), 70_000, ErrorKind::Syntax),
+        (format!("{{\n\"list\":{{\"items\":[{cases}],\"items\":[]}}}}"), 70_001, ErrorKind::DuplicateKey),
+        (
+            format!("{{\n\"list\":{{\"items\":[{cases}],\"x\":\"{}\"}}}}", "x".repeat(17 << 20)),
+            70_001,
+            ErrorKind::CaseTooLarge,
+        ),
+    ] {
+        for mode in [Mode::Strict, Mode::Lenient] {
+            for piece in [1 << 10, 1 << 16, file.len()] {
+                let (outcome, cases) = import(mode, file.as_bytes(), piece);
+                let refusal = outcome.unwrap_err();
+                assert_eq!((refusal.line, refusal.error.kind, cases), (line, kind, 0), "{mode:?}, {piece}");
+            }
+        }
+        let engine = Engine::new(Catalog::cases());
+        let refusal = engine.upsert_many(file.as_bytes()).unwrap_err();
+        assert_eq!((refusal.line, refusal.error.kind, engine.len()), (line, kind, 0));
+        // A malformed case before the fault of the file is told of first.
+        let broken = file.replacen("{\"id\":\"7\"}", "{\"id\":7}", 1);
+        let refusal = import(Mode::Strict, broken.as_bytes(), 1 << 16).0.unwrap_err();
+        assert_eq!(refusal.error.kind, ErrorKind::BadId);
+    }
+}
+
+#[test]
+fn an_element_over_the_limit_is_passed_over_like_a_line() {
+    let long = "x".repeat(17 << 20);
+    let cases = ["{\"id\":\"a\"}", &format!("{{\"id\":\"b\",\"x\":[\"{long}\"]}}"), "{\"id\":\"c\"}"];
+    for file in [cases.join("\n"), format!("[{}]", cases.join(",\n"))] {
+        let (report, cases) = import(Mode::Lenient, file.as_bytes(), 1 << 16);
+        let report = report.unwrap();
+        let refusal = &report.refusals[0];
+        assert_eq!((report.stored, report.skipped, cases), (2, 1, 2));
+        assert_eq!((refusal.line, refusal.error.kind), (2, ErrorKind::CaseTooLarge));
+        assert_eq!(import(Mode::Strict, file.as_bytes(), 1 << 16).0.unwrap_err(), *refusal);
+    }
+}
+
+#[test]
+fn a_byte_order_mark_before_a_file_takes_no_case_with_it() {
+    for file in ["{\"id\":\"a\"}\n{\"id\":\"b\"}\n", "[{\"id\":\"a\"},{\"id\":\"b\"}]"] {
+        for mode in [Mode::Strict, Mode::Lenient] {
+            let file = format!("\u{feff}{file}");
+            let (report, cases) = import(mode, file.as_bytes(), 1);
+            assert_eq!((report.unwrap().skipped, cases), (0, 2));
+            assert_eq!(Engine::new(Catalog::cases()).upsert_many(file.as_bytes()).unwrap().stored, 2);
+        }
+    }
+}

@@ -109,7 +109,7 @@ impl RecordImport<'_, '_> {
         Ok(())
     }
 
-    /// Takes the next bytes of the source, parted anywhere.
+    /// Takes the next bytes of the source, parted anywhere; what is held is bounded as in [`Import::push`](crate::Import::push).
     ///
     /// # Errors
     /// A record that is refused, and faults of the file.

@@ -1,0 +1,130 @@
+//! Telling what a file that begins with an object is: documents, or a search answer.
+
+use crate::error::Error;
+use crate::json::{JsonType, Reader, Result, trim};
+
+/// Where the elements of a file start.
+pub(super) struct Start {
+    /// Behind the bracket that opens them.
+    pub(super) offset: usize,
+    /// How many objects they lie in: two for a search answer.
+    pub(super) objects: usize,
+}
+
+/// What the start of an object, which its first line does not end, is that of.
+pub(super) enum Head {
+    /// A search answer.
+    Array(Start),
+    /// Lines, for the text read until there is the start of no search answer.
+    Lines { until: usize },
+    /// Either.
+    Open,
+}
+
+/// No token that may turn out to be a fault in its middle, a pair of surrogates or a word, is longer.
+pub(super) const LONGEST_TOKEN: usize = "\\ud83d\\ude00".len();
+
+/// Tells a first line that is a document from one that is a search answer or only the beginning of an object; of a line over the
+/// limit, which is no document, by its beginning.
+pub(super) fn is_document(line: &[u8], limit: usize) -> bool {
+    if line.len() > limit {
+        return !line.get(..limit).and_then(str_of).is_some_and(is_answer);
+    }
+    let Ok(line) = std::str::from_utf8(trim(line)) else { return true };
+    let mut reader = Reader::new(line);
+    match reader.skip_value().and_then(|()| reader.end()) {
+        Ok(()) => !is_answer(line),
+        Err(error) => error.offset < line.len(),
+    }
+}
+
+/// Looks for the array of documents in the start of an object, which is all of the file if so.
+///
+/// What it tells, it also tells of any text that begins with this one.
+pub(super) fn head(bytes: &[u8], at_end: bool) -> Head {
+    let (text, goes_on) = sound(bytes, at_end);
+    let mut reader = Reader::new(text);
+    match answer_start(&mut reader) {
+        Ok(Some(offset)) => Head::Array(Start { offset, objects: 2 }),
+        Ok(None) => Head::Lines { until: reader.offset() },
+        Err(error) if goes_on && may_go_on(&error, text) => Head::Open,
+        Err(error) => Head::Lines { until: error.offset },
+    }
+}
+
+/// What of these bytes, which are the last ones if so, is UTF-8, and whether more may come to that.
+pub(super) fn sound(bytes: &[u8], at_end: bool) -> (&str, bool) {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => (text, !at_end),
+        Err(fault) => {
+            let text = bytes.get(..fault.valid_up_to()).and_then(|sound| std::str::from_utf8(sound).ok());
+            (text.unwrap_or_default(), !at_end && fault.error_len().is_none())
+        }
+    }
+}
+
+/// Whether there may be no such error once the text goes on.
+pub(super) fn may_go_on(error: &Error, text: &str) -> bool {
+    text.len().saturating_sub(error.offset) < LONGEST_TOKEN
+}
+
+/// The text that these bytes begin with, which may end within a character; none if they are no text.
+fn str_of(bytes: &[u8]) -> Option<&str> {
+    let (text, goes_on) = sound(bytes, false);
+    goes_on.then_some(text)
+}
+
+/// True for a search answer, or the beginning of one, rather than a case, which has an `id`.
+fn is_answer(text: &str) -> bool {
+    let mut reader = Reader::new(text);
+    let mut has_items = false;
+    let mut scan = || -> Result<bool> {
+        reader.peek()?;
+        reader.open();
+        let mut first = true;
+        while let Some((key, _)) = reader.next_key(std::mem::take(&mut first))? {
+            match &*key {
+                "id" => return Ok(false),
+                "list" => {
+                    let mut inner = reader.clone();
+                    has_items = items_start(&mut inner)?.is_some();
+                    reader.skip_value()?;
+                }
+                _ => reader.skip_value()?,
+            }
+        }
+        Ok(has_items)
+    };
+    scan().unwrap_or(has_items)
+}
+
+/// Goes into an object; the offset behind the bracket of the `items` of its `list`.
+fn answer_start(reader: &mut Reader<'_>) -> Result<Option<usize>> {
+    reader.peek()?;
+    reader.open();
+    let mut first = true;
+    while let Some((key, _)) = reader.next_key(std::mem::take(&mut first))? {
+        if key == "list" {
+            return items_start(reader);
+        }
+        reader.skip_value()?;
+    }
+    Ok(None)
+}
+
+/// Goes into the value of `list`; the offset behind the bracket of its `items`.
+fn items_start(reader: &mut Reader<'_>) -> Result<Option<usize>> {
+    if reader.peek()? != JsonType::Object {
+        return Ok(None);
+    }
+    reader.open();
+    let mut first = true;
+    while let Some((key, _)) = reader.next_key(std::mem::take(&mut first))? {
+        if key == "items" && reader.peek()? == JsonType::Array {
+            reader.open();
+            return Ok(Some(reader.offset()));
+        }
+        reader.skip_value()?;
+    }
+    Ok(None)
+}

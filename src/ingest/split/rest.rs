@@ -1,0 +1,104 @@
+//! What stands behind the array of a file.
+
+use super::layout::{may_go_on, sound};
+use super::{FileFault, Place};
+use crate::error::{Error, ErrorKind, quote};
+use crate::json::{Reader, Result, trim};
+
+/// What stands behind the array, held until the file ends: of an array nothing, of a search answer a few members.
+pub(super) struct Rest {
+    /// How many objects the array lies in.
+    objects: usize,
+    /// Directly behind the array.
+    start: Place,
+    /// Where `held` starts.
+    held_from: Place,
+    /// Behind what was seen.
+    end: Place,
+    /// What follows, without space in front; space behind it only as far as the limit.
+    held: Vec<u8>,
+    limit: usize,
+}
+
+impl Rest {
+    pub(super) fn new(objects: usize, start: Place, limit: usize) -> Self {
+        Self { objects, start, held_from: start, end: start, held: Vec::new(), limit }
+    }
+
+    /// Takes the next bytes.
+    ///
+    /// # Errors
+    /// When there are more than the limit.
+    pub(super) fn push(&mut self, mut bytes: &[u8]) -> std::result::Result<(), FileFault> {
+        if self.held.is_empty() {
+            bytes = self.end.pass_space(bytes);
+            self.held_from = self.end;
+        }
+        self.end.pass(bytes);
+        let room = self.limit.saturating_sub(self.held.len());
+        let (more, beyond) = bytes.split_at(room.min(bytes.len()));
+        self.held.extend_from_slice(more);
+        if trim(beyond).is_empty() { Ok(()) } else { self.check(false) }
+    }
+
+    /// The file ends here.
+    ///
+    /// # Errors
+    /// What is wrong with the rest.
+    pub(super) fn finish(self) -> std::result::Result<(), FileFault> {
+        self.check(true)
+    }
+
+    /// Checks what is held, which is all of the rest if so; otherwise that it goes on is an error as well.
+    fn check(&self, is_all: bool) -> std::result::Result<(), FileFault> {
+        let (text, goes_on) = sound(&self.held, is_all);
+        if text.len() < self.held.len() && !goes_on {
+            let Place { offset, line } = self.start;
+            let error = Error::new(ErrorKind::NotUtf8, offset, "bytes that are not UTF-8", "UTF-8");
+            return Err(FileFault { line, error });
+        }
+        match self.read(&mut Reader::new(text)) {
+            Err(error) if is_all || !may_go_on(&error, text) => Err(self.fault(*error)),
+            Ok(()) if is_all => Ok(()),
+            _ => {
+                let found = format!("more than {} bytes behind the array", self.limit);
+                Err(self.fault(Error::new(
+                    ErrorKind::CaseTooLarge,
+                    0,
+                    found,
+                    "the few members of a search answer",
+                )))
+            }
+        }
+    }
+
+    fn read(&self, reader: &mut Reader<'_>) -> Result<()> {
+        // Cases of a second array would be lost.
+        for name in ["items", "list"].into_iter().take(self.objects) {
+            while let Some((key, at)) = reader.next_key(false)? {
+                if key == name {
+                    let error = Error::new(ErrorKind::DuplicateKey, at, quote(name), "each key at most once");
+                    return Err(error.into());
+                }
+                reader.skip_value()?;
+            }
+        }
+        reader.end()
+    }
+
+    /// A fault at an offset of what is held.
+    fn fault(&self, mut error: Error) -> FileFault {
+        let mut place = self.held_from;
+        match self.held.get(..error.offset) {
+            Some(before) if error.offset < self.held.len() => place.pass(before),
+            _ => place = self.end,
+        }
+        error.offset = place.offset;
+        FileFault { line: place.line, error }
+    }
+
+    #[cfg(test)]
+    pub(super) fn held(&self) -> &[u8] {
+        &self.held
+    }
+}

@@ -1,0 +1,517 @@
+//! Tests of parting files, whatever the chunks they come in.
+
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use super::*;
+
+mod whole;
+
+/// What a splitter gives: the lines and the texts of the pieces, or what is wrong with them, and what is wrong with the file.
+#[derive(Debug, Default, PartialEq)]
+struct Given {
+    pieces: Vec<(u64, Result<Vec<u8>, Error>)>,
+    fault: Option<(u64, Error)>,
+}
+
+impl Given {
+    fn piece(&mut self, piece: Piece<'_>) -> Result<(), FileFault> {
+        self.pieces.push((piece.line, piece.bytes.map(|bytes| trim(bytes).to_vec())));
+        Ok(())
+    }
+
+    fn end(mut self, outcome: Result<(), FileFault>) -> Self {
+        self.fault = outcome.err().map(|fault| (fault.line, fault.error));
+        self
+    }
+
+    /// Whether something was too long.
+    fn is_limited(&self) -> bool {
+        let errors = self.pieces.iter().filter_map(|(_, bytes)| bytes.as_ref().err());
+        errors
+            .chain(self.fault.iter().map(|(_, error)| error))
+            .any(|error| matches!(error.kind, ErrorKind::CaseTooLarge))
+    }
+}
+
+fn splitter(limit: usize) -> Splitter {
+    Splitter { limit, ..Splitter::new(&Limits::default()) }
+}
+
+/// Splits a file that comes in these chunks.
+fn split<'b>(limit: usize, chunks: impl IntoIterator<Item = &'b [u8]>) -> Given {
+    let mut splitter = splitter(limit);
+    let mut given = Given::default();
+    let mut sink = |piece: Piece<'_>| given.piece(piece);
+    let pushed = chunks.into_iter().try_for_each(|bytes| {
+        splitter.push(bytes, &mut sink)?;
+        assert!(splitter.held_bytes() <= limit + 1, "{} bytes are held", splitter.held_bytes());
+        Ok(())
+    });
+    let outcome = pushed.and_then(|()| splitter.finish(&mut sink));
+    given.end(outcome)
+}
+
+const LIMIT: usize = 1 << 20;
+
+fn check(text: &str, expected: &[(u64, &str)], fault: Option<u64>) {
+    for chunk in [1, 2, 7, text.len().max(1)] {
+        let given = split(LIMIT, text.as_bytes().chunks(chunk));
+        let pieces: Vec<(u64, String)> = given
+            .pieces
+            .into_iter()
+            .map(|(line, bytes)| match bytes {
+                Ok(bytes) => (line, String::from_utf8_lossy(&bytes).into_owned()),
+                Err(error) => (line, error.kind.code().to_owned()),
+            })
+            .collect();
+        let pieces: Vec<(u64, &str)> = pieces.iter().map(|(line, text)| (*line, text.as_str())).collect();
+        let found = given.fault.map(|(line, _)| line);
+        assert_eq!((pieces.as_slice(), found), (expected, fault), "{text:?} in chunks of {chunk}");
+    }
+}
+
+#[test]
+fn lines_are_documents() {
+    check(
+        "{\"id\":\"a\"}\n\n {\"id\":\"b\"} \r\n{\"id\":\"c\"}",
+        &[(1, "{\"id\":\"a\"}"), (3, "{\"id\":\"b\"}"), (4, "{\"id\":\"c\"}")],
+        None,
+    );
+    check("", &[], None);
+    check(" \n\n", &[], None);
+    check(
+        "\n\n{\"list\":{\"items\":[]},\"id\":\"a\"}",
+        &[(3, "{\"list\":{\"items\":[]},\"id\":\"a\"}")],
+        None,
+    );
+    check("{\"id\":\"a\"\n{\"id\":\"b\"}", &[(1, "{\"id\":\"a\""), (2, "{\"id\":\"b\"}")], None);
+    check("oops\n{\"id\":\"b\"}", &[(1, "oops"), (2, "{\"id\":\"b\"}")], None);
+    check("\n \n[{\"id\":\"a\"},\n2]", &[(3, "{\"id\":\"a\"}"), (4, "2")], None);
+}
+
+#[test]
+fn arrays_and_answers_give_their_elements() {
+    check(
+        "[\n{\"id\":\"a,]\"} ,\n\n{\"b\":[1,{}]}]\n",
+        &[(2, "{\"id\":\"a,]\"}"), (4, "{\"b\":[1,{}]}")],
+        None,
+    );
+    check("[]", &[], None);
+    check(" [ ] ", &[], None);
+    check(
+        "{\"list\":{\"items\":[{\"id\":\"a\"}],\"pageInfo\":{\"limit\":1}}}",
+        &[(1, "{\"id\":\"a\"}")],
+        None,
+    );
+    check(
+        "{\n \"code\": 1,\n \"list\": {\n  \"totalItems\": 1,\n  \"items\": [\n   {\"id\":\"a\"}\n  ]\n }\n}\n",
+        &[(6, "{\"id\":\"a\"}")],
+        None,
+    );
+}
+
+#[test]
+fn a_malformed_element_spares_the_others() {
+    check("[{\"id\":oops},{\"id\":\"b\"}]", &[(1, "{\"id\":oops}"), (1, "{\"id\":\"b\"}")], None);
+    check("[\n{\"id\":\"a},\n{\"id\":\"b\"}]", &[(2, "{\"id\":\"a},\n{\"id\":\"b\"}]")], Some(3));
+    check("[1,]", &[(1, "1"), (1, "syntax")], None);
+    check("[1,\n,2]", &[(1, "1"), (2, "syntax"), (2, "2")], None);
+}
+
+#[test]
+fn what_is_wrong_with_the_whole_file_is_its_fault() {
+    check("[{\"id\":\"a\"}", &[(1, "{\"id\":\"a\"}")], Some(1));
+    check("[{\"id\":\"a\"}]\nx", &[(1, "{\"id\":\"a\"}")], Some(2));
+    check("{\"list\":{\"items\":[{\"id\":\"a\"}]}", &[(1, "{\"id\":\"a\"}")], Some(1));
+}
+
+#[test]
+fn a_second_array_of_an_answer_is_a_fault() {
+    check("{\"list\":{\"items\":[1],\"total\":1,\n\"items\":[2]}}", &[(1, "1")], Some(2));
+    check("{\"list\":{\"items\":[1],\"list\":3},\n\"list\":{\"items\":[2]}}", &[(1, "1")], Some(2));
+    check("{\"list\":{\"items\":[1],\"list\":3},\"items\":[2]}", &[(1, "1")], None);
+}
+
+#[test]
+fn only_the_space_of_json_is_space() {
+    check("\u{c}{}\n\u{c}\n{}", &[(1, "\u{c}{}"), (2, "\u{c}"), (3, "{}")], None);
+    check("[\u{c}1,\u{c}]", &[(1, "\u{c}1"), (1, "\u{c}")], None);
+    check("[\u{c}]", &[(1, "\u{c}")], None);
+}
+
+#[test]
+fn arrays_and_answers_may_be_longer_than_any_case() {
+    let cases = vec![r#"{"id":"a","name":"é"}"#; 1000].join(",");
+    let (long, too_long) = ("x".repeat(99), Err(ErrorKind::CaseTooLarge));
+    let texts = [
+        (format!("[{cases}]"), Ok(1000)),
+        (format!("[\n {cases}\n]\n"), Ok(1000)),
+        (format!("{{\"list\":{{\"items\":[{cases}]}}}}"), Ok(1000)),
+        (format!("{{\"list\":{{\"items\":[{cases}]}},\"id\":\"b\"}}\n"), Ok(1000)),
+        (format!("{{\"code\":1,\n\"list\":{{\n\"items\":[{cases}]}}}}"), Ok(1000)),
+        (format!("[{cases},{{\"id\":\"{long}\"}}]"), Ok(1001)),
+        (format!("{}{{\"id\":\"a\"}}\n", " \n".repeat(5000)), Ok(1)),
+        (format!("{}[{{\"id\":\"a\"}}]\n", " \n".repeat(5000)), Ok(1)),
+        // Lines that are too long.
+        (format!("{{\"id\":\"b\",\"list\":{{\"items\":[{cases}]}}}}"), too_long),
+        (format!("{{\"list\":[{cases}]}}"), too_long),
+        (format!("{{\"code\":\"{cases}\"}}"), too_long),
+        (format!("\n{{\"id\":\"{}\"}}\n{{\"id\":\"b\"}}\n", "x".repeat(5000)), too_long),
+    ];
+    for case_bytes in 30..53 {
+        for (text, expected) in &texts {
+            let limits = Limits { case_bytes, ..Limits::default() };
+            let outcomes = [1, 1000, 1 << 20].map(|chunk| {
+                let (mut lines, mut fault) = (Vec::new(), None);
+                let mut splitter = Splitter::new(&limits);
+                let mut sink = |piece: Piece<'_>| -> Result<(), FileFault> {
+                    lines.push(piece.line);
+                    fault = fault.take().or(piece.bytes.err().map(|error| error.kind));
+                    Ok(())
+                };
+                for bytes in text.as_bytes().chunks(chunk) {
+                    splitter.push(bytes, &mut sink).unwrap();
+                }
+                splitter.finish(&mut sink).unwrap();
+                (lines, fault)
+            });
+            let start = text.split_at(10).0;
+            let (lines, fault) = &outcomes[0];
+            assert_eq!(fault.map_or(Ok(lines.len()), Err), *expected, "{start}");
+            assert_eq!(outcomes[1], outcomes[0], "{start}");
+            assert_eq!(outcomes[2], outcomes[0], "{start}");
+        }
+    }
+}
+
+#[test]
+fn single_bytes_take_linear_time() {
+    // To look at what is held for each of them would take minutes.
+    let begin = std::time::Instant::now();
+    for (start, unit, pieces) in [
+        (" ", " ", 0),
+        ("{", " ", 1),
+        ("{\n", " \n", 1),
+        ("{\n\"a\":\"", "x", 1),
+        ("{\n\"a\":[", "1,\n", 1),
+        ("[", " ", 1),
+        ("[\"", "x", 1),
+        ("[", "[", 1),
+        ("[\"", "\\", 1),
+        ("[1", " ", 1),
+        ("[]", " ", 0),
+        ("{\"list\":\n{\"items\":[]", ",\"a\":1", 0),
+    ] {
+        let text = format!("{start}{}", unit.repeat((1 << 21) / unit.len()));
+        let given = split(usize::MAX >> 1, text.as_bytes().chunks(1));
+        let least = given.pieces.len().min(1);
+        assert_eq!(least, pieces, "{start} {unit}");
+    }
+    assert!(begin.elapsed().as_secs() < 60, "{:?}", begin.elapsed());
+}
+
+#[test]
+fn an_overlong_line_is_passed_over_without_holding_it() {
+    let limits = Limits { case_bytes: 10, ..Limits::default() };
+    let mut splitter = Splitter::new(&limits);
+    let mut kinds = Vec::new();
+    let mut sink = |piece: Piece<'_>| -> Result<(), FileFault> {
+        kinds.push((piece.line, piece.bytes.err().map(|error| error.kind)));
+        Ok(())
+    };
+    splitter.push(b"{}\n", &mut sink).unwrap();
+    for _ in 0..100 {
+        splitter.push(&[b'x'; 1000], &mut sink).unwrap();
+        assert!(splitter.held.len() <= splitter.limit);
+    }
+    splitter.push(b"\n{}\n", &mut sink).unwrap();
+    splitter.finish(&mut sink).unwrap();
+    assert_eq!(kinds, [(1, None), (2, Some(ErrorKind::CaseTooLarge)), (3, None)]);
+}
+
+/// Files of every layout, sound and not.
+const FILES: [&str; 44] = [
+    "",
+    " \r\n\t",
+    "{\"id\":\"a\"}\n\n {\"id\":\"b\"} \r\n{\"id\":\"é\"}",
+    "\n[{\"id\":\"a\",\"x\":[{},[\"]\"]]} , {\"id\":\"b\"}\n,\n\"\\\\\" ]\n",
+    "[]",
+    " [ ] ",
+    "[",
+    "[ ",
+    "[,]",
+    "[1,",
+    "[1,]",
+    "[1,\n]",
+    "[1 2 , 3]",
+    "[1]]",
+    "[1] x",
+    "[1]\n\n é\n",
+    "[{\"id\":\"a}\n,{\"id\":\"b\"}]",
+    "[{\"id\":oops},{\"id\":\"b\"}}]",
+    "[\"\\\"]\",\"\\\\\",\"\\\n\",1]",
+    "[\"a\\",
+    "{\"list\":{\"items\":[{\"id\":\"a\"},\n{\"id\":\"é\"}],\"totalItems\":2,\"pageInfo\":{\"limit\":1}}}",
+    "{\"list\":{\"items\":[{\"id\":\"a\"}]}}\n\n ",
+    "{\"list\":{\"items\":[{\"id\":\"a\"}]},\"id\":\"b\"}\n{\"id\":\"c\"}",
+    "{\n \"code\":1,\n \"list\": {\n \"totalItems\":1,\n \"items\":[\n{\"id\":\"a\"}\n ]\n }\n}\n",
+    "{\"code\":\"\\ud83d\\ude00\",\n\"is\":true,\"list\":{\"items\":[1,2]}}",
+    "{\"list\":{\"items\":[1],\"total\":1,\n\"items\":[2]}}",
+    "{\"list\":{\"items\":[1],\"list\":3},\n\"list\":{\"items\":[2]}}",
+    "{\"list\":{\"items\":[1],\"list\":3},\"items\":[2]}",
+    "{\"list\":{\"items\":[1]}",
+    "{\"list\":{\"items\":[1]}}}\n",
+    "{\"list\":\n{\"items\":[1]}}\n{\"id\":\"a\"}",
+    "{\"list\":\n{\"items\":[1]\n,\"a\":\"\\ud83d\"}}",
+    "{\"list\":\n{\"items\":7}}\n{\"id\":\"a\"}",
+    "{\"list\":{},\"list\":{\"items\":[1]}}",
+    "{\"id\":\"a\"\n{\"id\":\"b\"}",
+    "{\"id\":\"a\",\n\n  {\"id\":\"b\"}",
+    "{\n  \"id\": \"a\"\n}\n",
+    "{\n  \"id\": \"a\"\n",
+    "{\n  \"id\": tru\n}\n{\"id\":\"b\"}",
+    "{\n  \"é\": \"\\ud83d\\u0041\"\n}\n",
+    "{",
+    "{\n",
+    "oops\n{\"id\":\"b\"}",
+    "\u{c}[1]",
+];
+
+/// Every file, also with a byte-order mark, with bytes that are not UTF-8, and with what is behind any place cut off.
+fn files() -> Vec<Vec<u8>> {
+    let mut files = Vec::new();
+    for file in FILES {
+        files.push(file.as_bytes().to_vec());
+        files.push([BYTE_ORDER_MARK, file.as_bytes()].concat());
+        for at in 0..file.len() {
+            files.push(file.as_bytes()[..at].to_vec());
+            let mut broken = file.as_bytes().to_vec();
+            broken.insert(at, 0xff);
+            files.push(broken);
+        }
+    }
+    for start in 0..=BYTE_ORDER_MARK.len() {
+        let start = &BYTE_ORDER_MARK[..start];
+        files.push(start.to_vec());
+        files.push([start, b"{}"].concat());
+        files.push([start, BYTE_ORDER_MARK, b"[1]"].concat());
+        files.push([b" ", start, b"[1]"].concat());
+    }
+    files
+}
+
+#[test]
+fn a_file_cut_at_any_place_gives_what_the_whole_gives() {
+    for file in files() {
+        let whole = whole::split(&file, LIMIT);
+        let shown = String::from_utf8_lossy(&file);
+        assert_eq!(split(LIMIT, [&*file]), whole, "{shown:?}");
+        assert_eq!(split(LIMIT, file.chunks(1)), whole, "{shown:?} in single bytes");
+        for at in 0..file.len() {
+            let (start, end) = file.split_at(at);
+            assert_eq!(split(LIMIT, [start, end]), whole, "{shown:?} cut at {at}");
+        }
+    }
+}
+
+#[test]
+fn a_file_gives_the_same_in_any_chunks_whatever_is_too_long_in_it() {
+    for file in files() {
+        for limit in [1, 2, 3, 5, 8, 13, 14, 15, 21, 34, 55] {
+            let whole = split(limit, [&*file]);
+            let shown = String::from_utf8_lossy(&file);
+            assert_eq!(split(limit, file.chunks(1)), whole, "{shown:?} in single bytes, {limit}");
+            for at in 0..file.len() {
+                let (start, end) = file.split_at(at);
+                assert_eq!(split(limit, [start, end]), whole, "{shown:?} cut at {at}, {limit}");
+            }
+            if !whole.is_limited() {
+                assert_eq!(whole, whole::split(&file, limit), "{shown:?}, {limit}");
+            }
+        }
+    }
+}
+
+/// What files are made of.
+const PIECES: [&str; 32] = [
+    "{",
+    "}",
+    "[",
+    "]",
+    ",",
+    ":",
+    " ",
+    "\n",
+    "\r\n",
+    "          ",
+    "\"",
+    "\\",
+    "\\\"",
+    "\\ud83d",
+    "\\ude00",
+    "\u{feff}",
+    "é",
+    "\u{c}",
+    "nul",
+    "true",
+    "-1.5e3",
+    "\"id\"",
+    "\"a\"",
+    "\"items\"",
+    "\"list\"",
+    "{\"id\":\"a\"}",
+    "{\"id\":\"a\"},",
+    "{\"list\":{",
+    "\"items\":[",
+    "]}}",
+    "\"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\"",
+    "[[[]]]",
+];
+
+/// Bytes with the pieces of a file among them, or a file with a few of them put in.
+fn soup() -> impl Strategy<Value = Vec<u8>> {
+    let piece = prop_oneof![
+        8 => select(&PIECES[..]).prop_map(|piece| piece.as_bytes().to_vec()),
+        1 => proptest::collection::vec(any::<u8>(), 1..4),
+    ];
+    let edits = proptest::collection::vec((any::<prop::sample::Index>(), 0..6_usize, piece.clone()), 0..5);
+    let edited = (select(&FILES[..]), edits).prop_map(|(file, edits)| {
+        let mut bytes = file.as_bytes().to_vec();
+        for (at, length, piece) in edits {
+            let at = at.index(bytes.len() + 1);
+            let end = (at + length).min(bytes.len());
+            bytes.splice(at..end, piece);
+        }
+        bytes
+    });
+    let row = (
+        select(&["", "[", "{", "{\n", "{\"list\":{\"items\":["][..]),
+        proptest::collection::vec(piece, 0..40),
+    )
+        .prop_map(|(start, pieces)| [start.as_bytes(), &pieces.concat()].concat());
+    prop_oneof![edited, row]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(20_000))]
+
+    #[test]
+    fn soup_gives_the_same_in_any_chunks(
+        file in soup(),
+        limit in 1_usize..120,
+        sizes in proptest::collection::vec(1_usize..30, 1..20),
+    ) {
+        let chunks = || {
+            let (mut rest, mut sizes) = (&*file, sizes.iter().cycle());
+            std::iter::from_fn(move || {
+                let (chunk, behind) = rest.split_at(rest.len().min(*sizes.next()?));
+                rest = behind;
+                (!chunk.is_empty()).then_some(chunk)
+            })
+        };
+        let whole = whole::split(&file, LIMIT);
+        prop_assert_eq!(&split(LIMIT, [&*file]), &whole);
+        prop_assert_eq!(&split(LIMIT, chunks()), &whole);
+        let limited = split(limit, [&*file]);
+        prop_assert_eq!(&split(limit, chunks()), &limited);
+        if !limited.is_limited() {
+            let whole = whole::split(&file, limit);
+            let place = |given: &Given| given.fault.as_ref().map(|(line, error)| (*line, error.kind, error.offset));
+            prop_assert_eq!(&limited.pieces, &whole.pieces);
+            // Of what stands behind an array, nothing past the limit is looked at.
+            let is_seen = whole.fault.as_ref().is_none_or(|(_, error)| error.kind != ErrorKind::NotUtf8);
+            if is_seen {
+                prop_assert_eq!(place(&limited), place(&whole));
+            } else {
+                prop_assert!(limited.fault.is_some());
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_held_is_bounded_wherever_a_file_is_long() {
+    let limit = 10_000;
+    let (spaces, xs, ones) = (" \n".repeat(50_000), "x".repeat(100_000), "1,".repeat(50_000));
+    let too_large = Some(ErrorKind::CaseTooLarge);
+    for (file, pieces, element, fault) in [
+        (format!("{spaces}[{spaces}1{spaces},{spaces}2{spaces}]{spaces}"), 2, None, None),
+        (format!("[{{\"id\":\"{xs}\"}},2]"), 2, too_large, None),
+        (format!("[1,{{\"id\":[{ones}1]}},2]"), 3, too_large, None),
+        (format!("[1,{{\"id\":{spaces}1}},2]"), 3, too_large, None),
+        (format!("[{xs}"), 1, too_large, Some(ErrorKind::Syntax)),
+        (
+            format!("{{\"list\":{{\"items\":[{spaces}{ones}{{\"a\":\"{xs}\"}}]}}}}{spaces}"),
+            50_001,
+            too_large,
+            None,
+        ),
+        (format!("{{\n\"list\":{{\"items\":[{ones}1]}}}}"), 50_001, None, None),
+        (format!("[1]{spaces}{xs}{spaces}"), 1, None, Some(ErrorKind::Syntax)),
+        (format!("{{\n\"list\":{{\"items\":[1]{spaces},\"a\":\"{xs}\"}}}}"), 1, None, too_large),
+        (
+            format!("{{\n\"list\":{{\"items\":[1],\"items\":[{ones}1]}}}}"),
+            1,
+            None,
+            Some(ErrorKind::DuplicateKey),
+        ),
+        (format!("{{\n\"a\":\"{xs}\"}}"), 0, None, too_large),
+        (format!("{{\n\"a\":[{ones}1]}}"), 0, None, too_large),
+        (format!("{{{spaces}\"list\":{{\"items\":[1]}}}}"), 0, None, too_large),
+        (format!("{{\"a\":\"{xs}\"}}\n1"), 2, too_large, None),
+    ] {
+        let outcomes = [1, 1000, file.len()].map(|chunk| split(limit, file.as_bytes().chunks(chunk)));
+        let start = file.split_at(20).0;
+        let [given, ..] = &outcomes;
+        assert_eq!(given.pieces.len(), pieces, "{start}");
+        let errors = given.pieces.iter().filter_map(|(_, bytes)| bytes.as_ref().err());
+        assert_eq!(errors.map(|error| error.kind).next(), element, "{start}");
+        assert_eq!(given.fault.as_ref().map(|(_, error)| error.kind), fault, "{start}");
+        assert!(outcomes.iter().all(|outcome| outcome == given), "{start}");
+    }
+}
+
+#[test]
+fn elements_are_handed_on_as_they_end() {
+    let mut splitter = splitter(LIMIT);
+    let mut given = Given::default();
+    let file = b"{\n\"list\":{\"items\":[{\"id\":\"a\"},{\"id\":\"b\"} , {\"id\":\"c";
+    splitter.push(file, &mut |piece: Piece<'_>| given.piece(piece)).unwrap();
+    assert_eq!((given.pieces.len(), splitter.held_bytes()), (2, 8));
+}
+
+/// The messages of everything wrong with a file.
+fn messages(file: &str) -> Vec<String> {
+    let given = split(LIMIT, [file.as_bytes()]);
+    let errors = given.pieces.into_iter().filter_map(|(line, bytes)| Some((line, bytes.err()?)));
+    errors.chain(given.fault).map(|(line, error)| format!("{line} {error}")).collect()
+}
+
+#[test]
+fn an_element_that_is_missing_is_told_by_what_stands_there() {
+    assert_eq!(messages("[1,\n]"), ["2 (byte 0): found `]`, expected a JSON value"]);
+    assert_eq!(messages("[,1]"), ["1 (byte 0): found `,`, expected a JSON value"]);
+    assert_eq!(messages("[]"), [""; 0]);
+}
+
+#[test]
+fn a_document_over_several_lines_is_told_what_is_wrong_with_it() {
+    let expected = [
+        "1 (byte 1): found the end of the line, expected a whole document on each line, or an array of documents",
+    ];
+    assert_eq!(messages("{\n  \"id\": \"a\",\n  \"x\": 1\n}\n"), expected);
+    assert_eq!(messages("{\r\n  \"id\": oops\r\n}\r\n"), expected);
+    // A line that breaks off has a better error of its own.
+    assert_eq!(messages("{\"id\":\"a\"\n{\"id\":\"b\"}"), [""; 0]);
+}
+
+#[test]
+fn one_byte_order_mark_is_passed_over() {
+    check("\u{feff}{\"id\":\"a\"}\n{\"id\":\"b\"}", &[(1, "{\"id\":\"a\"}"), (2, "{\"id\":\"b\"}")], None);
+    check("\u{feff}\n[1,\n2]", &[(2, "1"), (3, "2")], None);
+    check("\u{feff}", &[], None);
+    check("\u{feff}\u{feff}{}", &[(1, "\u{feff}{}")], None);
+    check("\n\u{feff}{}", &[(2, "\u{feff}{}")], None);
+    check("{}\n\u{feff}{}", &[(1, "{}"), (2, "\u{feff}{}")], None);
+}
