@@ -135,10 +135,7 @@ impl File {
 
     /// Opens, or makes, a database in whatever stores bytes.
     #[cfg_attr(not(test), expect(dead_code, reason = "tests and fuzzers store bytes elsewhere"))]
-    pub(super) fn in_backend(
-        backend: impl StorageBackend + Clone,
-        catalog: &Catalog,
-    ) -> Result<Self, Fault> {
+    pub(super) fn in_backend(backend: impl StorageBackend + Clone, catalog: &Catalog) -> Result<Self, Fault> {
         guarded(|| {
             let open = move || Ok(builder(1 << 20).create_with_backend(backend.clone())?);
             let file = Self {

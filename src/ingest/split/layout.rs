@@ -30,11 +30,13 @@ pub(super) fn is_document(line: &[u8], limit: usize) -> bool {
     if line.len() > limit {
         return !line.get(..limit).and_then(str_of).is_some_and(is_answer);
     }
-    let Ok(line) = std::str::from_utf8(trim(line)) else { return true };
-    let mut reader = Reader::new(line);
+    let line = trim(line);
+    let (text, _) = sound(line, true);
+    let mut reader = Reader::new(text);
     match reader.skip_value().and_then(|()| reader.end()) {
-        Ok(()) => !is_answer(line),
-        Err(error) => error.offset < line.len(),
+        Err(error) if error.offset >= line.len() => false,
+        // An answer with a fault in it is one all the same, so that the fault takes no more than its own case with it.
+        _ => !is_answer(text),
     }
 }
 

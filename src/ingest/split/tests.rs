@@ -127,6 +127,26 @@ fn what_is_wrong_with_the_whole_file_is_its_fault() {
 }
 
 #[test]
+fn a_fault_in_an_answer_of_one_line_takes_its_own_case_alone() {
+    for bad in ["{\"id\":\"b\",\"z\":NaN}", "{\"id\":\"b\",\"z\":\"\t\"}", "{\"id\":\"b\" \"z\":1}", "nul"] {
+        for behind in ["", "\n", ",\"totalItems\":3", "\n,\"totalItems\":3"] {
+            let text =
+                format!("{{\"list\":{{\"items\":[{{\"id\":\"a\"}},{bad},{{\"id\":\"c\"}}]{behind}}}}}");
+            check(&text, &[(1, "{\"id\":\"a\"}"), (1, bad), (1, "{\"id\":\"c\"}")], None);
+        }
+    }
+    // Bytes that are no text, too.
+    let text = b"{\"list\":{\"items\":[{\"id\":\"a\"},{\"id\":\"\xff\"},{\"id\":\"c\"}]}}\n";
+    assert_eq!(split(LIMIT, [text.as_slice()]).pieces.len(), 3);
+    // A document with such a member is one.
+    check(
+        "{\"id\":\"a\",\"list\":{\"items\":[NaN]}}",
+        &[(1, "{\"id\":\"a\",\"list\":{\"items\":[NaN]}}")],
+        None,
+    );
+}
+
+#[test]
 fn a_second_array_of_an_answer_is_a_fault() {
     check("{\"list\":{\"items\":[1],\"total\":1,\n\"items\":[2]}}", &[(1, "1")], Some(2));
     check("{\"list\":{\"items\":[1],\"list\":3},\n\"list\":{\"items\":[2]}}", &[(1, "1")], Some(2));
