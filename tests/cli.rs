@@ -1474,3 +1474,16 @@ fn rows_are_exported_for_other_engines() {
     assert!(!folder.path().join("zero.tsv").exists());
     run(&["export", &at("zero.ndjson"), "--flat", "-o", &at("zero.parquet")]).code(0);
 }
+
+#[test]
+fn nothing_is_written_over_a_database() {
+    let files = Files::new();
+    fs::write(files.path("cases.ndjson"), "{\"id\":\"a\"}\n").unwrap();
+    let database = files.path("cases.db");
+    run(&["import", "--db", &database, &files.path("cases.ndjson")]).code(0);
+    let before = fs::read(&database).unwrap();
+    run(&["export", &database, "-o", &database]).code(2).err_has("is a database");
+    run(&["generate", "--cases", "1", "-o", &database]).code(2).err_has("is a database");
+    run(&["token", "app", "--file", "-", "--allow", "viewCases"]).code(2).err_has("`-` is no file");
+    assert!(fs::read(&database).unwrap() == before);
+}

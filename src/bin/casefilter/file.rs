@@ -4,7 +4,7 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use casefilter::Order;
+use casefilter::{Order, is_store};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
@@ -79,6 +79,13 @@ pub(crate) fn replace(
     write: &mut dyn FnMut(&mut File) -> io::Result<()>,
 ) -> Result<(), Failure> {
     let fail = |error: io::Error| cannot_write(path, &error);
+    if is_store(path) {
+        let path = path.display().to_string();
+        return Err(Failure::Usage(format!(
+            "{} is a database, which nothing is written over",
+            escape(&path)
+        )));
+    }
     let found = fs::metadata(path).ok();
     if found.as_ref().is_some_and(Metadata::is_dir) {
         return Err(fail(io::ErrorKind::IsADirectory.into()));

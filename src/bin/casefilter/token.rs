@@ -15,7 +15,7 @@ use crate::Status;
 use crate::admin::Admin;
 use crate::escape::escape;
 use crate::failure::Failure;
-use crate::file::{PRIVATE_MODE, replace};
+use crate::file::{PRIVATE_MODE, refuse_stdout, replace};
 use crate::held::failed;
 use crate::output::Output;
 use crate::report::{Fault, Source};
@@ -105,6 +105,9 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
 
 fn app(args: &App) -> Result<Status, Failure> {
     let App { file, name, allow, fields, filter } = args;
+    if let Some(file) = file {
+        refuse_stdout(file, "without --file the token is printed")?;
+    }
     check(fields.as_deref().unwrap_or_default(), filter.as_deref())?;
     let minted = TokenEntry::mint(allow.clone(), name.clone(), fields.clone(), filter.clone());
     let entry = minted.map_err(|error| Failure::io("cannot make", "a secret", &error))?;
