@@ -123,8 +123,9 @@ impl<'e> Import<'e> {
     /// import.source("monday.ndjson")?;
     /// import.push(b"{\"id\":\"a\"}\n")?;
     /// import.source("tuesday.json")?;
-    /// import.push(b"[{\"id\":\"b\"}, {\"id\":2}]")?;
-    /// assert!(import.commit().unwrap_err().to_string().starts_with("tuesday.json: line 1: id"));
+    /// let pushed = import.push(b"[{\"id\":\"b\"}, {\"id\":2}]");
+    /// let refused = pushed.and_then(|()| import.commit()).unwrap_err();
+    /// assert!(refused.to_string().starts_with("tuesday.json: line 1: id"));
     /// assert!(engine.is_empty());
     /// # Ok::<(), casefilter::Refusal>(())
     /// ```
