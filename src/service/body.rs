@@ -96,12 +96,16 @@ async fn collect<'b>(
             drain(body, most).await;
             return Err(too_large(None, most));
         }
-        let more = u32::try_from(bytes.len()).ok().and_then(|size| room.try_acquire_many(size).ok());
-        let more = more.ok_or_else(|| Failure::overloaded().closing())?;
         if let Some(over) = &mut over {
+            // Told as everyone is that there is no room, though none is taken.
+            if room.available_permits() < bytes.len() {
+                return Err(Failure::overloaded().closing());
+            }
             over(&bytes);
             continue;
         }
+        let more = u32::try_from(bytes.len()).ok().and_then(|size| room.try_acquire_many(size).ok());
+        let more = more.ok_or_else(|| Failure::overloaded().closing())?;
         match &mut taken {
             Some(taken) => taken.merge(more),
             None => taken = Some(more),
