@@ -52,9 +52,15 @@ impl<'t> Signed<'t> {
         self.token.is_some() && self.signature.is_some() && self.is_of(now_s)
     }
 
-    /// Takes bytes of the body, which are as good as any where nothing can be right.
+    /// Takes bytes of the body of a request that is refused in any case.
     pub(super) fn pass(&mut self, bytes: &[u8]) {
         self.mac.update(bytes);
+    }
+
+    /// Refuses a request whose body was [passed](Self::pass), after the same work as for others: by now it may be of this minute.
+    pub(super) fn refuse(self) -> Failure {
+        let _ = self.mac.verify_slice(&self.signature.unwrap_or_default());
+        Failure::unauthorized()
     }
 
     /// The token that signed these bytes of a request, as they came over the wire, and its signature.

@@ -126,15 +126,14 @@ impl Shared {
         client: &mut Option<Arc<AppToken>>,
     ) -> Result<Vec<u8>, Failure> {
         let (head, body) = request.into_parts();
-        let signed = Signed::new(&self.tokens, &head, self.options.clock_window);
-        let mut signed = signed;
-        let body = if signed.may_be_right(now().timestamp()) {
-            body::read(body, &head.headers, &self.options, &self.room, None).await?
-        } else {
+        let mut signed = Signed::new(&self.tokens, &head, self.options.clock_window);
+        if !signed.may_be_right(now().timestamp()) {
             // Whoever sends what is refused in any case is not to take the room of others, nor to learn of it any sooner.
             let mut over = |bytes: &[u8]| signed.pass(bytes);
-            body::read(body, &head.headers, &self.options, &self.room, Some(&mut over)).await?
-        };
+            body::read(body, &head.headers, &self.options, &self.room, Some(&mut over)).await?;
+            return Err(signed.refuse());
+        }
+        let body = body::read(body, &head.headers, &self.options, &self.room, None).await?;
         // Once more, since the body may have taken a while.
         let (token, signature) = signed.verify(&body.bytes, now().timestamp())?;
         *client = Some(Arc::clone(token));

@@ -183,11 +183,8 @@ impl Store {
         catalog: Catalog,
         options: StoreOptions,
     ) -> Result<Self, StoreError> {
-        let path = path.as_ref();
-        let name = path.display().to_string();
-        let file = File::create(path, &catalog, options.cache_bytes);
-        let file = file.map_err(|fault| fault.of_file(&name))?;
-        Self::load(name, file, &catalog, options)
+        let make = |path: &Path, cache_bytes| File::create(path, &catalog, cache_bytes);
+        Self::load_from(path.as_ref(), &catalog, options, make)
     }
 
     /// Opens the store in a file.
@@ -196,10 +193,7 @@ impl Store {
     /// See [`StoreErrorKind`]: no such file, in use, no database of cases, of another version or for another
     /// catalogue, damaged.
     pub fn open(path: impl AsRef<Path>, catalog: Catalog, options: StoreOptions) -> Result<Self, StoreError> {
-        let path = path.as_ref();
-        let name = path.display().to_string();
-        let file = File::open(path, options.cache_bytes).map_err(|fault| fault.of_file(&name))?;
-        Self::load(name, file, &catalog, options)
+        Self::load_from(path.as_ref(), &catalog, options, File::open)
     }
 
     /// Opens the store in a file to be read alone: nothing is written to it, so that it may be one that this user may not
@@ -213,10 +207,18 @@ impl Store {
         catalog: Catalog,
         options: StoreOptions,
     ) -> Result<Self, StoreError> {
-        let path = path.as_ref();
+        Self::load_from(path.as_ref(), &catalog, options, File::open_read_only)
+    }
+
+    fn load_from(
+        path: &Path,
+        catalog: &Catalog,
+        options: StoreOptions,
+        open: impl FnOnce(&Path, usize) -> Result<File, Fault>,
+    ) -> Result<Self, StoreError> {
         let name = path.display().to_string();
-        let file = File::open_read_only(path, options.cache_bytes).map_err(|fault| fault.of_file(&name))?;
-        Self::load(name, file, &catalog, options)
+        let file = open(path, options.cache_bytes).map_err(|fault| fault.of_file(&name))?;
+        Self::load(name, file, catalog, options)
     }
 
     fn load(name: String, file: File, catalog: &Catalog, options: StoreOptions) -> Result<Self, StoreError> {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use casefilter::service::ServiceOptions;
 use serde_json::Value;
 
-use super::client::{Client, head};
+use super::client::{Client, head, now_s, sign};
 use super::server::{Database, SEARCH, Server, info_of, key, status_of};
 
 const BODY: &[u8] = br#"{"ids":["x"]}"#;
@@ -373,5 +373,28 @@ fn a_request_names_its_host_once() {
     let mut client = server.client();
     client.send(b"GET /healthz HTTP/1.0\r\n\r\n").unwrap();
     assert_eq!(client.receive().unwrap().status, 200);
+    server.stop();
+}
+
+#[test]
+fn what_is_refused_by_its_head_stays_refused_while_its_body_comes() {
+    let window = Duration::from_secs(1);
+    let server = with(ServiceOptions { clock_window: window, ..options() });
+    let all = key("all");
+    // Too early by its head, and of this moment once the body is there.
+    let timestamp = (now_s() + 3).to_string();
+    let signature = sign(&all.secret, &timestamp, "POST", SEARCH, BODY);
+    let mut client = server.client();
+    let head = format!(
+        "POST {SEARCH} HTTP/1.1\r\nHost: t\r\nX-App-Token: {}\r\nX-App-Access-Ts: {timestamp}\r\n\
+         X-App-Access-Sig: {signature}\r\nContent-Length: {}\r\n\r\n",
+        all.token,
+        BODY.len()
+    );
+    client.send(head.as_bytes()).unwrap();
+    client.send(&BODY[..5]).unwrap();
+    thread::sleep(Duration::from_secs(3));
+    client.send(&BODY[5..]).unwrap();
+    client.receive().unwrap().failure(401);
     server.stop();
 }
