@@ -1,15 +1,15 @@
 //! The AML case of an applicant.
 
+use super::copy::{View, copy};
 use super::error::DomainError;
 use super::records::{AML_CASES, AmlHead, part_of, read};
-use super::shape::{View, copy};
 use super::shapes;
 use crate::store::Store;
 
 /// The latest active AML case of an applicant, as JSON, by `createdAt` and then `id`; without `reviewerName`,
 /// `attributes` and `clusteredLinks` for whoever may not see personal data.
 ///
-/// Members that this library does not know are in the answer, and numbers are spelled as they came.
+/// Members that this library does not know are in the answer, and numbers are spelled as they came. Nulls count as absent.
 ///
 /// ```
 /// use casefilter::domain::{RecordKind, aml_case, import_records};

@@ -3,42 +3,19 @@
 use std::collections::HashSet;
 use std::fmt;
 
-use super::records::{
-    AML_CASES, APPLICANTS, AmlHead, Applicant, DOCUMENTS, Document, LEVELS, Level, part_of,
-};
-use super::shape::check;
-use super::shapes;
-use crate::engine::Refusal;
+use super::changes::{Merged, merge};
+use super::check::{Checked, check};
+use super::kind::RecordKind;
+use super::levels::{check_level, misfits};
+use super::members::Members;
+use super::records::{APPLICANTS, AmlHead, Applicant, ApplicantKind, Document, LEVELS, Level, part_of};
+use super::report::{ImportNote, ImportNoteKind, Imported};
+use crate::engine::{Mode, Refusal};
 use crate::error::{Error, ErrorKind, quote};
 use crate::filter::utf8;
 use crate::ingest::{FileFault, Piece, Splitter, trim};
 use crate::limits::Limits;
 use crate::store::{RecordWrite, Store, StoreError};
-
-/// The records beside the cases, by kind. An import takes one kind; what a record refers to is stored before
-/// it: levels, then applicants, then documents and AML cases.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum RecordKind {
-    /// Levels with their steps.
-    Levels,
-    /// Applicants, individuals and companies.
-    Applicants,
-    /// Documents with their images.
-    Documents,
-    /// AML cases with their hits.
-    AmlCases,
-}
-
-/// What an import of records did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Imported {
-    /// Records that are new.
-    pub stored: u64,
-    /// Records that took the place of one of the same key, of this import or before.
-    pub replaced: u64,
-}
 
 /// An import of records under way; see [`import_records`].
 pub struct RecordImport<'i, 's> {
@@ -49,16 +26,32 @@ pub struct RecordImport<'i, 's> {
 struct Pending<'i, 's> {
     store: &'i Store,
     kind: RecordKind,
+    mode: Mode,
     records: &'i mut RecordWrite<'s>,
     source: String,
-    /// What a record referred to last, and was found to be there.
-    last_found: Option<(&'static str, String)>,
+    /// The applicant that a record referred to last, and that was found to be there.
+    last_applicant: Option<String>,
+    /// The level that an applicant referred to last.
+    last_level: Option<Level>,
+    /// What was noted once, and is not noted again.
+    noted: Noted,
     imported: Imported,
 }
 
-/// Imports records of one kind: what `read` pushes, all of it or, when anything is wrong, nothing.
+/// What a report notes once.
+#[derive(Default)]
+struct Noted {
+    steps: HashSet<String>,
+    levels: HashSet<(String, ApplicantKind)>,
+}
+
+/// How many things are remembered to have been noted; more are noted again.
+const REMEMBERED: usize = 10_000;
+
+/// Imports records of one kind strictly: all that `read` pushes or, when anything is wrong, nothing.
 ///
-/// A source is NDJSON or a JSON array. A record whose key is stored already replaces that one.
+/// A source is NDJSON or a JSON array. A record whose key is stored already replaces that one; but members of an
+/// applicant's `info` that [`update_info`](super::update_info) changed stay, unless the record's data are of a later date.
 ///
 /// ```
 /// use casefilter::domain::{RecordKind, import_records};
@@ -82,13 +75,46 @@ pub fn import_records<E: From<StoreError>>(
     kind: RecordKind,
     read: impl FnOnce(&mut RecordImport<'_, '_>) -> Result<(), E>,
 ) -> Result<Imported, E> {
+    import_records_in(store, kind, Mode::Strict, read)
+}
+
+/// Imports records of one kind in a mode; see [`import_records`].
+///
+/// A lenient import leaves out the smallest part that a fault lies in and that the record can do without, an optional member or an
+/// element of a list, and skips a record that cannot. Members whose absence decides something, such as `active` or the
+/// `countries` of a step, are never left out: the record is. What was left out is in the report.
+///
+/// ```
+/// use casefilter::domain::{RecordKind, import_records_in};
+/// use casefilter::{Catalog, Mode, Store, StoreError, StoreOptions};
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("cases.db");
+/// # let store = Store::create(&path, Catalog::cases(), StoreOptions::default())?;
+/// let records = br#"[{"id":"a1","type":"individual","info":{"dob":"1.2.1990"}},{"id":"a2"}]"#;
+/// let imported = import_records_in(&store, RecordKind::Applicants, Mode::Lenient, |import| import.push(records))?;
+/// assert_eq!((imported.stored, imported.incomplete, imported.skipped), (1, 1, 1));
+/// assert_eq!(imported.refusals[0].error.path, "info.dob");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// As [`import_records`]; of a lenient import also a file in which it cannot be told where a record begins.
+pub fn import_records_in<E: From<StoreError>>(
+    store: &Store,
+    kind: RecordKind,
+    mode: Mode,
+    read: impl FnOnce(&mut RecordImport<'_, '_>) -> Result<(), E>,
+) -> Result<Imported, E> {
     store.write_records(|records| {
         let pending = Pending {
             store,
             kind,
+            mode,
             records,
             source: String::new(),
-            last_found: None,
+            last_applicant: None,
+            last_level: None,
+            noted: Noted::default(),
             imported: Imported::default(),
         };
         let mut import = RecordImport { splitter: Splitter::new(&Limits::default()), pending };
@@ -148,13 +174,13 @@ impl From<FileFault> for Stop {
 
 /// What is wrong with a record, or with the file.
 enum Fault {
-    Record(Box<Error>),
+    Record(Vec<Error>),
     Store(StoreError),
 }
 
 impl From<Error> for Fault {
     fn from(error: Error) -> Self {
-        Self::Record(Box::new(error))
+        Self::Record(vec![error])
     }
 }
 
@@ -169,140 +195,253 @@ fn unfit(path: impl Into<String>, found: impl Into<String>, expected: impl Into<
     Error::new(ErrorKind::BadValue, 0, found, expected).at(path)
 }
 
+/// A record that is in order, and where it came from.
+struct Ready {
+    key: String,
+    text: String,
+    /// What was left out of it.
+    faults: Vec<Error>,
+    merged: Option<Merged>,
+}
+
+/// The lines of a record.
+struct Lines<'p> {
+    first: u64,
+    bytes: &'p [u8],
+}
+
+impl Lines<'_> {
+    /// The line of an error in the record, which may span lines.
+    fn of(&self, error: &Error) -> u64 {
+        let before = self.bytes.get(..error.offset.min(self.bytes.len())).unwrap_or_default();
+        self.first.saturating_add(memchr::memchr_iter(b'\n', before).count() as u64)
+    }
+}
+
 impl Pending<'_, '_> {
+    fn refusal(&self, line: u64, error: Error, kept: bool) -> Refusal {
+        Refusal { source: self.source.clone(), line, kept, error: Box::new(error) }
+    }
+
     fn error(&self, stop: Stop) -> StoreError {
         match stop {
             Stop::Store(error) => error,
-            Stop::Refused(line, error) => {
-                self.store.refuse(Refusal { source: self.source.clone(), line, kept: false, error })
-            }
+            Stop::Refused(line, error) => self.store.refuse(self.refusal(line, *error, false)),
         }
     }
 
-    /// Takes in a record, or refuses it.
+    /// Takes in a record, leaves it out, or ends the import.
     fn piece(&mut self, piece: Piece<'_>) -> Result<(), Stop> {
-        let refuse = |error: Error| Stop::Refused(piece.line, Box::new(error));
-        let bytes = trim(piece.bytes.map_err(refuse)?);
-        let text = utf8(bytes).map_err(refuse)?;
-        self.record(text).map_err(|fault| match fault {
-            Fault::Store(error) => Stop::Store(error),
-            Fault::Record(error) => {
-                // A record may span lines.
-                let before = bytes.get(..error.offset.min(bytes.len())).unwrap_or_default();
-                let line = piece.line.saturating_add(memchr::memchr_iter(b'\n', before).count() as u64);
-                Stop::Refused(line, error)
-            }
-        })
+        let bytes = match piece.bytes {
+            Ok(bytes) => trim(bytes),
+            Err(error) => return self.refuse(&Lines { first: piece.line, bytes: b"" }, vec![error]),
+        };
+        let lines = Lines { first: piece.line, bytes };
+        let taken = match utf8(bytes) {
+            Ok(text) => self.record(text, &lines),
+            Err(error) => Err(error.into()),
+        };
+        match taken {
+            Ok(()) => Ok(()),
+            Err(Fault::Store(error)) => Err(Stop::Store(error)),
+            Err(Fault::Record(errors)) => self.refuse(&lines, errors),
+        }
     }
 
-    fn record(&mut self, text: &str) -> Result<(), Fault> {
-        let (table, shape) = match self.kind {
-            RecordKind::Levels => (LEVELS, &shapes::LEVEL),
-            RecordKind::Applicants => (APPLICANTS, &shapes::APPLICANT),
-            RecordKind::Documents => (DOCUMENTS, &shapes::DOCUMENT),
-            RecordKind::AmlCases => (AML_CASES, &shapes::AML_CASE),
-        };
-        check(text, shape)?;
-        let key = match self.kind {
+    /// Leaves a record out, or ends a strict import.
+    fn refuse(&mut self, lines: &Lines<'_>, errors: Vec<Error>) -> Result<(), Stop> {
+        self.imported.skipped = self.imported.skipped.saturating_add(1);
+        for error in errors {
+            let line = lines.of(&error);
+            if self.mode == Mode::Strict {
+                return Err(Stop::Refused(line, Box::new(error)));
+            }
+            let refusal = self.refusal(line, error, false);
+            self.imported.list(refusal);
+        }
+        Ok(())
+    }
+
+    fn record(&mut self, text: &str, lines: &Lines<'_>) -> Result<(), Fault> {
+        let checked = check(text, self.kind.shape()).map_err(Fault::Record)?;
+        let Checked { text, faults, without_zone, unknown_steps } = checked;
+        if self.mode == Mode::Strict && !faults.is_empty() {
+            return Err(Fault::Record(faults));
+        }
+        let record = Ready { key: String::new(), text: text.into_owned(), faults, merged: None };
+        let Ready { key, text, faults, merged } = match self.kind {
             RecordKind::Levels => {
-                let level: Level = read(text)?;
+                let level: Level = read(&record.text)?;
                 check_level(&level)?;
-                level.name
+                Ready { key: level.name, ..record }
             }
-            RecordKind::Applicants => {
-                let applicant: Applicant = read(text)?;
-                if let Some(name) = applicant.level_name() {
-                    self.check_reference(LEVELS, "review.levelName", name, "level")?;
-                }
-                applicant.id
-            }
+            RecordKind::Applicants => self.applicant(record, lines)?,
             RecordKind::Documents => {
-                let document: Document = read(text)?;
-                self.check_reference(APPLICANTS, "applicantId", &document.applicant_id, "applicant")?;
+                let document: Document = read(&record.text)?;
+                self.check_applicant("applicantId", &document.applicant_id)?;
                 check_document(&document)?;
-                part_of(&document.applicant_id, &document.id)
+                Ready { key: part_of(&document.applicant_id, &document.id), ..record }
             }
             RecordKind::AmlCases => {
-                let case: AmlHead = read(text)?;
-                self.check_reference(APPLICANTS, "targetEntityId", &case.target_entity_id, "applicant")?;
-                part_of(&case.target_entity_id, &case.id)
+                let case: AmlHead = read(&record.text)?;
+                self.check_applicant("targetEntityId", &case.target_entity_id)?;
+                Ready { key: part_of(&case.target_entity_id, &case.id), ..record }
             }
         };
-        let count = match self.records.put(table, &key, text)? {
+        let count = match self.records.put(self.kind.table(), &key, &text)? {
             true => &mut self.imported.replaced,
             false => &mut self.imported.stored,
         };
         *count = count.saturating_add(1);
+        let imported = &mut self.imported;
+        imported.without_zone = imported.without_zone.saturating_add(without_zone);
+        if !faults.is_empty() {
+            imported.incomplete = imported.incomplete.saturating_add(1);
+        }
+        for fault in faults {
+            let refusal = self.refusal(lines.of(&fault), fault, true);
+            self.imported.list(refusal);
+        }
+        for (step, error) in unknown_steps {
+            if once(&mut self.noted.steps, step) {
+                let path = &error.path;
+                let message = format!("{path}: {}; kept as it is", error.message());
+                self.note(lines.of(&error), ImportNoteKind::UnknownStep, message);
+            }
+        }
+        if let Some(merged) = merged {
+            self.tell_merged(&key, &merged, lines.first);
+        }
         Ok(())
     }
 
-    /// Refuses a reference to what is not stored.
-    fn check_reference(
-        &mut self,
-        table: &'static str,
-        path: &str,
-        key: &str,
-        what: &str,
-    ) -> Result<(), Fault> {
-        let is_last = self.last_found.as_ref().is_some_and(|(last, name)| *last == table && name == key);
-        if is_last {
-            return Ok(());
+    fn note(&mut self, line: u64, kind: ImportNoteKind, message: String) {
+        self.imported.note(ImportNote { source: self.source.clone(), line, kind, message });
+    }
+
+    /// Looks at what an applicant refers to, and at what operation 5 changed of it.
+    fn applicant(&mut self, mut record: Ready, lines: &Lines<'_>) -> Result<Ready, Fault> {
+        let mut applicant: Applicant = read(&record.text)?;
+        if let Some(name) = applicant.level_name().map(str::to_owned)
+            && let Err(fault) = self.check_level_of(&applicant, &name, lines)
+        {
+            match fault {
+                Fault::Record(errors) if self.mode == Mode::Lenient => {
+                    record.text = without_level(&record.text).map_err(|error| *error)?;
+                    record.faults.extend(errors);
+                    applicant = read(&record.text)?;
+                }
+                fault => return Err(fault),
+            }
         }
-        if self.records.get(table, key)?.is_none() {
-            let expected = format!("the {what} to be stored already; import {what}s first");
-            return Err(unfit(path, format!("no {what} {}", quote(key)), expected).into());
+        record.key = applicant.id;
+        if let Some(stored) = self.records.get(APPLICANTS, &record.key)? {
+            let merged = merge(&stored, &record.text).map_err(|error| *error)?;
+            if let Some(merged) = merged {
+                record.text.clone_from(&merged.text);
+                record.merged = Some(merged);
+            }
         }
-        self.last_found = Some((table, key.to_owned()));
+        Ok(record)
+    }
+
+    /// Refuses an applicant of a level that is not stored; notes one whose steps are for others.
+    fn check_level_of(&mut self, applicant: &Applicant, name: &str, lines: &Lines<'_>) -> Result<(), Fault> {
+        if self.last_level.as_ref().is_none_or(|level| level.name != name) {
+            let Some(text) = self.records.get(LEVELS, name)? else {
+                return Err(not_stored("review.levelName", "level", name).into());
+            };
+            self.last_level = Some(read(&text)?);
+        }
+        let Some(level) = &self.last_level else { return Ok(()) };
+        let kind = applicant.kind();
+        if let Some(message) = misfits(level, kind)
+            && once(&mut self.noted.levels, (name.to_owned(), kind))
+        {
+            self.note(lines.first, ImportNoteKind::StepsOfOthers, format!("review.levelName: {message}"));
+        }
         Ok(())
     }
+
+    /// Refuses a record of an applicant that is not stored.
+    fn check_applicant(&mut self, path: &str, id: &str) -> Result<(), Fault> {
+        if self.last_applicant.as_deref() == Some(id) {
+            return Ok(());
+        }
+        if self.records.get(APPLICANTS, id)?.is_none() {
+            return Err(not_stored(path, "applicant", id).into());
+        }
+        self.last_applicant = Some(id.to_owned());
+        Ok(())
+    }
+
+    /// Counts and notes what became of the members that operation 5 had changed.
+    fn tell_merged(&mut self, id: &str, merged: &Merged, line: u64) {
+        let date = match &merged.date {
+            Some(date) => format!("the latest date of the record is {date}"),
+            None => "the record has no date".to_owned(),
+        };
+        let told = [
+            (ImportNoteKind::KeptChanges, &merged.kept, "kept", "later"),
+            (ImportNoteKind::OverwrittenChanges, &merged.overwritten, "overwrote", "earlier"),
+        ];
+        for (kind, members, verb, when) in told {
+            if members.is_empty() {
+                continue;
+            }
+            let count = members.len();
+            let names = members.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+            let noun = if count == 1 { "member" } else { "members" };
+            let message = format!(
+                "applicant {}: {verb} {count} changed {noun}, {names}: changed by operation 5 {when}, {date}",
+                quote(id)
+            );
+            let total = match kind {
+                ImportNoteKind::KeptChanges => &mut self.imported.kept_changes,
+                _ => &mut self.imported.overwritten_changes,
+            };
+            *total = total.saturating_add(count as u64);
+            self.note(line, kind, message);
+        }
+    }
+}
+
+/// Whether something is noted for the first time.
+fn once<T: Eq + std::hash::Hash>(noted: &mut HashSet<T>, what: T) -> bool {
+    if noted.contains(&what) {
+        return false;
+    }
+    if noted.len() < REMEMBERED {
+        noted.insert(what);
+    }
+    true
+}
+
+fn not_stored(path: &str, what: &str, key: &str) -> Error {
+    let expected = format!("the {what} to be stored already; import {what}s first");
+    unfit(path, format!("no {what} {}", quote(key)), expected)
+}
+
+/// An applicant without its level.
+fn without_level(text: &str) -> crate::json::Result<String> {
+    let mut applicant = Members::read(text)?;
+    let review = applicant.get("review").unwrap_or("{}").to_owned();
+    let mut review = Members::read(&review)?;
+    review.remove("levelName");
+    applicant.set("review", review.to_json());
+    Ok(applicant.to_json())
 }
 
 /// Reads a record that was checked.
 fn read<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, Error> {
-    serde_json::from_str(text).map_err(|fault| unfit("", fault.to_string(), "a sound record"))
-}
-
-/// Refuses a level whose steps do not go together.
-fn check_level(level: &Level) -> Result<(), Error> {
-    let steps: Vec<&str> = level.steps().map(|step| &*step.name).collect();
-    let successor = steps.iter().find(|step| step.starts_with("COMPANY_"));
-    for (at, step) in level.steps().enumerate() {
-        let path = |member: &str| format!("docSets[{at}].{member}");
-        if steps.get(..at).unwrap_or_default().contains(&&*step.name) {
-            return Err(unfit(
-                path("idDocSetType"),
-                format!("{} again", quote(&step.name)),
-                "each step once",
-            ));
-        }
-        if step.name == "COMPANY"
-            && let Some(successor) = successor
-        {
-            let expected = "either `COMPANY` (KYB 1.0) or the three steps that replace it (KYB 2.0)";
-            return Err(unfit(path("idDocSetType"), format!("`COMPANY` beside `{successor}`"), expected));
-        }
-        // A chain of dependencies longer than the level leads in a circle.
-        let mut dependency = step.depends_on.as_deref();
-        let mut length: usize = 0;
-        while let Some(name) = dependency {
-            let next = level.steps().find(|other| other.name == name);
-            length = length.saturating_add(1);
-            if next.is_none() || length > steps.len() {
-                let found = quote(step.depends_on.as_deref().unwrap_or_default());
-                let expected = "a step of this level that does not depend on this one";
-                return Err(unfit(path("dependsOn"), found, expected));
-            }
-            dependency = next.and_then(|next| next.depends_on.as_deref());
-        }
-    }
-    Ok(())
+    serde_json::from_str(text).map_err(|fault| unfit("", fault.to_string(), "a record that can be read"))
 }
 
 /// Refuses a document with an image twice, or with a part that its step does not have.
 fn check_document(document: &Document) -> Result<(), Error> {
     if document.part.is_some() && document.step != "COMPANY" {
         let expected = "no `part`, which only documents of the step `COMPANY` have";
-        return Err(unfit("part", format!("a part of {}", document.step), expected));
+        return Err(unfit("part", format!("a part of {}", quote(&document.step)), expected));
     }
     let mut seen = HashSet::new();
     for (at, image) in document.images().enumerate() {

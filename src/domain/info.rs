@@ -2,24 +2,21 @@
 
 use std::collections::HashSet;
 
-use chrono::NaiveDate;
+use chrono::{DateTime, NaiveDate, Utc};
 
 use super::error::DomainError;
 use super::records::APPLICANTS;
-use super::shape::{Members, date, is_country, push_string};
+use super::changes::{FIELDS, TRANSLITERATED, mark};
+use super::copy::without_nulls;
+use super::country::is_iso_country;
+use super::members::{Members, json_string};
+use super::time::date;
 use super::transliterate::to_latin;
 use crate::error::{Error, ErrorKind, Errors, nearest, quote};
 use crate::filter::utf8;
 use crate::json::{JsonType, Reader, paths_at};
 use crate::limits::Limits;
 use crate::store::Store;
-
-/// The members that may be changed, in the order of the interface document.
-const FIELDS: [&str; 6] = ["firstName", "lastName", "dob", "placeOfBirth", "countryOfBirth", "stateOfBirth"];
-
-/// The members that have a transliteration, and that.
-const TRANSLITERATED: [(&str, &str); 3] =
-    [("firstName", "firstNameEn"), ("lastName", "lastNameEn"), ("placeOfBirth", "placeOfBirthEn")];
 
 /// A member and its new value; none clears it.
 type Change = (&'static str, Option<String>);
@@ -29,7 +26,9 @@ type Change = (&'static str, Option<String>);
 /// The body is an object with any of `firstName`, `lastName`, `dob`, `placeOfBirth`, `countryOfBirth` and
 /// `stateOfBirth`; `null` clears a member. The update is on disk when the call returns, the next read sees it,
 /// and updates at the same time come one after the other. Those of `firstNameEn`, `lastNameEn` and
-/// `placeOfBirthEn` whose original is there are transliterated anew; they go when it is cleared.
+/// `placeOfBirthEn` whose original is there are transliterated anew; they go when it is cleared. When each member
+/// was changed is kept: an import replaces it with later data alone. `now` is that
+/// time; a `dob` after its date is refused.
 ///
 /// ```
 /// use casefilter::domain::{RecordKind, import_records, update_info};
@@ -39,8 +38,8 @@ type Change = (&'static str, Option<String>);
 /// # let store = Store::create(&path, Catalog::cases(), StoreOptions::default())?;
 /// # let applicant = br#"{"id":"a1","type":"individual","info":{"lastName":"Jung"}}"#;
 /// # import_records(&store, RecordKind::Applicants, |import| import.push(applicant))?;
-/// let today = chrono::NaiveDate::from_ymd_opt(2026, 11, 21).unwrap_or_default();
-/// let info = update_info(&store, "a1", r#"{"lastName":"Müller"}"#.as_bytes(), today)?;
+/// let now = chrono::DateTime::from_timestamp(1_800_000_000, 0).unwrap_or_default();
+/// let info = update_info(&store, "a1", r#"{"lastName":"Müller"}"#.as_bytes(), now)?;
 /// assert_eq!(info, r#"{"lastName":"Müller","lastNameEn":"Mueller"}"#);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -52,9 +51,9 @@ pub fn update_info(
     store: &Store,
     applicant_id: &str,
     body: &[u8],
-    today: NaiveDate,
+    now: DateTime<Utc>,
 ) -> Result<String, DomainError> {
-    let changes = parse(body, today)?;
+    let changes = parse(body, now.date_naive())?;
     store.write_records(|records| {
         let invalid = |why: &str| DomainError::invalid_applicant(applicant_id, why);
         let text = records.get(APPLICANTS, applicant_id)?.ok_or_else(|| invalid(""))?;
@@ -68,8 +67,9 @@ pub fn update_info(
         apply(&changes, &mut info);
         let info = info.to_json();
         applicant.set("info", info.clone());
+        mark(&mut applicant, changes.iter().map(|(name, _)| *name), now).map_err(corrupt)?;
         records.put(APPLICANTS, applicant_id, &applicant.to_json())?;
-        Ok(info)
+        without_nulls(&info).map_err(corrupt)
     })
 }
 
@@ -89,12 +89,6 @@ fn apply(changes: &[Change], info: &mut Members<'_>) {
             info.set(latin, json_string(&to_latin(&text, country.as_deref())));
         }
     }
-}
-
-fn json_string(text: &str) -> String {
-    let mut json = String::new();
-    push_string(text, &mut json);
-    json
 }
 
 /// Reads a body.
@@ -208,7 +202,7 @@ fn check(
             Some(dob) if dob > today => bad(ErrorKind::BadTimestamp, "a date that is not in the future"),
             Some(_) => Ok(()),
         },
-        "countryOfBirth" if !is_country(value) => {
+        "countryOfBirth" if !is_iso_country(value) => {
             bad(ErrorKind::BadValue, "an ISO 3166-1 alpha-3 code, such as `DEU`")
         }
         _ => Ok(()),

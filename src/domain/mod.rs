@@ -67,21 +67,34 @@
 //! - `stepStatuses` are `init` without documents, `pending` while any image is unreviewed, then `completed`.
 
 mod aml;
+mod changes;
+mod check;
+mod copy;
+mod country;
 mod error;
+mod export;
 mod import;
 mod info;
+mod kind;
+mod levels;
+mod members;
 mod profile;
 mod records;
+mod report;
 mod shape;
 mod shapes;
 mod steps;
 #[cfg(test)]
 mod tests;
+mod time;
 mod transliterate;
 
 pub use aml::aml_case;
 pub use error::{DomainError, DomainErrorKind};
-pub use import::{Imported, RecordImport, RecordKind, import_records};
+pub use export::each_record;
+pub use import::{RecordImport, import_records, import_records_in};
 pub use info::update_info;
+pub use kind::RecordKind;
 pub use profile::{mint_share_token, preview, use_share_token};
+pub use report::{ImportNote, ImportNoteKind, Imported};
 pub use steps::step_status;

@@ -2,11 +2,13 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
+use super::copy::{View, copy};
 use super::error::DomainError;
-use super::records::{APPLICANTS, Applicant, LEVELS, SHARE_TOKENS, read};
-use super::shape::{Members, View, copy};
+use super::members::Members;
+use super::records::{APPLICANTS, Applicant, ApplicantKind, LEVELS, Level, SHARE_TOKENS, read};
 use super::shapes;
 use crate::store::Store;
 
@@ -112,15 +114,15 @@ pub fn use_share_token(store: &Store, share_token: &str, now: DateTime<Utc>) -> 
     })
 }
 
-fn write(store: &Store, share: &ShareToken) -> Result<String, DomainError> {
-    serde_json::to_string(share).map_err(|fault| store.corrupt_record(&fault.to_string()).into())
+fn write(store: &Store, value: &impl Serialize) -> Result<String, DomainError> {
+    serde_json::to_string(value).map_err(|fault| store.corrupt_record(&fault.to_string()).into())
 }
 
 /// The profile that a share token leads to, as JSON: status and review data, without images. The token is not
 /// used up.
 ///
 /// The answer has the members that the interface document lists, and no others. An applicant without
-/// `requiredIdDocs` shows those of the level.
+/// `requiredIdDocs` shows those steps of the level that it can have.
 ///
 /// # Errors
 /// [`Unauthorized`](super::DomainErrorKind::Unauthorized) when the token is empty, unknown, expired or used;
@@ -138,14 +140,33 @@ pub fn preview(store: &Store, share_token: &str, now: DateTime<Utc>) -> Result<S
     let view = View { unknown: false, personal: true };
     let shown = copy(&text, &shapes::PREVIEW, view).map_err(corrupt)?;
     let mut shown = Members::read(&shown).map_err(corrupt)?;
-    if shown.get("requiredIdDocs").is_none_or(|value| value == "null") {
+    if shown.get("requiredIdDocs").is_none() {
         let applicant: Applicant = read(store, &text)?;
         if let Some(name) = applicant.level_name()
             && let Some(level) = records.get(LEVELS, name)?
         {
-            let required = copy(&level, &shapes::REQUIRED_ID_DOCS, view).map_err(corrupt)?;
-            shown.set("requiredIdDocs", required);
+            let required = required_id_docs(store, &level, applicant.kind())?;
+            shown.set("requiredIdDocs", copy(&required, &shapes::REQUIRED_ID_DOCS, view).map_err(corrupt)?);
         }
     }
     Ok(shown.to_json())
+}
+
+/// The steps of a level that applicants of a kind can have, as the record of the level has them.
+fn required_id_docs(store: &Store, text: &str, kind: ApplicantKind) -> Result<String, DomainError> {
+    #[derive(Deserialize)]
+    struct Written<'t> {
+        #[serde(rename = "docSets", borrow)]
+        doc_sets: Vec<&'t RawValue>,
+    }
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Required<'t> {
+        doc_sets: Vec<&'t RawValue>,
+    }
+    let level: Level = read(store, text)?;
+    let written: Written<'_> = read(store, text)?;
+    let steps = level.steps().zip(written.doc_sets);
+    let steps = steps.filter(|(step, _)| level.has_step_for(&step.name, kind)).map(|(_, text)| text);
+    write(store, &Required { doc_sets: steps.collect() })
 }

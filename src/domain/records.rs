@@ -8,10 +8,14 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
+use super::copy::without_nulls;
 use super::error::DomainError;
-use super::shape::Members;
-use super::shapes::PARTS;
+use super::members::Members;
+use super::shapes::{ACTIONS_LEVEL, PARTS};
 use crate::store::Store;
+
+/// The step that only levels for applicant actions have.
+pub(super) const PAYMENT_METHODS: &str = "PAYMENT_METHODS";
 
 /// By name.
 pub(super) const LEVELS: &str = "level";
@@ -37,8 +41,10 @@ pub(super) fn read<'t, T: Deserialize<'t>>(store: &Store, text: &'t str) -> Resu
 #[derive(Debug, Deserialize)]
 pub(super) struct Applicant {
     pub(super) id: String,
+    #[serde(rename = "type")]
+    kind: String,
     #[serde(rename = "fixedInfo")]
-    fixed_info: Option<HashMap<String, serde::de::IgnoredAny>>,
+    fixed_info: Option<HashMap<String, Option<serde::de::IgnoredAny>>>,
     questionnaires: Option<Vec<Questionnaire>>,
     review: Option<Review>,
 }
@@ -55,13 +61,17 @@ struct Review {
 }
 
 impl Applicant {
+    pub(super) fn kind(&self) -> ApplicantKind {
+        if self.kind == "company" { ApplicantKind::Company } else { ApplicantKind::Individual }
+    }
+
     pub(super) fn level_name(&self) -> Option<&str> {
         self.review.as_ref()?.level_name.as_deref()
     }
 
     /// Whether the applicant gave this member of their data.
     pub(super) fn has_given(&self, field: &str) -> bool {
-        self.fixed_info.as_ref().is_some_and(|info| info.contains_key(field))
+        self.fixed_info.as_ref().is_some_and(|info| matches!(info.get(field), Some(Some(_))))
     }
 
     pub(super) fn has_answered(&self, questionnaire: &str) -> bool {
@@ -69,14 +79,42 @@ impl Applicant {
     }
 }
 
+/// What an applicant is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum ApplicantKind {
+    Individual,
+    Company,
+}
+
 #[derive(Debug, Deserialize)]
 pub(super) struct Level {
     pub(super) name: String,
+    /// Levels were stored before there were types, with anything there.
+    #[serde(rename = "type")]
+    kind: Option<serde_json::Value>,
     #[serde(rename = "docSets")]
     doc_sets: Vec<Step>,
 }
 
 impl Level {
+    pub(super) fn is_for_actions(&self) -> bool {
+        self.kind.as_ref().and_then(serde_json::Value::as_str) == Some(ACTIONS_LEVEL)
+    }
+
+    /// Whether applicants of a kind can have a step of this level: the steps of companies are for companies, those that take a
+    /// person are for individuals, and payment methods are for applicant actions. Any other step is for all.
+    pub(super) fn has_step_for(&self, step: &str, kind: ApplicantKind) -> bool {
+        match step {
+            "COMPANY" | "COMPANY_DATA" | "COMPANY_DOCUMENTS" | "COMPANY_BENEFICIARIES" => {
+                kind == ApplicantKind::Company
+            }
+            "APPLICANT_DATA" | "IDENTITY" | "IDENTITY2" | "IDENTITY3" | "IDENTITY4" | "SELFIE"
+            | "SELFIE2" | "PROOF_OF_RESIDENCE" | "PROOF_OF_RESIDENCE2" => kind == ApplicantKind::Individual,
+            PAYMENT_METHODS => self.is_for_actions(),
+            _ => true,
+        }
+    }
+
     pub(super) fn steps(&self) -> impl Iterator<Item = &Step> {
         self.doc_sets.iter()
     }
@@ -186,7 +224,7 @@ pub(super) struct ReviewResult {
     pub(super) review_reject_type: Option<RejectType>,
 }
 
-/// A review, with the text of it that is served: all of its members as they came, but for `rejectLabels`,
+/// A review, with the text of it that is served: all of its members as they came, but for nulls, and `rejectLabels`,
 /// which only a rejection has.
 #[derive(Clone, Debug)]
 pub(super) struct Reviewed {
@@ -196,14 +234,15 @@ pub(super) struct Reviewed {
 
 impl<'de> Deserialize<'de> for Reviewed {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut text = Box::<RawValue>::deserialize(deserializer)?;
+        let text = Box::<RawValue>::deserialize(deserializer)?;
         let result: ReviewResult = serde_json::from_str(text.get()).map_err(D::Error::custom)?;
+        let mut text = without_nulls(text.get()).map_err(D::Error::custom)?;
         if result.review_answer != Some(Answer::Red) {
-            let mut members = Members::read(text.get()).map_err(D::Error::custom)?;
+            let mut members = Members::read(&text).map_err(D::Error::custom)?;
             members.remove("rejectLabels");
-            text = RawValue::from_string(members.to_json()).map_err(D::Error::custom)?;
+            text = members.to_json();
         }
-        Ok(Self { result, text })
+        Ok(Self { result, text: RawValue::from_string(text).map_err(D::Error::custom)? })
     }
 }
 

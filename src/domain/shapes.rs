@@ -28,6 +28,12 @@ pub(super) const STEPS: &[&str] = &[
     "E_SIGN",
 ];
 
+/// The types of levels: that of ordinary verification, and that of applicant actions.
+pub(super) const LEVEL_TYPES: &[&str] = &[STANDARD_LEVEL, ACTIONS_LEVEL];
+/// The type of a level that names none.
+const STANDARD_LEVEL: &str = "standard";
+pub(super) const ACTIONS_LEVEL: &str = "applicantActions";
+
 /// The parts of the step `COMPANY`.
 pub(super) const PARTS: &[&str] = &["company", "ubos", "shareholders", "representatives", "directors"];
 
@@ -37,6 +43,11 @@ const fn id(name: &'static str) -> Member {
 
 const fn text(name: &'static str) -> Member {
     Member::new(name, Kind::Text)
+}
+
+/// An id that nothing here refers to.
+const fn loose_id(name: &'static str) -> Member {
+    Member::new(name, Kind::LooseId)
 }
 
 const fn of(name: &'static str, kind: Kind) -> Member {
@@ -52,14 +63,15 @@ const fn list(name: &'static str, kind: &'static Kind) -> Member {
 }
 
 static TEXT: Kind = Kind::Text;
+static LOOSE_ID: Kind = Kind::LooseId;
 
 pub(super) static APPLICANT: Shape = Shape {
     members: &[
         id("id"),
         of("type", Kind::OneOf(&["individual", "company"])).required(),
-        text("clientId"),
-        text("inspectionId"),
-        text("externalUserId"),
+        loose_id("clientId"),
+        loose_id("inspectionId"),
+        loose_id("externalUserId"),
         of("createdAt", Kind::Moment),
         object("info", &INFO),
         object("fixedInfo", &INFO),
@@ -71,6 +83,21 @@ pub(super) static APPLICANT: Shape = Shape {
         list("questionnaires", &Kind::Object(&QUESTIONNAIRE)),
         object("review", &REVIEW),
         text("lang"),
+        object(INFO_CHANGED_AT, &CHANGED_AT).seen_by(Sight::Internal),
+    ],
+};
+
+/// When operation 5 changed members of `info`.
+pub(super) const INFO_CHANGED_AT: &str = "infoChangedAt";
+
+static CHANGED_AT: Shape = Shape {
+    members: &[
+        of("firstName", Kind::ZonedMoment),
+        of("lastName", Kind::ZonedMoment),
+        of("dob", Kind::ZonedMoment),
+        of("placeOfBirth", Kind::ZonedMoment),
+        of("countryOfBirth", Kind::ZonedMoment),
+        of("stateOfBirth", Kind::ZonedMoment),
     ],
 };
 
@@ -117,12 +144,12 @@ static AGREEMENT: Shape = Shape {
         text("createdAt"),
         text("acceptedAt"),
         text("source"),
-        list("recordIds", &TEXT),
+        list("recordIds", &LOOSE_ID),
     ],
 };
 
 static AGREEMENT_ITEM: Shape = Shape {
-    members: &[text("id"), text("acceptedAt"), text("source"), text("type"), list("recordIds", &TEXT)],
+    members: &[loose_id("id"), text("acceptedAt"), text("source"), text("type"), list("recordIds", &LOOSE_ID)],
 };
 
 /// What the preview shows of the steps of a level; that of a level is got by copying the level so.
@@ -144,8 +171,8 @@ static QUESTIONNAIRE: Shape = Shape { members: &[id("id")] };
 
 static REVIEW: Shape = Shape {
     members: &[
-        text("reviewId"),
-        text("attemptId"),
+        loose_id("reviewId"),
+        loose_id("attemptId"),
         of("attemptCnt", Kind::Integer),
         of("elapsedSincePendingMs", Kind::Integer),
         of("elapsedSinceQueuedMs", Kind::Integer),
@@ -166,9 +193,9 @@ pub(super) static PREVIEW: Shape = Shape {
     members: &[
         text("id"),
         of("createdAt", Kind::Moment),
-        text("clientId"),
-        text("inspectionId"),
-        text("externalUserId"),
+        loose_id("clientId"),
+        loose_id("inspectionId"),
+        loose_id("externalUserId"),
         object("info", &PREVIEW_INFO),
         text("email"),
         text("applicantPlatform"),
@@ -193,23 +220,28 @@ static PREVIEW_INFO: Shape = Shape {
     ],
 };
 
-pub(super) static LEVEL: Shape =
-    Shape { members: &[id("name"), list("docSets", &Kind::Object(&DOC_SET)).required()] };
+pub(super) static LEVEL: Shape = Shape {
+    members: &[
+        id("name"),
+        of("type", Kind::OneOf(LEVEL_TYPES)).decisive(),
+        list("docSets", &Kind::Object(&DOC_SET)).required(),
+    ],
+};
 
 /// A step of a level.
 static DOC_SET: Shape = Shape {
     members: &[
-        of("idDocSetType", Kind::OneOf(STEPS)).required(),
-        list("types", &TEXT),
+        of("idDocSetType", Kind::Step).required(),
+        list("types", &TEXT).decisive(),
         text("videoRequired"),
         object("nfcVerificationSettings", &NFC_SETTINGS),
-        list("countries", &Kind::Country),
-        of("minDocuments", Kind::Count),
-        of("minImages", Kind::Map(&Kind::Count)),
-        of("dependsOn", Kind::OneOf(STEPS)),
-        list("parts", &Kind::OneOf(PARTS)),
-        list("fields", &TEXT),
-        of("questionnaireId", Kind::Id),
+        list("countries", &Kind::Country).decisive(),
+        of("minDocuments", Kind::Count).decisive(),
+        of("minImages", Kind::Map(&Kind::Count)).decisive(),
+        of("dependsOn", Kind::Step).decisive(),
+        list("parts", &Kind::OneOf(PARTS)).decisive(),
+        list("fields", &TEXT).decisive(),
+        of("questionnaireId", Kind::Id).decisive(),
     ],
 };
 
@@ -217,12 +249,12 @@ pub(super) static DOCUMENT: Shape = Shape {
     members: &[
         id("id"),
         id("applicantId"),
-        of("step", Kind::OneOf(STEPS)).required(),
+        of("step", Kind::Step).required(),
         of("createdAt", Kind::Moment).required(),
-        of("part", Kind::OneOf(PARTS)),
+        of("part", Kind::OneOf(PARTS)).decisive(),
         text("idDocType"),
         of("country", Kind::Country),
-        of("active", Kind::Boolean),
+        of("active", Kind::Boolean).decisive(),
         list("images", &Kind::Object(&IMAGE)),
         object("reviewResult", &REVIEW_RESULT),
     ],
@@ -232,19 +264,19 @@ static IMAGE: Shape = Shape {
     members: &[
         id("imageId"),
         text("idDocSubType"),
-        of("active", Kind::Boolean),
+        of("active", Kind::Boolean).decisive(),
         object("reviewResult", &REVIEW_RESULT),
     ],
 };
 
-static REVIEW_RESULT: Shape = Shape {
+pub(super) static REVIEW_RESULT: Shape = Shape {
     members: &[
         text("moderationComment"),
         text("clientComment"),
         of("reviewAnswer", Kind::OneOf(&["GREEN", "RED"])),
         list("rejectLabels", &TEXT),
         of("reviewRejectType", Kind::OneOf(&["RETRY", "FINAL"])),
-        list("buttonIds", &TEXT),
+        list("buttonIds", &LOOSE_ID),
     ],
 };
 
@@ -252,7 +284,7 @@ pub(super) static AML_CASE: Shape = Shape {
     members: &[
         id("id"),
         of("createdAt", Kind::Moment).required(),
-        of("active", Kind::Boolean).seen_by(Sight::Internal),
+        of("active", Kind::Boolean).decisive().seen_by(Sight::Internal),
         of("targetEntityType", Kind::OneOf(&["applicant"])).required(),
         id("targetEntityId"),
         text("vendorAttribution"),
@@ -304,7 +336,7 @@ static HIT_REVIEW: Shape = Shape {
 };
 
 static VENDOR_INFO: Shape = Shape {
-    members: &[list("warnings", &TEXT), object("searchRequestEnrichment", &ENRICHMENT), text("segmentId")],
+    members: &[list("warnings", &TEXT), object("searchRequestEnrichment", &ENRICHMENT), loose_id("segmentId")],
 };
 
 static ENRICHMENT: Shape =

@@ -3,6 +3,7 @@
 use serde::ser::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
+use super::country::is_same_country;
 use super::error::DomainError;
 use super::records::{
     APPLICANTS, Answer, Applicant, DOCUMENTS, Document, Image, LEVELS, Level, RejectType, ReviewResult, Step,
@@ -13,7 +14,7 @@ use crate::store::Store;
 
 /// The result of each step of an applicant's level, as JSON: required documents status.
 ///
-/// The keys are the steps of the level, in its order; an applicant without a level has none. The
+/// The keys are the steps of the level that the applicant can have, in its order; an applicant without a level has none. The
 /// [module](super) has the rules.
 ///
 /// ```
@@ -73,6 +74,11 @@ fn statuses<'d>(
         for _ in level.steps() {
             let Some(name) = next else { return true };
             let Some(step) = level.steps().find(|step| step.name == name) else { return false };
+            // A step that the applicant cannot have holds nothing up.
+            if !level.has_step_for(name, applicant.kind()) {
+                next = step.depends_on.as_deref();
+                continue;
+            }
             if roll_up(&reviews(&given(step))).and_then(|review| review.answer) != Some(Answer::Green) {
                 return false;
             }
@@ -84,7 +90,7 @@ fn statuses<'d>(
         let is_checked = step.depends_on.as_deref().is_none_or(is_approved);
         (&*step.name, status(step, applicant, &given(step), is_checked))
     };
-    level.steps().map(status).collect()
+    level.steps().filter(|step| level.has_step_for(&step.name, applicant.kind())).map(status).collect()
 }
 
 /// The status of a step for which these documents were given, the leading one first; nothing when nobody
@@ -167,11 +173,15 @@ fn has_enough_images(step: &Step, document: &Document) -> bool {
 
 /// Whether the step accepts neither the type of a document nor its country.
 fn is_forbidden(step: &Step, document: &Document) -> bool {
-    let is_outside = |accepted: &Option<Vec<String>>, own: &Option<String>| match (accepted, own) {
-        (Some(accepted), Some(own)) => !accepted.is_empty() && !accepted.contains(own),
+    type Same = fn(&str, &str) -> bool;
+    let is_outside = |accepted: &Option<Vec<String>>, own: &Option<String>, same: Same| match (accepted, own) {
+        (Some(accepted), Some(own)) => {
+            !accepted.is_empty() && !accepted.iter().any(|accepted| same(accepted, own))
+        }
         _ => false,
     };
-    is_outside(&step.types, &document.id_doc_type) || is_outside(&step.countries, &document.country)
+    is_outside(&step.types, &document.id_doc_type, |one, other| one == other)
+        || is_outside(&step.countries, &document.country, is_same_country)
 }
 
 /// The reviews of what was given: of each image that counts, of a document as a whole where it has one. What

@@ -28,6 +28,5 @@ pub(super) fn aml_case(shared: &Shared, call: &Call) -> Result<Vec<u8>, Failure>
 
 /// Operation 5.
 pub(super) fn update_info(shared: &Shared, call: &Call) -> Result<Vec<u8>, Failure> {
-    let today = now().date_naive();
-    Ok(domain::update_info(&shared.store, &call.applicant_id, &call.body, today)?.into_bytes())
+    Ok(domain::update_info(&shared.store, &call.applicant_id, &call.body, now())?.into_bytes())
 }

@@ -1,6 +1,7 @@
 //! Records of other kinds beside the cases: text under a kind and a key.
 
 use std::fmt;
+use std::ops::Bound;
 
 use redb::{ReadOnlyTable, ReadableTable, ReadableTableMetadata, Table, TableError, WriteTransaction};
 
@@ -209,6 +210,30 @@ fn with_prefix(
     Ok(found)
 }
 
+fn page(
+    table: &impl ReadableTable<Key, Bytes>,
+    kind: &str,
+    after: Option<&str>,
+    most: usize,
+) -> Result<Vec<(String, String)>, Fault> {
+    let start = after.map_or(Bound::Included((kind, "")), |after| Bound::Excluded((kind, after)));
+    let mut found: Vec<(String, String)> = Vec::new();
+    for entry in table.range::<(&str, &str)>((start, Bound::Unbounded))?.take(most) {
+        let (key, bytes) = entry?;
+        let (own, key) = key.value();
+        if own != kind {
+            break;
+        }
+        // Damage may lead in circles.
+        let last = found.last().map(|(last, _)| &**last).or(after);
+        if last.is_some_and(|last| last >= key) {
+            return Err(Fault::corrupt(format!("the {kind} {key:?} is not in its place")));
+        }
+        found.push((key.to_owned(), record_from_bytes(kind, key, bytes.value())?.to_owned()));
+    }
+    Ok(found)
+}
+
 impl Records<'_> {
     /// The record of a key.
     ///
@@ -224,6 +249,19 @@ impl Records<'_> {
     /// As [`get`](Self::get).
     pub fn with_prefix(&self, kind: &str, prefix: &str) -> Result<Vec<(String, String)>, StoreError> {
         self.read(|table| with_prefix(table, kind, prefix))
+    }
+
+    /// At most `most` records of a kind, with their keys, in the order of these: the first, or those after a key.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    pub fn page(
+        &self,
+        kind: &str,
+        after: Option<&str>,
+        most: usize,
+    ) -> Result<Vec<(String, String)>, StoreError> {
+        self.read(|table| page(table, kind, after, most))
     }
 
     /// Reads from the table, if there is one.

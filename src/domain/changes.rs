@@ -1,0 +1,140 @@
+//! Changes by operation 5, member by member, against what an import brings.
+//!
+//! An applicant's record keeps under `infoChangedAt` when operation 5 changed a member of `info`. An import replaces such a member only
+//! with data of a later date; see [`merge`].
+
+use super::members::{Members, json_string};
+use super::shapes::INFO_CHANGED_AT;
+use super::time::with_offset;
+use crate::json;
+use crate::value::Timestamp;
+use chrono::{DateTime, Utc};
+
+/// The members that operation 5 changes, in the order of the interface document.
+pub(super) const FIELDS: [&str; 6] =
+    ["firstName", "lastName", "dob", "placeOfBirth", "countryOfBirth", "stateOfBirth"];
+
+/// The members that have a transliteration, and that.
+pub(super) const TRANSLITERATED: [(&str, &str); 3] =
+    [("firstName", "firstNameEn"), ("lastName", "lastNameEn"), ("placeOfBirth", "placeOfBirthEn")];
+
+/// Notes in an applicant that these members were changed now.
+pub(super) fn mark(
+    applicant: &mut Members<'_>,
+    changed: impl Iterator<Item = &'static str>,
+    now: DateTime<Utc>,
+) -> json::Result<()> {
+    let mut times = times_of(applicant)?;
+    let now = now.format("%Y-%m-%d %H:%M:%S+0000").to_string();
+    for field in changed {
+        times.retain(|(own, _)| *own != field);
+        times.push((field, now.clone()));
+    }
+    set_times(applicant, &times);
+    Ok(())
+}
+
+/// When each member was changed by operation 5, as text.
+fn times_of(applicant: &Members<'_>) -> json::Result<Vec<(&'static str, String)>> {
+    let Some(times) = object(applicant, INFO_CHANGED_AT) else { return Ok(Vec::new()) };
+    let times = Members::read(&times)?;
+    let time = |field| Some((field, with_offset(&times.string(field)?)?.into_owned()));
+    Ok(FIELDS.into_iter().filter_map(time).collect())
+}
+
+fn set_times(applicant: &mut Members<'_>, times: &[(&'static str, String)]) {
+    if times.is_empty() {
+        return applicant.remove(INFO_CHANGED_AT);
+    }
+    let mut members = Members::default();
+    for field in FIELDS {
+        if let Some((_, time)) = times.iter().find(|(own, _)| *own == field) {
+            members.set(field, json_string(time));
+        }
+    }
+    applicant.set(INFO_CHANGED_AT, members.to_json());
+}
+
+/// A member that is an object, as text.
+fn object(of: &Members<'_>, name: &str) -> Option<String> {
+    of.get(name).filter(|value| value.starts_with('{')).map(str::to_owned)
+}
+
+/// What becomes of an applicant of whom operation 5 changed members, when an import brings it again.
+pub(super) struct Merged {
+    /// The record to store.
+    pub(super) text: String,
+    /// Members that stay as operation 5 left them, though the import has them otherwise.
+    pub(super) kept: Vec<&'static str>,
+    /// Members that the import has otherwise, and later.
+    pub(super) overwritten: Vec<&'static str>,
+    /// The latest date of the data that the import brings, as text.
+    pub(super) date: Option<String>,
+}
+
+/// Brings what an import has of an applicant together with what operation 5 changed of the stored one; none when it changed nothing.
+///
+/// A member that was changed is replaced if the record's data are later: the latest of `createdAt`, `review.createDate`,
+/// `review.reviewDate`, and of the record's own `infoChangedAt` for that member, which an export has. Times count to the second.
+///
+/// # Errors
+/// When one of the two is not an object.
+pub(super) fn merge(stored: &str, incoming: &str) -> json::Result<Option<Merged>> {
+    let before = Members::read(stored)?;
+    let changed = times_of(&before)?;
+    if changed.is_empty() {
+        return Ok(None);
+    }
+    let mut after = Members::read(incoming)?;
+    let date = date_of(&after)?;
+    let mut times = times_of(&after)?;
+    let is_company = after.string("type").as_deref() == Some("company");
+    let old = object(&before, "info").unwrap_or_else(|| "{}".to_owned());
+    let old = Members::read(&old)?;
+    let new = object(&after, "info").unwrap_or_else(|| "{}".to_owned());
+    let mut new = Members::read(&new)?;
+    let (mut kept, mut overwritten) = (Vec::new(), Vec::new());
+    for (field, time) in changed {
+        let instant = Timestamp::parse(&time).ok();
+        let own = times.iter().find(|(own, _)| *own == field).and_then(|(_, own)| Timestamp::parse(own).ok());
+        let date = date.as_ref().map(|(instant, _)| *instant).max(own);
+        let is_same = old.string(field) == new.string(field);
+        if is_company || date > instant {
+            if !is_same {
+                overwritten.push(field);
+            }
+            continue;
+        }
+        if !is_same {
+            kept.push(field);
+        }
+        let latin = TRANSLITERATED.into_iter().find(|(of, _)| *of == field).map(|(_, latin)| latin);
+        for name in [Some(field), latin].into_iter().flatten() {
+            match old.get(name).filter(|value| *value != "null") {
+                Some(value) => new.set(name, value.to_owned()),
+                None => new.remove(name),
+            }
+        }
+        times.retain(|(own, _)| *own != field);
+        times.push((field, time));
+    }
+    if !new.is_empty() || after.get("info").is_some() {
+        after.set("info", new.to_json());
+    }
+    set_times(&mut after, &times);
+    Ok(Some(Merged { text: after.to_json(), kept, overwritten, date: date.map(|(_, text)| text) }))
+}
+
+/// The latest date of an applicant's data.
+fn date_of(applicant: &Members<'_>) -> json::Result<Option<(Timestamp, String)>> {
+    let mut dates = vec![applicant.string("createdAt")];
+    if let Some(review) = object(applicant, "review") {
+        let review = Members::read(&review)?;
+        dates.extend([review.string("createDate"), review.string("reviewDate")]);
+    }
+    let dates = dates.into_iter().flatten().filter_map(|text| {
+        let text = with_offset(&text)?.into_owned();
+        Some((Timestamp::parse(&text).ok()?, text))
+    });
+    Ok(dates.max())
+}

@@ -1,0 +1,446 @@
+//! The check of a record that comes in: what is at fault in it, and how it is stored.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashSet};
+
+use super::country::country;
+use super::members::{json_string, push_string};
+use super::shape::{Kind, Need, Shape};
+use super::shapes::STEPS;
+use super::time::{date, has_offset, in_utc, with_offset};
+use crate::error::{Error, ErrorKind, nearest, quote};
+use crate::json::{self, JsonType, Reader, paths_at};
+
+/// The deepest nesting of a value that no shape describes.
+const MAX_DEPTH: usize = 128;
+/// The longest id, in bytes.
+const MAX_ID_BYTES: usize = 1024;
+/// How many faults of one record are listed.
+const MAX_FAULTS: usize = 10;
+
+/// A record that was checked and can be stored.
+#[derive(Debug)]
+pub(super) struct Checked<'t> {
+    /// The record as it is stored: as it came, but for the ids that were numbers, `D` for Germany, times with an offset where the
+    /// form has none, and what is at fault, which is left out.
+    pub(super) text: Cow<'t, str>,
+    /// What is at fault, with paths in the record as it came; the first ten. A strict import refuses a record with any.
+    pub(super) faults: Vec<Error>,
+    /// Times without an offset that should have one.
+    pub(super) without_zone: u64,
+    /// Steps that are not known, with their paths.
+    pub(super) unknown_steps: Vec<(String, Error)>,
+}
+
+/// Checks that a text is a record of a shape.
+///
+/// The smallest part that a fault lies in and that a record can do without counts as absent: an optional member, or an element of a
+/// list that is not needed.
+///
+/// # Errors
+/// What is wrong with it, the first ten faults, if it cannot be stored even without them. Linear in the length of the text.
+pub(super) fn check<'t>(text: &'t str, shape: &'static Shape) -> Result<Checked<'t>, Vec<Error>> {
+    let mut walk = Check {
+        reader: Reader::new(text),
+        edits: Edits::new(),
+        faults: Vec::new(),
+        without_zone: 0,
+        unknown_steps: Vec::new(),
+    };
+    let result = walk.record(shape).and_then(|is_whole| walk.reader.end().map(|()| is_whole));
+    let Check { edits, mut faults, without_zone, unknown_steps, .. } = walk;
+    let is_whole = result.unwrap_or_else(|error| {
+        faults.push(*error);
+        false
+    });
+    let faults: Vec<Error> = faults.into_iter().map(|error| place(text, error)).collect();
+    if !is_whole {
+        return Err(faults);
+    }
+    let mut rewritten = Cow::Borrowed(text);
+    if !edits.is_empty() {
+        let mut out = String::with_capacity(text.len());
+        rewrite(&mut Reader::new(text), &edits, &mut out).map_err(|error| vec![*error])?;
+        rewritten = Cow::Owned(out);
+    }
+    let unknown_steps = unknown_steps.into_iter().map(|(step, error)| (step, place(text, error))).collect();
+    Ok(Checked { text: rewritten, faults, without_zone, unknown_steps })
+}
+
+/// An error with the path of its offset.
+fn place(text: &str, error: Error) -> Error {
+    let path = paths_at(text, &[error.offset]).pop().unwrap_or_default();
+    error.at(path)
+}
+
+/// What becomes of the values that start at these offsets.
+type Edits = BTreeMap<usize, Edit>;
+
+enum Edit {
+    /// The member or element is left out.
+    Cut,
+    /// Another value stands there.
+    Replace(String),
+}
+
+struct Check<'t> {
+    reader: Reader<'t>,
+    edits: Edits,
+    faults: Vec<Error>,
+    without_zone: u64,
+    unknown_steps: Vec<(String, Error)>,
+}
+
+/// The methods give false when the value is at fault, which is noted; an error ends the reading.
+impl<'t> Check<'t> {
+    fn record(&mut self, shape: &'static Shape) -> json::Result<bool> {
+        let found = self.reader.peek()?;
+        let offset = self.reader.offset();
+        if found != JsonType::Object {
+            let expected = "a record, which is an object";
+            return Err(Box::new(Error::new(ErrorKind::WrongType, offset, found.name(), expected)));
+        }
+        self.object(shape, offset)
+    }
+
+    /// Checks a value. Of a list or map that is needed, every element is.
+    fn value(&mut self, kind: &'static Kind, is_needed: bool) -> json::Result<bool> {
+        let found = self.reader.peek()?;
+        let offset = self.reader.offset();
+        match (kind, found) {
+            (Kind::Any, _) => self.any().map(|()| true),
+            (_, JsonType::Null) => self.reader.null().map(|()| true),
+            (Kind::Object(shape), JsonType::Object) => self.object(shape, offset),
+            (Kind::Map(kind), JsonType::Object) => self.map(kind, is_needed),
+            (Kind::List(kind), JsonType::Array) => self.list(kind, is_needed),
+            _ => self.scalar(kind, found, offset),
+        }
+    }
+
+    fn map(&mut self, kind: &'static Kind, is_needed: bool) -> json::Result<bool> {
+        let mut is_whole = true;
+        self.members(|own, _| {
+            own.reader.peek()?;
+            let start = own.reader.offset();
+            if !own.value(kind, is_needed)? {
+                is_whole &= !is_needed;
+                own.edits.insert(start, Edit::Cut);
+            }
+            Ok(())
+        })?;
+        Ok(is_whole)
+    }
+
+    fn list(&mut self, kind: &'static Kind, is_needed: bool) -> json::Result<bool> {
+        let mut is_whole = true;
+        self.reader.open();
+        let mut first = true;
+        while self.reader.next_element(std::mem::take(&mut first))? {
+            let found = self.reader.peek()?;
+            let start = self.reader.offset();
+            let is_good = match found {
+                // An element that is absent has no meaning.
+                JsonType::Null => {
+                    self.reader.null()?;
+                    self.fault(wrong_type(start, found.name(), kind))
+                }
+                _ => self.value(kind, is_needed)?,
+            };
+            if !is_good {
+                is_whole &= !is_needed;
+                self.edits.insert(start, Edit::Cut);
+            }
+        }
+        Ok(is_whole)
+    }
+
+    fn scalar(&mut self, kind: &'static Kind, found: JsonType, offset: usize) -> json::Result<bool> {
+        let fault = match (kind, found) {
+            (Kind::Boolean, JsonType::Boolean) => {
+                self.reader.boolean()?;
+                None
+            }
+            (Kind::Number, JsonType::Number) => {
+                self.reader.number()?;
+                None
+            }
+            (Kind::Integer, JsonType::Number) => {
+                let text = self.reader.number()?;
+                let is_good = text.len() <= 18 && is_integer(text);
+                (!is_good).then(|| wrong(ErrorKind::BadNumber, offset, quote(text), kind))
+            }
+            (Kind::Count, JsonType::Number) => {
+                let text = self.reader.number()?;
+                let is_good = text.parse::<u16>().is_ok_and(|count| count <= 1000);
+                (!is_good).then(|| wrong(ErrorKind::BadNumber, offset, quote(text), kind))
+            }
+            (Kind::Id | Kind::LooseId, JsonType::Number) => {
+                let text = self.reader.number()?;
+                let is_good = text.len() <= MAX_ID_BYTES && is_integer(text);
+                if is_good {
+                    self.edits.insert(offset, Edit::Replace(json_string(text)));
+                }
+                (!is_good).then(|| wrong(ErrorKind::BadId, offset, quote(text), kind))
+            }
+            (
+                Kind::Id
+                | Kind::LooseId
+                | Kind::Step
+                | Kind::Text
+                | Kind::OneOf(_)
+                | Kind::Country
+                | Kind::Date
+                | Kind::DateOrYear
+                | Kind::Moment
+                | Kind::ZonedMoment,
+                JsonType::String,
+            ) => {
+                let text = self.reader.string()?;
+                self.string(kind, &text, offset)
+            }
+            _ => {
+                self.reader.skip_value()?;
+                Some(wrong_type(offset, found.name(), kind))
+            }
+        };
+        Ok(fault.is_none_or(|error| self.fault(error)))
+    }
+
+    /// Notes a fault; false, since there is one.
+    fn fault(&mut self, error: Box<Error>) -> bool {
+        if self.faults.len() < MAX_FAULTS {
+            self.faults.push(*error);
+        }
+        false
+    }
+
+    /// What is wrong with a string.
+    fn string(&mut self, kind: &'static Kind, text: &str, offset: usize) -> Option<Box<Error>> {
+        let mut becomes = |value: Option<Cow<'_, str>>| match value {
+            Some(Cow::Owned(value)) => {
+                self.edits.insert(offset, Edit::Replace(json_string(&value)));
+                true
+            }
+            value => value.is_some(),
+        };
+        let (is_good, error_kind) = match kind {
+            Kind::Id => (is_id(text), ErrorKind::BadId),
+            Kind::Step => (is_id(text), ErrorKind::BadValue),
+            Kind::OneOf(allowed) => (allowed.contains(&text), ErrorKind::BadValue),
+            Kind::Country => {
+                let code = country(text);
+                let is_other = code.is_some_and(|code| code != text);
+                let code = code.map(|code| if is_other { Cow::Owned(code.to_owned()) } else { Cow::Borrowed(code) });
+                (becomes(code), ErrorKind::BadValue)
+            }
+            Kind::Date => (date(text).is_some(), ErrorKind::BadTimestamp),
+            Kind::DateOrYear => (
+                date(text).is_some() || text.len() == 4 && text.bytes().all(|byte| byte.is_ascii_digit()),
+                ErrorKind::BadTimestamp,
+            ),
+            Kind::Moment => (becomes(in_utc(text)), ErrorKind::BadTimestamp),
+            // Kept as it came, and served in form.
+            Kind::ZonedMoment => (with_offset(text).is_some(), ErrorKind::BadTimestamp),
+            _ => (true, ErrorKind::WrongType),
+        };
+        let unknown = || {
+            let error = wrong(error_kind, offset, quote(text), kind);
+            let known = if let Kind::OneOf(allowed) = kind { allowed } else { STEPS };
+            let near = nearest(text, known.iter().copied()).map(quote);
+            Box::new(error.suggest(near))
+        };
+        match kind {
+            Kind::ZonedMoment if is_good && !has_offset(text) => {
+                self.without_zone = self.without_zone.saturating_add(1);
+            }
+            Kind::Step if is_good && !STEPS.contains(&text) => {
+                self.unknown_steps.push((text.to_owned(), *unknown()));
+            }
+            _ => {}
+        }
+        match kind {
+            _ if is_good => None,
+            Kind::OneOf(_) => Some(unknown()),
+            _ => Some(wrong(error_kind, offset, quote(text), kind)),
+        }
+    }
+
+    fn object(&mut self, shape: &'static Shape, offset: usize) -> json::Result<bool> {
+        let required = shape.members.iter().filter(|member| member.need == Need::Required);
+        let mut missing: Vec<&'static str> = required.map(|member| member.name).collect();
+        let mut is_whole = true;
+        self.members(|own, key| {
+            let Some(member) = shape.member(&key) else { return own.any() };
+            if own.reader.peek()? != JsonType::Null {
+                missing.retain(|name| *name != key);
+            }
+            let start = own.reader.offset();
+            let is_needed = member.need != Need::Optional;
+            if !own.value(&member.kind, is_needed)? {
+                is_whole &= !is_needed;
+                own.edits.insert(start, Edit::Cut);
+            }
+            Ok(())
+        })?;
+        let Some(name) = missing.first() else { return Ok(is_whole) };
+        let expected = format!("`{name}`, which is needed here");
+        let error = Error::new(ErrorKind::MissingKey, offset, format!("no `{name}`"), expected);
+        Ok(self.fault(Box::new(error)))
+    }
+
+    /// Goes through an object that stands next; each key may be there once.
+    fn members(
+        &mut self,
+        mut take: impl FnMut(&mut Self, Cow<'t, str>) -> json::Result<()>,
+    ) -> json::Result<()> {
+        self.reader.open();
+        let mut seen = HashSet::new();
+        let mut first = true;
+        while let Some((key, at)) = self.reader.next_key(std::mem::take(&mut first))? {
+            if !seen.insert(key.clone()) {
+                return Err(repeated(&key, at));
+            }
+            take(self, key)?;
+        }
+        Ok(())
+    }
+
+    /// Reads over a value whose meaning is not known here; its objects have no repeated keys either.
+    fn any(&mut self) -> json::Result<()> {
+        // The keys of each open object; none for an array.
+        let mut open: Vec<(Option<HashSet<Cow<'t, str>>>, bool)> = Vec::new();
+        loop {
+            match self.reader.peek()? {
+                kind @ (JsonType::Object | JsonType::Array) => {
+                    if open.len() >= MAX_DEPTH {
+                        return Err(Box::new(Error::new(
+                            ErrorKind::TooDeep,
+                            self.reader.offset(),
+                            format!("nesting deeper than {MAX_DEPTH}"),
+                            format!("at most {MAX_DEPTH} levels"),
+                        )));
+                    }
+                    self.reader.open();
+                    open.push(((kind == JsonType::Object).then(HashSet::new), true));
+                }
+                _ => self.reader.skip_scalar()?,
+            }
+            loop {
+                let Some((keys, first)) = open.last_mut() else { return Ok(()) };
+                let first = std::mem::take(first);
+                let has_next = match keys {
+                    None => self.reader.next_element(first)?,
+                    Some(keys) => match self.reader.next_key(first)? {
+                        None => false,
+                        Some((key, at)) if keys.contains(&key) => return Err(repeated(&key, at)),
+                        Some((key, _)) => keys.insert(key),
+                    },
+                };
+                if has_next {
+                    break;
+                }
+                open.pop();
+            }
+        }
+    }
+}
+
+/// Writes a value with its edits. Goes into what has any, which a shape describes, and no deeper.
+fn rewrite(reader: &mut Reader<'_>, edits: &Edits, out: &mut String) -> json::Result<()> {
+    let found = reader.peek()?;
+    let start = reader.offset();
+    let mut behind = reader.clone();
+    behind.skip_value()?;
+    if let Some(Edit::Replace(value)) = edits.get(&start) {
+        out.push_str(value);
+        *reader = behind;
+        return Ok(());
+    }
+    let has_edits = edits.range(start..behind.offset()).next().is_some();
+    if !has_edits || !matches!(found, JsonType::Object | JsonType::Array) {
+        out.push_str(reader.between(start, behind.offset()));
+        *reader = behind;
+        return Ok(());
+    }
+    let is_object = found == JsonType::Object;
+    reader.open();
+    out.push(if is_object { '{' } else { '[' });
+    let (mut first, mut is_empty) = (true, true);
+    loop {
+        let key = match is_object {
+            true => match reader.next_key(std::mem::take(&mut first))? {
+                Some((key, _)) => Some(key),
+                None => break,
+            },
+            false if reader.next_element(std::mem::take(&mut first))? => None,
+            false => break,
+        };
+        reader.peek()?;
+        if matches!(edits.get(&reader.offset()), Some(Edit::Cut)) {
+            reader.skip_value()?;
+            continue;
+        }
+        if !std::mem::take(&mut is_empty) {
+            out.push(',');
+        }
+        if let Some(key) = key {
+            push_string(&key, out);
+            out.push(':');
+        }
+        rewrite(reader, edits, out)?;
+    }
+    out.push(if is_object { '}' } else { ']' });
+    Ok(())
+}
+
+fn is_id(text: &str) -> bool {
+    (1..=MAX_ID_BYTES).contains(&text.len()) && !text.chars().any(char::is_control)
+}
+
+/// Whether a JSON number has neither fraction nor exponent.
+fn is_integer(number: &str) -> bool {
+    number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')
+}
+
+fn repeated(key: &str, offset: usize) -> Box<Error> {
+    let found = format!("{} again", quote(key));
+    Box::new(Error::new(ErrorKind::DuplicateKey, offset, found, "each key at most once"))
+}
+
+fn wrong_type(offset: usize, found: &str, kind: &Kind) -> Box<Error> {
+    wrong(ErrorKind::WrongType, offset, found.to_owned(), kind)
+}
+
+fn wrong(error_kind: ErrorKind, offset: usize, found: String, kind: &Kind) -> Box<Error> {
+    Box::new(Error::new(error_kind, offset, found, expected(kind)))
+}
+
+/// What a kind allows, in words.
+fn expected(kind: &Kind) -> String {
+    let one_of = |allowed: &[&str]| {
+        let allowed: Vec<String> = allowed.iter().map(|name| format!("`{name}`")).collect();
+        format!("one of {}", allowed.join(", "))
+    };
+    match kind {
+        Kind::Id => "a string of 1 to 1024 bytes without control characters, or an integer".to_owned(),
+        Kind::LooseId => "a string or an integer".to_owned(),
+        Kind::Step => one_of(STEPS),
+        Kind::Text => "a string".to_owned(),
+        Kind::OneOf(allowed) => one_of(allowed),
+        Kind::Country => {
+            "an ISO 3166-1 alpha-3 code, such as `DEU`, or one of ICAO Doc 9303, such as `XXA`".to_owned()
+        }
+        Kind::Date => "a date `yyyy-MM-dd`".to_owned(),
+        Kind::DateOrYear => "a date `yyyy-MM-dd` or a year `yyyy`".to_owned(),
+        Kind::Moment | Kind::ZonedMoment => {
+            "a time `yyyy-MM-dd HH:mm:ss`, then nothing (UTC) or an offset such as `+0000`".to_owned()
+        }
+        Kind::Boolean => "a boolean".to_owned(),
+        Kind::Integer => "an integer of at most 18 characters".to_owned(),
+        Kind::Count => "an integer from 0 to 1000".to_owned(),
+        Kind::Number => "a number".to_owned(),
+        Kind::Object(_) | Kind::Map(_) => "an object".to_owned(),
+        Kind::List(kind) => format!("an array, each element {}", expected(kind)),
+        Kind::Any => "any value".to_owned(),
+    }
+}

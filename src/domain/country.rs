@@ -1,0 +1,62 @@
+//! Codes of countries, as records have them.
+
+/// Codes in machine-readable travel documents that ISO 3166-1 does not assign.
+///
+/// Source: ICAO Doc 9303 part 3 (8th edition), section 5, parts A to D; `NTZ` and `ANT` are of earlier editions, whose documents are
+/// still in use; `IAO` and `UTO` stand in documents of ICAO itself and in specimens. `XKX` is what the European Union and the World
+/// Bank write where ICAO writes `RKS`.
+const TRAVEL_DOCUMENT_CODES: &[&str] = &[
+    // British passports of those who are not British citizens.
+    "GBD", "GBN", "GBO", "GBP", "GBS", //
+    // Kosovo.
+    "RKS", "XKX", //
+    // The European Union, the United Nations, their agencies and missions.
+    "EUE", "UNO", "UNA", "UNK", //
+    // Other organisations that issue documents.
+    "XBA", "XIM", "XCC", "XCE", "XCO", "XEC", "XPO", "XES", "XMP", "XOM", "XDC", //
+    // Persons without a nationality: stateless, refugees, others.
+    "XXA", "XXB", "XXC", "XXX", //
+    "ANT", "NTZ", "IAO", "UTO",
+];
+
+/// Germany, in machine-readable zones: alone, and filled up to three characters.
+const GERMANY: [&str; 2] = ["D", "D<<"];
+
+/// Returns whether a text is an ISO 3166-1 alpha-3 code.
+pub(super) fn is_iso_country(text: &str) -> bool {
+    let is_upper = text.len() == 3 && text.bytes().all(|byte| byte.is_ascii_uppercase());
+    is_upper && rust_iso3166::from_alpha3(text).is_some()
+}
+
+/// Returns the three-letter code that a record means, of ISO 3166-1 or of a travel document; none for any other text.
+pub(super) fn country(text: &str) -> Option<&str> {
+    if GERMANY.contains(&text) {
+        return Some("DEU");
+    }
+    (is_iso_country(text) || TRAVEL_DOCUMENT_CODES.contains(&text)).then_some(text)
+}
+
+/// Returns whether two codes are of one country: Kosovo has two.
+pub(super) fn is_same_country(one: &str, other: &str) -> bool {
+    let is_kosovo = |code: &str| matches!(code, "RKS" | "XKX");
+    one == other || is_kosovo(one) && is_kosovo(other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_of_travel_documents_are_countries_and_none_of_iso_3166() {
+        for code in TRAVEL_DOCUMENT_CODES {
+            assert!(!is_iso_country(code) && country(code) == Some(code), "{code}");
+        }
+        for code in GERMANY {
+            assert_eq!(country(code), Some("DEU"));
+        }
+        for code in ["", "DE", "deu", "d", "D<", "XXD", "XYZ", "GBX", "U N", "DEU "] {
+            assert_eq!(country(code), None, "{code}");
+        }
+        assert!(is_same_country("RKS", "XKX") && !is_same_country("GBR", "GBN"));
+    }
+}

@@ -1,0 +1,41 @@
+//! The kinds of records.
+
+use super::records::{AML_CASES, APPLICANTS, DOCUMENTS, LEVELS};
+use super::shape::Shape;
+use super::shapes;
+
+/// The records beside the cases, by kind. An import takes one kind; what a record refers to is stored before
+/// it: levels, then applicants, then documents and AML cases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum RecordKind {
+    /// Levels with their steps.
+    Levels,
+    /// Applicants, individuals and companies.
+    Applicants,
+    /// Documents with their images.
+    Documents,
+    /// AML cases with their hits.
+    AmlCases,
+}
+
+impl RecordKind {
+    /// Where its records lie in the store.
+    pub(super) fn table(self) -> &'static str {
+        match self {
+            Self::Levels => LEVELS,
+            Self::Applicants => APPLICANTS,
+            Self::Documents => DOCUMENTS,
+            Self::AmlCases => AML_CASES,
+        }
+    }
+
+    pub(super) fn shape(self) -> &'static Shape {
+        match self {
+            Self::Levels => &shapes::LEVEL,
+            Self::Applicants => &shapes::APPLICANT,
+            Self::Documents => &shapes::DOCUMENT,
+            Self::AmlCases => &shapes::AML_CASE,
+        }
+    }
+}

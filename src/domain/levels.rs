@@ -1,0 +1,64 @@
+//! Levels: whether their steps go together, and for whom they are.
+
+use super::records::{ApplicantKind, Level, PAYMENT_METHODS};
+use super::shapes::ACTIONS_LEVEL;
+use crate::error::{Error, ErrorKind, quote};
+
+/// Refuses a level whose steps do not go together.
+pub(super) fn check_level(level: &Level) -> Result<(), Error> {
+    let unfit = |at: usize, member: &str, found: String, expected: &str| {
+        Error::new(ErrorKind::BadValue, 0, found, expected).at(format!("docSets[{at}].{member}"))
+    };
+    let steps: Vec<&str> = level.steps().map(|step| &*step.name).collect();
+    let successor = steps.iter().find(|step| step.starts_with("COMPANY_"));
+    for (at, step) in level.steps().enumerate() {
+        let name = "idDocSetType";
+        if steps.get(..at).unwrap_or_default().contains(&&*step.name) {
+            return Err(unfit(at, name, format!("{} again", quote(&step.name)), "each step once"));
+        }
+        if step.name == "COMPANY"
+            && let Some(successor) = successor
+        {
+            let found = format!("`COMPANY` beside {}", quote(successor));
+            let expected = "either `COMPANY` (KYB 1.0) or the three steps that replace it (KYB 2.0)";
+            return Err(unfit(at, name, found, expected));
+        }
+        if step.name == PAYMENT_METHODS && !level.is_for_actions() {
+            let found = format!("`{PAYMENT_METHODS}` in a level that is not for applicant actions");
+            let expected = format!("that step only in a level with `\"type\":\"{ACTIONS_LEVEL}\"`");
+            return Err(unfit(at, name, found, &expected));
+        }
+        // A chain of dependencies longer than the level leads in a circle.
+        let mut dependency = step.depends_on.as_deref();
+        let mut length: usize = 0;
+        while let Some(name) = dependency {
+            let next = level.steps().find(|other| other.name == name);
+            length = length.saturating_add(1);
+            if next.is_none() || length > steps.len() {
+                let found = quote(step.depends_on.as_deref().unwrap_or_default());
+                let expected = "a step of this level that does not depend on this one";
+                return Err(unfit(at, "dependsOn", found, expected));
+            }
+            dependency = next.and_then(|next| next.depends_on.as_deref());
+        }
+    }
+    Ok(())
+}
+
+/// Says which steps of a level applicants of a kind cannot have, if there are any.
+pub(super) fn misfits(level: &Level, kind: ApplicantKind) -> Option<String> {
+    let steps = level.steps().map(|step| &*step.name).filter(|step| !level.has_step_for(step, kind));
+    let steps: Vec<String> = steps.map(|step| format!("`{step}`")).collect();
+    if steps.is_empty() {
+        return None;
+    }
+    let whose = match kind {
+        ApplicantKind::Individual => "an individual",
+        ApplicantKind::Company => "a company",
+    };
+    Some(format!(
+        "found the level {} of {whose}, with the steps {}, which {whose} does not have; they are left out of the answers",
+        quote(&level.name),
+        steps.join(", ")
+    ))
+}
