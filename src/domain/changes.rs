@@ -93,6 +93,19 @@ pub(super) fn merge(stored: &str, incoming: &str) -> json::Result<Option<Merged>
     let old = Members::read(&old)?;
     let new = object(&after, "info").unwrap_or_else(|| "{}".to_owned());
     let mut new = Members::read(&new)?;
+    // What operation 5 transliterated beside what it changed stays too, where the import has none.
+    let latest = changed.iter().filter_map(|(_, time)| Timestamp::parse(time).ok()).max();
+    if !is_company && date.as_ref().map(|(instant, _)| *instant) <= latest {
+        for (of, latin) in TRANSLITERATED {
+            let is_same = old.string(of).is_some() && old.string(of) == new.string(of);
+            if is_same
+                && new.string(latin).is_none()
+                && let Some(value) = old.get(latin)
+            {
+                new.set(latin, value.to_owned());
+            }
+        }
+    }
     let (mut kept, mut overwritten) = (Vec::new(), Vec::new());
     for (field, time) in changed {
         let instant = Timestamp::parse(&time).ok();

@@ -230,7 +230,8 @@ impl<'t> Check<'t> {
             Kind::Country => {
                 let code = country(text);
                 let is_other = code.is_some_and(|code| code != text);
-                let code = code.map(|code| if is_other { Cow::Owned(code.to_owned()) } else { Cow::Borrowed(code) });
+                let code =
+                    code.map(|code| if is_other { Cow::Owned(code.to_owned()) } else { Cow::Borrowed(code) });
                 (becomes(code), ErrorKind::BadValue)
             }
             Kind::Date => (date(text).is_some(), ErrorKind::BadTimestamp),

@@ -168,3 +168,124 @@ fn copy_any(reader: &mut Reader<'_>, out: &mut String) -> json::Result<()> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::Value;
+
+    use super::super::check::check;
+    use super::super::members::Members;
+    use super::super::shapes;
+    use super::*;
+    use crate::error::Error;
+
+    /// The text that is stored, if nothing is at fault.
+    fn stored(text: &str, shape: &'static Shape) -> Result<String, Vec<Error>> {
+        let checked = check(text, shape)?;
+        if checked.faults.is_empty() { Ok(checked.text.into_owned()) } else { Err(checked.faults) }
+    }
+
+    /// A value without nulls at any depth.
+    fn stripped(value: &Value) -> Value {
+        match value {
+            Value::Object(members) => members
+                .iter()
+                .filter(|(_, value)| !value.is_null())
+                .map(|(key, value)| (key.clone(), stripped(value)))
+                .collect::<serde_json::Map<_, _>>()
+                .into(),
+            Value::Array(elements) => {
+                elements.iter().filter(|value| !value.is_null()).map(stripped).collect::<Vec<_>>().into()
+            }
+            other => other.clone(),
+        }
+    }
+
+    static EMPTY: Shape = Shape { members: &[] };
+    const ALL: View = View { unknown: true, personal: true };
+
+    /// Objects with members that shapes know and others.
+    fn object() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            prop_oneof!["a", "DEU", "applicant", "GREEN", "2026-01-01", "2026-01-01 00:00:00", "\\PC{0,4}"]
+                .prop_map(Value::from),
+        ];
+        let name = prop_oneof![
+            "id",
+            "createdAt",
+            "targetEntityType",
+            "targetEntityId",
+            "hits",
+            "review",
+            "active",
+            "reviewerName",
+            "vendorInfo",
+            "attributes",
+            "reviewAnswer",
+            "\\PC{0,3}",
+        ];
+        let inner = leaf.prop_recursive(4, 40, 5, move |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                prop::collection::hash_map(name.clone(), inner, 0..5)
+                    .prop_map(|members| Value::Object(members.into_iter().collect())),
+            ]
+        });
+        inner.prop_filter("an object", Value::is_object)
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_let_in_comes_out_whole_but_for_nulls(mut value in object()) {
+            let text = value.to_string();
+            prop_assert_eq!(stored(&text, &EMPTY), Ok(text.clone()));
+            prop_assert_eq!(copy(&text, &EMPTY, ALL), Ok(stripped(&value).to_string()));
+            prop_assert_eq!(without_nulls(&text), Ok(stripped(&value).to_string()));
+            prop_assert_eq!(Members::read(&text).unwrap().to_json(), text);
+            // With the members that a record needs, more of them are let in.
+            for (name, own) in [
+                ("id", "x"), ("targetEntityId", "x"), ("targetEntityType", "applicant"),
+                ("createdAt", "2026-01-01 00:00:00"),
+            ] {
+                value[name] = own.into();
+            }
+            let text = value.to_string();
+            if stored(&text, &shapes::AML_CASE) == Ok(text.clone()) {
+                let served = copy(&text, &shapes::AML_CASE, ALL).unwrap();
+                value.as_object_mut().unwrap().remove("active");
+                prop_assert_eq!(serde_json::from_str::<Value>(&served).unwrap(), stripped(&value));
+                let redacted = copy(&text, &shapes::AML_CASE, View { personal: false, ..ALL }).unwrap();
+                prop_assert!(redacted.len() <= served.len());
+                prop_assert_eq!(stored(&redacted, &shapes::AML_CASE), Ok(redacted));
+            }
+            // What is stored without its faults has none left, and is stored as it is.
+            for shape in [&shapes::AML_CASE, &shapes::APPLICANT, &shapes::DOCUMENT, &shapes::LEVEL] {
+                if let Ok(checked) = check(&text, shape) {
+                    let kept = checked.text.into_owned();
+                    prop_assert_eq!(stored(&kept, shape), Ok(kept));
+                }
+            }
+        }
+
+        #[test]
+        fn no_text_panics(text in "[\\[\\]{}\",:0-9aeE.\\\\+ -]{0,60}") {
+            for shape in [&EMPTY, &shapes::APPLICANT, &shapes::LEVEL, &shapes::DOCUMENT, &shapes::AML_CASE] {
+                let _ = check(&text, shape);
+            }
+            let _ = copy(&text, &shapes::PREVIEW, ALL);
+            let _ = Members::read(&text);
+        }
+    }
+
+    #[test]
+    fn many_keys_and_long_strings_take_linear_time() {
+        let keys: Vec<String> = (0..200_000).map(|key| format!("\"k{key}\":0")).collect();
+        let text = format!("{{{},\"x\":\"{}\"}}", keys.join(","), "y".repeat(1 << 20));
+        assert_eq!(stored(&text, &EMPTY), Ok(text.clone()));
+        assert_eq!(copy(&text, &EMPTY, ALL).unwrap(), text);
+    }
+}

@@ -4,12 +4,12 @@ use std::collections::HashSet;
 
 use chrono::{DateTime, NaiveDate, Utc};
 
-use super::error::DomainError;
-use super::records::APPLICANTS;
 use super::changes::{FIELDS, TRANSLITERATED, mark};
 use super::copy::without_nulls;
 use super::country::is_iso_country;
+use super::error::DomainError;
 use super::members::{Members, json_string};
+use super::records::APPLICANTS;
 use super::time::date;
 use super::transliterate::to_latin;
 use crate::error::{Error, ErrorKind, Errors, nearest, quote};

@@ -108,8 +108,15 @@ impl Level {
             "COMPANY" | "COMPANY_DATA" | "COMPANY_DOCUMENTS" | "COMPANY_BENEFICIARIES" => {
                 kind == ApplicantKind::Company
             }
-            "APPLICANT_DATA" | "IDENTITY" | "IDENTITY2" | "IDENTITY3" | "IDENTITY4" | "SELFIE"
-            | "SELFIE2" | "PROOF_OF_RESIDENCE" | "PROOF_OF_RESIDENCE2" => kind == ApplicantKind::Individual,
+            "APPLICANT_DATA"
+            | "IDENTITY"
+            | "IDENTITY2"
+            | "IDENTITY3"
+            | "IDENTITY4"
+            | "SELFIE"
+            | "SELFIE2"
+            | "PROOF_OF_RESIDENCE"
+            | "PROOF_OF_RESIDENCE2" => kind == ApplicantKind::Individual,
             PAYMENT_METHODS => self.is_for_actions(),
             _ => true,
         }

@@ -149,7 +149,13 @@ static AGREEMENT: Shape = Shape {
 };
 
 static AGREEMENT_ITEM: Shape = Shape {
-    members: &[loose_id("id"), text("acceptedAt"), text("source"), text("type"), list("recordIds", &LOOSE_ID)],
+    members: &[
+        loose_id("id"),
+        text("acceptedAt"),
+        text("source"),
+        text("type"),
+        list("recordIds", &LOOSE_ID),
+    ],
 };
 
 /// What the preview shows of the steps of a level; that of a level is got by copying the level so.
@@ -336,7 +342,11 @@ static HIT_REVIEW: Shape = Shape {
 };
 
 static VENDOR_INFO: Shape = Shape {
-    members: &[list("warnings", &TEXT), object("searchRequestEnrichment", &ENRICHMENT), loose_id("segmentId")],
+    members: &[
+        list("warnings", &TEXT),
+        object("searchRequestEnrichment", &ENRICHMENT),
+        loose_id("segmentId"),
+    ],
 };
 
 static ENRICHMENT: Shape =

@@ -174,7 +174,8 @@ fn has_enough_images(step: &Step, document: &Document) -> bool {
 /// Whether the step accepts neither the type of a document nor its country.
 fn is_forbidden(step: &Step, document: &Document) -> bool {
     type Same = fn(&str, &str) -> bool;
-    let is_outside = |accepted: &Option<Vec<String>>, own: &Option<String>, same: Same| match (accepted, own) {
+    let is_outside = |accepted: &Option<Vec<String>>, own: &Option<String>, same: Same| match (accepted, own)
+    {
         (Some(accepted), Some(own)) => {
             !accepted.is_empty() && !accepted.iter().any(|accepted| same(accepted, own))
         }

@@ -66,7 +66,9 @@ mod tests {
         }
         // The first is in the year before 0000 in UTC.
         assert_eq!(in_utc("0000-01-01 00:00:00+0100"), None);
-        for text in ["", "2024-02-29", "2023-02-29 00:00:00", "2024-02-29T00:00:00Z", "2024-02-29 00:00:00+1900"] {
+        for text in
+            ["", "2024-02-29", "2023-02-29 00:00:00", "2024-02-29T00:00:00Z", "2024-02-29 00:00:00+1900"]
+        {
             assert_eq!((in_utc(text), with_offset(text)), (None, None), "{text}");
         }
     }

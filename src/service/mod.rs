@@ -94,7 +94,7 @@
 //! | request | what |
 //! |---|---|
 //! | `GET /` | version, database, how many cases |
-//! | `POST /imports/{kind}` | imports the body, `kind` being `cases`, `levels`, `applicants`, `documents` or `aml-cases`; `?mode=lenient` for cases, `?format=parquet`, `?source=` how errors call it |
+//! | `POST /imports/{kind}` | imports the body, `kind` being `cases`, `levels`, `applicants`, `documents` or `aml-cases`; `?mode=lenient` as `--lenient`, `?format=parquet` for cases, `?source=` how errors call it |
 //! | `POST /share-tokens` | `{"applicantId":…,"lifetimeS":…}` makes a share token |
 //! | `POST /backups` | `{"path":…}`, absolute, copies the database into a new file, as the user whom the service runs as |
 //!

@@ -63,6 +63,11 @@ impl Criteria {
         self.body.as_deref()
     }
 
+    /// Whether there is a filter.
+    pub(crate) fn is_given(&self) -> bool {
+        self.body.is_some() || self.text.is_some()
+    }
+
     /// The request for all these cases in an order, if one is given.
     pub(crate) fn request(&self, catalog: &Catalog, order: Option<&str>) -> Result<Request, Failure> {
         let (offset, limit, order) = (None, None, order.map(str::to_owned));

@@ -21,13 +21,14 @@ use crate::failure::{Failure, note};
 use crate::file::cannot_write;
 use crate::held::{Held, failed};
 use crate::progress::{Progress, Watched, WatchedFile};
+use crate::records::Importing;
 use crate::table::{counted, thousands};
 
 /// How much is read at once: what is still in the second cache when its cases are read.
 const CHUNK_BYTES: usize = 1 << 16;
 
 /// How many faults are listed on a terminal; elsewhere all that the report holds are.
-const LISTED: usize = 20;
+pub(crate) const LISTED: usize = 20;
 
 /// Where cases come from.
 #[derive(clap::Args)]
@@ -199,20 +200,22 @@ pub(crate) enum Taker<'t, 'e, 's> {
     /// Cases, into memory or a database.
     Cases(&'t mut Import<'e>, Mode),
     /// Records, into a database.
-    Records(&'t mut RecordImport<'e, 's>),
+    Records(&'t mut RecordImport<'e, 's>, Mode),
     /// Either, into a database that a service has; whether they are records.
     Service(&'t mut Upload, bool),
 }
 
 impl Taker<'_, '_, '_> {
     fn takes_records(&self) -> bool {
-        matches!(self, Self::Records(_) | Self::Service(_, true))
+        matches!(self, Self::Records(..) | Self::Service(_, true))
     }
 
     fn source(&mut self, name: &str) -> Result<(), Failure> {
         match self {
             Self::Cases(import, mode) => import.source(name).map_err(|refusal| refused(&refusal, *mode)),
-            Self::Records(import) => import.source(name).map_err(|error| failed(&error)),
+            Self::Records(import, mode) => {
+                import.source(name).map_err(|error| Importing::Records(*mode).failed(&error))
+            }
             Self::Service(upload, _) => upload.begin(name, false),
         }
     }
@@ -220,7 +223,9 @@ impl Taker<'_, '_, '_> {
     fn push(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         match self {
             Self::Cases(import, mode) => import.push(bytes).map_err(|refusal| refused(&refusal, *mode)),
-            Self::Records(import) => import.push(bytes).map_err(|error| failed(&error)),
+            Self::Records(import, mode) => {
+                import.push(bytes).map_err(|error| Importing::Records(*mode).failed(&error))
+            }
             Self::Service(upload, _) => upload.push(bytes),
         }
     }
@@ -230,7 +235,7 @@ impl Taker<'_, '_, '_> {
             Self::Cases(import, mode) => import
                 .parquet(name, WatchedFile::new(file, progress))
                 .map_err(|refusal| refused(&refusal, *mode)),
-            Self::Records(_) => Err(no_records(name)),
+            Self::Records(..) => Err(no_records(name)),
             Self::Service(upload, _) => {
                 upload.parquet(name, Watched::new(file, progress)).map_err(|failure| match failure {
                     SendFailure::Told(failure) => failure,
@@ -339,7 +344,7 @@ pub(crate) fn refused(refusal: &Refusal, mode: Mode) -> Failure {
 }
 
 /// A refusal on one line: file, line, path, what was found and expected.
-fn line_of(refusal: &Refusal) -> String {
+pub(crate) fn line_of(refusal: &Refusal) -> String {
     let Refusal { source, line, error, .. } = refusal;
     let path = if error.path.is_empty() { String::new() } else { format!("{}: ", error.path) };
     let line = if *line == 0 { String::new() } else { format!("{line}:") };
@@ -347,7 +352,7 @@ fn line_of(refusal: &Refusal) -> String {
 }
 
 /// Writes what a lenient import left out to a file.
-pub(crate) fn write_report(path: &Path, report: &Report) -> Result<(), Failure> {
+pub(crate) fn write_report(path: &Path, report: &impl serde::Serialize) -> Result<(), Failure> {
     let mut text = serde_json::to_vec_pretty(report).map_err(|error| Failure::Failed(error.to_string()))?;
     text.push(b'\n');
     fs::write(path, text).map_err(|error| cannot_write(path, &error))

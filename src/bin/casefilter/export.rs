@@ -1,4 +1,4 @@
-//! `export`: cases into a file.
+//! `export`: cases, or the records beside them, into a file.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,9 @@ use crate::cases::Cases;
 use crate::escape::one_line;
 use crate::failure::Failure;
 use crate::file::{cannot_write, to_file};
+use crate::kind::Kind;
 use crate::progress::Progress;
+use crate::records;
 use crate::rows::Rows;
 
 /// Write cases to a file, as NDJSON or Parquet
@@ -25,6 +27,9 @@ use crate::rows::Rows;
 ///
 /// A file that is there is replaced when all is written, and keeps its mode, and its owner where that may be.
 ///
+/// With --kind the records are written that a database has beside the cases, whole, as NDJSON that import --kind takes
+/// again: levels, applicants with what the service changed of them, documents, AML cases.
+///
 /// Of a database that a service has open, a copy is written that the service makes beside it, and that is removed then.
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -33,6 +38,7 @@ Examples:
   casefilter export cases.db -o cases.parquet
   casefilter export cases.ndjson --where 'tags in (vip)' --order -createdAt -o vips.ndjson
   casefilter export cases.db --where 'priority = high' -o - | jq .id
+  casefilter export cases.db --kind applicants -o applicants.ndjson
   casefilter export cases.db -o cases.tsv
       for PostgreSQL; see casefilter ddl
   casefilter export cases.db --flat -o cases.parquet
@@ -40,6 +46,10 @@ Examples:
 pub(crate) struct Args {
     #[command(flatten)]
     cases: Cases,
+
+    /// What is written
+    #[arg(long, value_enum, default_value_t = Kind::Cases)]
+    kind: Kind,
 
     #[command(flatten)]
     criteria: Criteria,
@@ -65,6 +75,13 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
+    if let Some((kind, _)) = args.kind.records() {
+        if args.criteria.is_given() || args.order.is_some() || args.flat {
+            let message = "criteria, --order and --flat are for cases; records are written whole";
+            return Err(Failure::Usage(message.to_owned()));
+        }
+        return records::export(args.cases.paths(), kind, &args.output, &args.admin);
+    }
     if args.cases.uses_stdin() && args.criteria.uses_stdin() {
         return Err(Failure::Usage(ONE_STDIN.to_owned()));
     }

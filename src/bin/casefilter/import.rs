@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use casefilter::domain::{Imported, RecordKind, import_records};
+use casefilter::domain::{Imported, import_records_in};
 use casefilter::{Catalog, Mode, Report, Store, StoreError, StoreErrorKind, StoreOptions};
 use serde::{Deserialize, Serialize};
 
@@ -15,17 +15,23 @@ use crate::failure::Failure;
 use crate::file::check_report;
 use crate::held::failed;
 use crate::interrupt::Unfinished;
+use crate::kind::Kind;
 use crate::output::{Format, Output};
+use crate::records::{self, Importing};
 use crate::table::{counted, thousands};
 
 /// Store cases in a database: all of them, or none
 ///
 /// The database is made if it is not there. A case whose id it has already replaces that one. Interrupted or
 /// refused, the import leaves nothing. In a pipe:
-/// {"stored":…,"replaced":…,"incomplete":…,"skipped":…,"cases":…,"took_s":…}.
+/// {"stored":…,"replaced":…,"incomplete":…,"skipped":…,"cases":…,"took_s":…}; of records the same without cases, and with
+/// kept_changes, overwritten_changes and without_zone.
 ///
 /// With --kind the files hold what the service answers from beside the cases, as NDJSON or JSON arrays. What a record
-/// refers to is imported before it: levels, then applicants, then documents and AML cases.
+/// refers to is imported before it: levels, then applicants, then documents and AML cases. Ids may be numbers, countries codes of
+/// travel documents (XXA, RKS, D); steps that are not known are kept, and listed. Members of an applicant's info that the service
+/// changed by PATCH …/info stay as they are, unless the latest date of the applicant (createdAt, review.createDate,
+/// review.reviewDate) is later than that change; standard error tells of both.
 ///
 /// A database that a service has open is imported into by that service, while it answers searches.
 #[derive(clap::Args)]
@@ -33,7 +39,7 @@ use crate::table::{counted, thousands};
 Examples:
   casefilter import --db cases.db cases.ndjson
   casefilter import --db cases.db monday.ndjson.zst tuesday.parquet --lenient --report left-out.json
-  casefilter import --db cases.db --kind applicants applicants.ndjson
+  casefilter import --db cases.db --kind applicants applicants.ndjson --lenient
   casefilter search cases.db --where 'status = open'")]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -52,6 +58,8 @@ pub(crate) struct Args {
 
     /// Leave out malformed cases, and count malformed fields as absent, instead of refusing the files
     ///
+    /// Records likewise: an optional member or an element of a list that is at fault is left out, and the whole record where the
+    /// fault lies in what it needs, or in what decides by its absence, such as active or the countries of a step.
     /// What was left out is told on standard error; the exit status is 3 then.
     #[arg(long)]
     lenient: bool,
@@ -65,56 +73,10 @@ pub(crate) struct Args {
     format: Option<Format>,
 }
 
-/// What can be imported.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Kind {
-    /// Cases
-    Cases,
-    /// Levels with their steps
-    Levels,
-    /// Applicants, individuals and companies
-    Applicants,
-    /// Documents with their images
-    Documents,
-    /// AML cases with their hits
-    AmlCases,
-}
-
 impl Args {
     fn mode(&self) -> Mode {
         if self.lenient { Mode::Lenient } else { Mode::Strict }
     }
-}
-
-impl Kind {
-    /// What a service calls it.
-    fn name(self) -> &'static str {
-        match self {
-            Self::Cases => "cases",
-            Self::Levels => "levels",
-            Self::Applicants => "applicants",
-            Self::Documents => "documents",
-            Self::AmlCases => "aml-cases",
-        }
-    }
-
-    /// The kind of records, and one of them in words; none for cases.
-    fn records(self) -> Option<(RecordKind, &'static str)> {
-        match self {
-            Self::Cases => None,
-            Self::Levels => Some((RecordKind::Levels, "level")),
-            Self::Applicants => Some((RecordKind::Applicants, "applicant")),
-            Self::Documents => Some((RecordKind::Documents, "document")),
-            Self::AmlCases => Some((RecordKind::AmlCases, "AML case")),
-        }
-    }
-}
-
-#[derive(Serialize)]
-struct DoneRecords {
-    stored: u64,
-    replaced: u64,
-    took_s: f64,
 }
 
 #[derive(Serialize)]
@@ -130,11 +92,6 @@ struct Done {
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     args.cases.check()?;
     check_report(args.report.as_deref(), args.cases.paths().chain([args.db.as_path()]))?;
-    if args.lenient && args.kind != Kind::Cases {
-        return Err(Failure::Usage(
-            "--lenient is for cases; records are imported whole or not at all".to_owned(),
-        ));
-    }
     let start = Instant::now();
     let catalog = Catalog::cases();
     let (outcome, cases) = match open(&args.db, &catalog) {
@@ -145,7 +102,12 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let took_s = (start.elapsed().as_secs_f64() * 1e3).round() / 1e3;
     let report = match outcome {
         Outcome::Cases(report) => report,
-        Outcome::Records(imported, one) => return tell_records(args, &imported, one, took_s),
+        Outcome::Records(imported, one) => {
+            if let Some(path) = &args.report {
+                write_report(path, &imported)?;
+            }
+            return records::tell(&imported, one, took_s, args.format);
+        }
     };
     if let Some(path) = &args.report {
         write_report(path, &report)?;
@@ -168,14 +130,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
 /// What came of an import.
 enum Outcome {
     Cases(Report),
-    Records(ImportedRecords, &'static str),
-}
-
-/// What a service says of an import of records.
-#[derive(Deserialize)]
-struct ImportedRecords {
-    stored: u64,
-    replaced: u64,
+    Records(Imported, &'static str),
 }
 
 /// What a service says of an import of cases.
@@ -189,11 +144,11 @@ struct ImportedCases {
 fn import_here(store: Store, new: Option<Unfinished>, args: &Args) -> Result<(Outcome, u64), Failure> {
     let outcome = match args.kind.records() {
         None => import(&store, args).map(Outcome::Cases),
-        Some((kind, one)) => import_records(&store, kind, |import| {
-            args.cases.read_all(&mut Taker::Records(import)).map_err(Stop)
+        Some((kind, one)) => import_records_in(&store, kind, args.mode(), |import| {
+            args.cases.read_all(&mut Taker::Records(import, args.mode())).map_err(Stop::Told)
         })
-        .map(|Imported { stored, replaced, .. }| Outcome::Records(ImportedRecords { stored, replaced }, one))
-        .map_err(|stop| stop.0),
+        .map(|imported| Outcome::Records(imported, one))
+        .map_err(|stop| stop.failure(args.mode())),
     };
     let is_new = new.is_some();
     // What is in it now is whole, and stays, whatever ends the run from here on.
@@ -218,8 +173,8 @@ fn import_there(service: Service, args: &Args) -> Result<(Outcome, u64), Failure
     let mode = args.mode();
     let query = if mode == Mode::Lenient { "?mode=lenient" } else { "" };
     let records = args.kind.records();
-    let mode = records.is_none().then_some(mode);
-    let mut upload = service.upload(&format!("/imports/{}{query}", args.kind.name()), mode)?;
+    let importing = if records.is_none() { Importing::Cases(mode) } else { Importing::Records(mode) };
+    let mut upload = service.upload(&format!("/imports/{}{query}", args.kind.name()), importing)?;
     args.cases.read_all(&mut Taker::Service(&mut upload, records.is_some()))?;
     match records {
         None => {
@@ -231,29 +186,24 @@ fn import_there(service: Service, args: &Args) -> Result<(Outcome, u64), Failure
 }
 
 /// Why an import of records ended.
-struct Stop(Failure);
+enum Stop {
+    Told(Failure),
+    Store(StoreError),
+}
 
 impl From<StoreError> for Stop {
     fn from(error: StoreError) -> Self {
-        Self(failed(&error))
+        Self::Store(error)
     }
 }
 
-fn tell_records(args: &Args, imported: &ImportedRecords, one: &str, took_s: f64) -> Result<Status, Failure> {
-    let ImportedRecords { stored, replaced } = *imported;
-    let mut out = Output::new();
-    match Format::or_fitting(args.format) {
-        Format::Json => out.json(&DoneRecords { stored, replaced, took_s })?,
-        Format::Table => {
-            out.line(&format!(
-                "{} stored, {} replaced · {took_s:.2} s",
-                counted(stored, one),
-                thousands(replaced)
-            ))?;
+impl Stop {
+    fn failure(self, mode: Mode) -> Failure {
+        match self {
+            Self::Told(failure) => failure,
+            Self::Store(error) => Importing::Records(mode).failed(&error),
         }
     }
-    out.finish()?;
-    Ok(Status::Fine)
 }
 
 /// Why a database is not open.

@@ -11,7 +11,7 @@ use axum::http::StatusCode;
 use super::super::envelope::Failure;
 use super::super::shared::Shared;
 use super::upload::{Source, Spool};
-use crate::domain::{Imported, RecordKind, import_records};
+use crate::domain::{Imported, RecordKind, import_records_in};
 use crate::engine::{Mode, Report};
 use crate::store::StoreError;
 
@@ -95,9 +95,10 @@ pub(super) fn records(
     shared: &Shared,
     spool: &Spool,
     kind: RecordKind,
+    mode: Mode,
     given_up: &GivenUp,
 ) -> Result<Imported, Failure> {
-    let imported = import_records(&shared.store, kind, |import| {
+    let imported = import_records_in(&shared.store, kind, mode, |import| {
         for source in &spool.sources {
             if source.is_parquet {
                 let description = "records come as NDJSON or a JSON array";

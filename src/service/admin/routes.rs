@@ -113,12 +113,6 @@ struct ImportedCases {
     report: Report,
 }
 
-#[derive(Serialize)]
-struct ImportedRecords {
-    stored: u64,
-    replaced: u64,
-}
-
 async fn import(
     State(admin): Shared,
     Path(kind): Path<String>,
@@ -138,10 +132,6 @@ async fn import(
         asked.set(&name, &value)?;
     }
     let Asked { mode, source, is_parquet } = asked;
-    if kind.is_some() && mode == Mode::Lenient {
-        let description = "`mode=lenient` is for cases; records are imported whole or not at all";
-        return Err(Failure::new(StatusCode::BAD_REQUEST, description));
-    }
     let is_framed = head.headers.get(header::CONTENT_TYPE).is_some_and(|own| own == SOURCES);
     let sources = if is_framed { Sources::framed() } else { Sources::one(source, is_parquet) };
     let folder = admin.path.parent().unwrap_or(FilePath::new("."));
@@ -155,9 +145,8 @@ async fn import(
             answer(&ImportedCases { cases, report })
         }
         Some(kind) => {
-            let run = move |shared: &_| import::records(shared, &spool, kind, &given_up);
-            let imported = admin.shared.in_turn(run).await?;
-            answer(&ImportedRecords { stored: imported.stored, replaced: imported.replaced })
+            let run = move |shared: &_| import::records(shared, &spool, kind, mode, &given_up);
+            answer(&admin.shared.in_turn(run).await?)
         }
     }
 }

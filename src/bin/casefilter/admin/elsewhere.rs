@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use casefilter::Mode;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::failure::Failure;
+use crate::records::Importing;
 
 /// None can be there.
 pub(crate) enum Service {}
@@ -23,7 +23,7 @@ impl Service {
         match *self {}
     }
 
-    pub(crate) fn upload(self, _target: &str, _mode: Option<Mode>) -> Result<Upload, Failure> {
+    pub(crate) fn upload(self, _target: &str, _importing: Importing) -> Result<Upload, Failure> {
         match self {}
     }
 }

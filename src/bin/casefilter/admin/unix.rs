@@ -6,8 +6,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
+use casefilter::Refusal;
 use casefilter::service::AdminSocket;
-use casefilter::{Mode, Refusal};
 use http_body_util::BodyExt;
 use hyper::body::{Body, Frame};
 use hyper::client::conn::http1::{SendRequest, handshake};
@@ -20,9 +20,9 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::task::JoinHandle;
 
-use crate::cases::refused;
 use crate::escape::escape;
 use crate::failure::Failure;
+use crate::records::Importing;
 
 /// How many pieces of a body wait to be sent, at most.
 const PIECES: usize = 4;
@@ -40,8 +40,7 @@ pub(crate) struct Upload {
     service: Service,
     pieces: Sender<Piece>,
     answer: Option<JoinHandle<Answer>>,
-    /// How cases are imported.
-    mode: Option<Mode>,
+    importing: Importing,
 }
 
 type Answer = hyper::Result<(StatusCode, Bytes)>;
@@ -127,10 +126,10 @@ impl Service {
         self.read(answer.map_err(|error| Failure::Failed(error.to_string()))?, None)
     }
 
-    /// Begins an import, of cases in this mode or else of records; what it holds follows.
-    pub(crate) fn upload(mut self, target: &str, mode: Option<Mode>) -> Result<Upload, Failure> {
+    /// Begins an import; what it holds follows.
+    pub(crate) fn upload(mut self, target: &str, importing: Importing) -> Result<Upload, Failure> {
         let (pieces, answer) = self.send("POST", target, "application/vnd.casefilter.sources")?;
-        Ok(Upload { service: self, pieces, answer: Some(answer), mode })
+        Ok(Upload { service: self, pieces, answer: Some(answer), importing })
     }
 
     fn send(
@@ -159,9 +158,9 @@ impl Service {
         Ok((pieces, answer))
     }
 
-    fn read<T: DeserializeOwned>(&self, answer: Answer, mode: Option<Mode>) -> Result<T, Failure> {
+    fn read<T: DeserializeOwned>(&self, answer: Answer, importing: Option<Importing>) -> Result<T, Failure> {
         let (status, body) = answer.map_err(|error| self.lost(&error))?;
-        read_answer(status.is_success(), &body, mode)
+        read_answer(status.is_success(), &body, importing)
     }
 
     fn lost(&self, error: &hyper::Error) -> Failure {
@@ -182,8 +181,12 @@ struct Told {
     refusal: Option<Refusal>,
 }
 
-/// What a service answered: what was asked for, or why not; `mode` is that of an import of cases.
-fn read_answer<T: DeserializeOwned>(is_good: bool, body: &[u8], mode: Option<Mode>) -> Result<T, Failure> {
+/// What a service answered: what was asked for, or why not; `importing` is what an import was to do.
+fn read_answer<T: DeserializeOwned>(
+    is_good: bool,
+    body: &[u8],
+    importing: Option<Importing>,
+) -> Result<T, Failure> {
     let strange = |error: serde_json::Error| {
         Failure::Failed(format!("the service answered what this version does not know: {error}"))
     };
@@ -192,8 +195,8 @@ fn read_answer<T: DeserializeOwned>(is_good: bool, body: &[u8], mode: Option<Mod
     }
     let told: Told = serde_json::from_slice(body).map_err(strange)?;
     let description = escape(&told.description).into_owned();
-    Err(match (told.kind.as_deref(), told.refusal, mode) {
-        (Some("refused"), Some(refusal), Some(mode)) => refused(&refusal, mode),
+    Err(match (told.kind.as_deref(), told.refusal, importing) {
+        (Some("refused"), Some(refusal), Some(importing)) => importing.refused(&refusal),
         (Some("refused"), ..) => Failure::Refused(description),
         _ => Failure::Failed(description),
     })
@@ -235,7 +238,7 @@ impl Upload {
     fn answer<T: DeserializeOwned>(&mut self) -> Result<T, Failure> {
         let answer = self.answer.take().map(|answer| self.service.runtime.block_on(answer));
         match answer {
-            Some(Ok(answer)) => self.service.read(answer, self.mode),
+            Some(Ok(answer)) => self.service.read(answer, Some(self.importing)),
             _ => Err(Failure::Failed("the service did not answer".to_owned())),
         }
     }

@@ -1,0 +1,109 @@
+//! What operation 5 changed, against later and earlier imports.
+
+use super::*;
+
+const APPLICANT: &str = r#"{"id":"a","type":"individual","createdAt":"2026-01-01 00:00:00","info":{"firstName":"Ana","firstNameEn":"Ana","lastName":"Old","dob":"1990-01-01","country":"HRV"},"review":{"createDate":"2026-01-02 00:00:00+0000","reviewDate":"2026-01-03 00:00:00"}}"#;
+
+/// A changed world: first name and state set, date of birth cleared, at [`now`], 2027-01-15 08:00:00.
+fn changed() -> World {
+    let world = World::empty();
+    import(&world, RecordKind::Applicants, APPLICANT).unwrap();
+    let body = r#"{"firstName":"Юлія","stateOfBirth":"NY","dob":null}"#;
+    update_info(&world, "a", body.as_bytes(), now()).unwrap();
+    world
+}
+
+fn info(world: &World) -> Value {
+    parsed(&get(world, "applicant", "a"))["info"].clone()
+}
+
+#[test]
+fn an_import_without_later_data_keeps_what_was_changed_and_says_so() {
+    let mut world = changed();
+    let before = info(&world);
+    world.reopen();
+    for (text, date) in [
+        (APPLICANT.to_owned(), "2026-01-03 00:00:00+0000"),
+        // The same second is not later, in whatever offset.
+        (
+            APPLICANT.replace("\"2026-01-03 00:00:00\"", "\"2027-01-15 09:00:00+0100\""),
+            "2027-01-15 09:00:00+0100",
+        ),
+    ] {
+        let imported = import(&world, RecordKind::Applicants, &text).unwrap();
+        assert_eq!((imported.replaced, imported.kept_changes, imported.overwritten_changes), (1, 3, 0));
+        assert_eq!(imported.notes[0].kind, ImportNoteKind::KeptChanges);
+        let expected = format!(
+            "applicant `a`: kept 3 changed members, `firstName`, `dob`, `stateOfBirth`: changed by operation 5 later, the \
+             latest date of the record is {date}"
+        );
+        assert_eq!(imported.notes[0].message, expected);
+        assert_eq!(info(&world), before);
+    }
+    // Members that were not changed are those of the import.
+    let other =
+        APPLICANT.replace("\"Old\"", "\"New\"").replace("\"country\"", "\"aliasName\":\"x\",\"country\"");
+    import(&world, RecordKind::Applicants, &other).unwrap();
+    let found = info(&world);
+    assert_eq!(
+        (&found["lastName"], &found["aliasName"], found.get("dob")),
+        (&json!("New"), &json!("x"), None)
+    );
+    assert_eq!((&found["firstName"], &found["firstNameEn"]), (&json!("Юлія"), &before["firstNameEn"]));
+    // Without any date, and without info.
+    let imported = import(&world, RecordKind::Applicants, "{\"id\":\"a\",\"type\":\"individual\"}").unwrap();
+    assert!(imported.kept_changes == 2 && imported.notes[0].message.ends_with("the record has no date"));
+    let expected = json!({"firstName": "Юлія", "firstNameEn": before["firstNameEn"], "stateOfBirth": "NY"});
+    assert_eq!(info(&world), expected);
+    // An import that agrees has nothing to say.
+    let same = json!({"id": "a", "type": "individual", "info": {"firstName": "Юлія", "stateOfBirth": "NY"}});
+    let imported = import(&world, RecordKind::Applicants, &same.to_string()).unwrap();
+    assert_eq!((imported.kept_changes, imported.notes.len()), (0, 0));
+    assert_eq!(info(&world), expected);
+}
+
+#[test]
+fn an_import_of_later_data_overwrites_and_says_so() {
+    for member in ["createdAt", "createDate", "reviewDate"] {
+        let world = changed();
+        let mut later = parsed(APPLICANT);
+        let place = if member == "createdAt" { &mut later[member] } else { &mut later["review"][member] };
+        *place = json!("2027-01-15 08:00:01");
+        let imported = import(&world, RecordKind::Applicants, &later.to_string()).unwrap();
+        assert_eq!((imported.kept_changes, imported.overwritten_changes), (0, 3), "{member}");
+        assert_eq!(imported.notes[0].kind, ImportNoteKind::OverwrittenChanges);
+        assert!(imported.notes[0].message.contains("applicant `a`: overwrote 3 changed members"));
+        // Nothing is left of the changes: the next import is as any.
+        assert_eq!(parsed(&get(&world, "applicant", "a")), later);
+        let imported = import(&world, RecordKind::Applicants, APPLICANT).unwrap();
+        assert_eq!((imported.kept_changes, imported.overwritten_changes, imported.notes.len()), (0, 0, 0));
+        assert_eq!(info(&world), parsed(APPLICANT)["info"]);
+    }
+}
+
+#[test]
+fn each_member_has_its_own_time() {
+    let world = changed();
+    update_info(&world, "a", r#"{"lastName":"Zweig"}"#.as_bytes(), now() + TimeDelta::days(2)).unwrap();
+    let between = APPLICANT.replace("2026-01-03", "2027-01-16");
+    let imported = import(&world, RecordKind::Applicants, &between).unwrap();
+    assert_eq!((imported.kept_changes, imported.overwritten_changes), (1, 3));
+    let found = info(&world);
+    assert_eq!((&found["firstName"], &found["lastName"]), (&json!("Ana"), &json!("Zweig")));
+    assert_eq!((&found["lastNameEn"], &found["dob"]), (&json!("Zweig"), &json!("1990-01-01")));
+    // A change that is repeated has the later time.
+    update_info(&world, "a", b"{\"lastName\":\"Zweig\"}", now() + TimeDelta::days(9)).unwrap();
+    let times = &parsed(&get(&world, "applicant", "a"))["infoChangedAt"];
+    assert_eq!(times, &json!({"lastName": "2027-01-24 08:00:00+0000"}));
+    // Who becomes a company has none of it any more.
+    let imported = import(&world, RecordKind::Applicants, "{\"id\":\"a\",\"type\":\"company\"}").unwrap();
+    assert_eq!(imported.overwritten_changes, 1);
+    assert_eq!(get(&world, "applicant", "a"), "{\"id\":\"a\",\"type\":\"company\"}");
+}
+
+#[test]
+fn the_times_of_changes_are_not_served() {
+    let world = changed();
+    assert!(!preview_of(&world, "a").contains("ChangedAt"));
+    assert!(!update_info(&world, "a", b"{\"dob\":null}", now()).unwrap().contains("ChangedAt"));
+}
