@@ -12,7 +12,7 @@ use casefilter::domain::{
     RecordKind, import_records, mint_share_token, preview, update_info, use_share_token,
 };
 use casefilter::{Catalog, Store, StoreError, StoreOptions};
-use chrono::{DateTime, NaiveDate, TimeDelta};
+use chrono::{DateTime, TimeDelta};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -21,8 +21,8 @@ fn open(path: &Path) -> Store {
 }
 
 fn update(store: &Store, body: &str) -> Value {
-    let today = NaiveDate::from_ymd_opt(2026, 11, 21).unwrap();
-    serde_json::from_str(&update_info(store, "a", body.as_bytes(), today).unwrap()).unwrap()
+    let now = DateTime::from_timestamp(1_800_000_000, 0).unwrap();
+    serde_json::from_str(&update_info(store, "a", body.as_bytes(), now).unwrap()).unwrap()
 }
 
 /// What the process does that is killed: writes, and says what was acknowledged.

@@ -121,6 +121,11 @@ fn imports_while_it_serves_say_what_they_say_offline_and_are_seen_by_the_next_se
             "lost.ndjson",
             "{\"id\":\"i\",\"applicantId\":\"lost\",\"step\":\"IDENTITY\",\"createdAt\":\"2026-01-01 00:00:00\"}",
         );
+        write(
+            database,
+            "mixed.ndjson",
+            "{\"id\":\"yan\",\"type\":\"individual\",\"info\":{\"dob\":\"1.2.1990\"}}\n{\"type\":\"company\"}\n",
+        );
         write(database, "packed.ndjson", "{\"id\":\"packed\"}\n");
         let packed = ["export", "packed.ndjson", "-o"];
         for name in ["packed.parquet", "packed.json.gz", "packed.ndjson.zst"] {
@@ -154,11 +159,35 @@ fn imports_while_it_serves_say_what_they_say_offline_and_are_seen_by_the_next_se
 
     let status = |client: &mut Client| client.call(&key("all"), "GET", &status_of("zoe"), b"").status;
     assert_eq!(status(&mut client), 404);
-    assert_eq!(both(&["--kind", "applicants", "zoe.ndjson"]).good(), "{\"stored\":1,\"replaced\":0");
+    assert_eq!(
+        both(&["--kind", "applicants", "zoe.ndjson"]).good(),
+        "{\"stored\":1,\"replaced\":0,\"incomplete\":0,\"skipped\":0,\"kept_changes\":0,\"overwritten_changes\":0,\"without_zone\":0"
+    );
     assert_eq!(status(&mut client), 200);
     assert_eq!(both(&["--kind", "documents", "lost.ndjson"]).status, Some(3));
     assert_eq!(both(&["--kind", "applicants", "packed.parquet"]).status, Some(1));
-    assert_eq!(both(&["--kind", "applicants", "zoe.ndjson", "--lenient"]).status, Some(2));
+    let lenient = both(&["--kind", "applicants", "mixed.ndjson", "--lenient", "--report", "report.json"]);
+    assert_eq!(lenient.status, Some(3));
+    assert!(lenient.err.contains("mixed.ndjson:2: found no `id`"), "{}", lenient.err);
+    assert_eq!(report(&served), report(&idle));
+    assert!(report(&served).contains("\"path\": \"info.dob\""));
+    assert_eq!(both(&["--kind", "applicants", "mixed.ndjson"]).status, Some(3));
+    // What a client changes stays, and both say so.
+    let body = b"{\"firstName\":\"Zo\\u00eb\"}";
+    assert_eq!(client.call(&key("all"), "PATCH", &info_of("zoe"), body).status, 200);
+    let export = ["export", "cases.db", "--kind", "applicants", "-o", "zoe-2.ndjson"];
+    run(&served, &export).good();
+    let exported = fs::read_to_string(served.folder().join("zoe-2.ndjson")).unwrap();
+    assert!(exported.contains("infoChangedAt") && exported.contains("Zo\u{eb}"), "{exported}");
+    fs::write(idle.folder().join("zoe-2.ndjson"), &exported).unwrap();
+    both(&["--kind", "applicants", "zoe-2.ndjson"]).good();
+    let kept = both(&["--kind", "applicants", "zoe.ndjson"]);
+    assert!(kept.out.contains("\"kept_changes\":1,\"overwritten_changes\":0"), "{kept:?}");
+    assert!(
+        kept.status == Some(0) && kept.err.contains("kept 1 changed member, `firstName`"),
+        "{}",
+        kept.err
+    );
     process.terminate();
     let count = |database: &Database| {
         run(database, &["search", "cases.db", "--format", "ids", "--limit", "9999"]).good()
@@ -345,7 +374,7 @@ fn the_socket_speaks_plain_http() {
         ("POST", "/imports/cases?mode=loose", "", 400),
         ("POST", "/imports/cases?kind=x", "", 400),
         ("POST", "/imports/cases?format=parquet", "no parquet", 422),
-        ("POST", "/imports/levels?mode=lenient", "", 400),
+        ("POST", "/imports/levels?mode=loose", "", 400),
         ("POST", "/imports/levels?format=parquet", "", 415),
         ("GET", "/imports/cases", "", 405),
         ("POST", "/share-tokens", "{\"applicantId\":\"anna\"}", 400),
