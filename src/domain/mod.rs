@@ -1,9 +1,8 @@
 //! Applicants, their verification steps, documents and AML cases: what four of the five operations answer from.
 //!
 //! Records lie in the [store](crate::store) beside the cases, as text, in the form in which they were
-//! imported. An import checks them strictly against the shapes below, and refuses all of a file for one wrong
-//! member, with line and path; members that no shape names are kept, and number spellings too. `null` counts
-//! as absent.
+//! imported. An import checks them against the shapes below; members that no shape names are kept, and number
+//! spellings too. `null` counts as absent.
 //!
 //! | operation | function |
 //! |---|---|
@@ -12,16 +11,33 @@
 //! | 4, AML case | [`aml_case`] |
 //! | 5, update of extracted info | [`update_info`] |
 //!
+//! Answers have every date in the form that the interface document states for it, whatever form it came in, and no nulls but for a
+//! step without data.
+//!
 //! # Records
 //!
-//! One a line, imported with [`import_records`] or `casefilter import --kind …`. What a record refers to is
-//! stored before it: levels, applicants, then the other two. `tests/data/domain` has samples of all four.
+//! One a line, imported with [`import_records`] or `casefilter import --kind …`, exported with [`each_record`] or `casefilter export
+//! --kind …`. What a record refers to is stored before it: levels, applicants, then the other two. `tests/data/domain` has samples of
+//! all four.
 //!
-//! **`levels`**, by `name`: `docSets` (needed), the steps in the order in which they are answered, each with
+//! A strict import refuses all of a file for one wrong member, with line and path. A lenient one ([`import_records_in`]) leaves out
+//! the smallest part that a fault lies in and that the record can do without: an optional member, or an element of a list. Where the
+//! fault lies in what is needed, or in what decides by its absence (marked *decides* below), the record is skipped. Both list what
+//! they leave out.
+//!
+//! - *Ids* are strings, or integers, which become strings.
+//! - *Countries* are codes of ISO 3166-1 alpha-3, or of machine-readable travel documents (ICAO Doc 9303 part 3, section 5: `XXA`,
+//!   `RKS`, `UNO`, `GBN`, …). `D` becomes `DEU`; `RKS` and `XKX` are one country.
+//! - *Times* are `yyyy-MM-dd HH:mm:ss`, then nothing (UTC) or an offset, such as `+0000` or `+00:00`. Answers have them in UTC without
+//!   an offset, but `review.createDate` and `review.reviewDate` with the offset that they came with, written like `+0000`. Such a
+//!   one without an offset is counted by the import.
+//!
+//! **`levels`**, by `name`: `type` (*decides*), `standard` when absent, or `applicantActions`, which alone has the step
+//! `PAYMENT_METHODS`; `docSets` (needed), the steps in the order in which they are answered, each with
 //!
 //! | member | what |
 //! |---|---|
-//! | `idDocSetType` | the step's identifier, needed, each once in a level; `COMPANY` is not beside `COMPANY_…` |
+//! | `idDocSetType` | the step's identifier, needed, each once in a level; `COMPANY` is not beside `COMPANY_…`; one that is not known is noted by the import, kept and served |
 //! | `types`, `countries` | what documents are accepted; all of them when absent or empty |
 //! | `minDocuments` | how many documents are needed; 1, or 0 for steps with `fields` or `questionnaireId` |
 //! | `minImages` | how many images a document of a type needs, such as `{"ID_CARD":2}`; 1 when absent |
@@ -29,27 +45,32 @@
 //! | `fields` | the members of the applicant's `fixedInfo` that the step asks for |
 //! | `questionnaireId` | the id of the questionnaire that the step asks for |
 //! | `parts` | for `COMPANY`: which of `company`, `ubos`, `shareholders`, `representatives`, `directors`; all when absent |
-//! | `videoRequired`, `nfcVerificationSettings` | shown in the preview |
+//! | `videoRequired`, `nfcVerificationSettings` | shown in the preview; all others *decide* |
 //!
 //! **`applicants`**, by `id`: `id`, `type` (`individual` or `company`) are needed; then all that the
 //! interface document lists for the preview, with the same formats; `fixedInfo` in the shape of `info`,
 //! `info` with `placeOfBirth`, `placeOfBirthEn`, `countryOfBirth` and `stateOfBirth` besides; `phone`;
-//! `questionnaires`, a list of objects with an `id`. `review.levelName` names the level.
+//! `questionnaires`, a list of objects with an `id`. `review.levelName` names the level. `infoChangedAt` is ours: when operation 5
+//! changed members of `info`, such as `{"firstName":"2026-11-21 10:00:00+0000"}`. An import leaves such a member as it is, unless
+//! the latest of `createdAt`, `review.createDate` and `review.reviewDate` is later, by the second; it reports both.
 //!
 //! **`documents`**, by `applicantId` and `id`: what an applicant gave for a step. Needed are these two,
-//! `step` and `createdAt` (`yyyy-MM-dd HH:mm:ss`, UTC). Then `idDocType`, `country`, `part` (for `COMPANY`;
-//! `company` when absent), `active` (`true` when absent), `reviewResult` of the whole, and `images`, each
-//! with `imageId` (needed), `idDocSubType` (`FRONT_SIDE` for the front), `active` and `reviewResult`. A
+//! `step` and `createdAt`. Then `idDocType`, `country`, `part` (for `COMPANY`; `company` when absent;
+//! *decides*), `active` (`true` when absent; *decides*), `reviewResult` of the whole, and `images`, each
+//! with `imageId` (needed), `idDocSubType` (`FRONT_SIDE` for the front), `active` (*decides*) and `reviewResult`. A
 //! review has `reviewAnswer` (`GREEN`, `RED`), `reviewRejectType` (`RETRY`, `FINAL`), `moderationComment`,
 //! `clientComment`, `rejectLabels`, `buttonIds`. Steps without documents, such as `PHONE_VERIFICATION`, have
 //! a record without images whose `reviewResult` is that of the check.
 //!
 //! **`aml-cases`**, by `targetEntityId` and `id`: the AML case of the interface document; `id`, `createdAt`,
-//! `targetEntityType`, `targetEntityId` and the hits' `id` are needed. `active` (`true` when absent) is ours,
-//! and not served.
+//! `targetEntityType`, `targetEntityId` and the hits' `id` are needed. `active` (`true` when absent; *decides*) is
+//! ours, and not served.
 //!
 //! # How the status of a step is computed
 //!
+//! - Steps that the applicant cannot have are left out, here and in the preview, and hold up none that depends on them: the four
+//!   `COMPANY…` of an individual; `APPLICANT_DATA`, `IDENTITY…`, `SELFIE…` and `PROOF_OF_RESIDENCE…` of a company;
+//!   `PAYMENT_METHODS` in a level that is not for applicant actions. The import of an applicant notes it.
 //! - Documents that count are active and have an active image, or no image at all. The newest leads: its type
 //!   and country are the step's, its images come first, of each document those of the front side; for
 //!   `COMPANY` the parts come in their order.
