@@ -207,15 +207,15 @@ impl<'t> Check<'t> {
     }
 
     /// Notes a fault; false, since there is one.
-    fn fault(&mut self, error: Box<Error>) -> bool {
+    fn fault(&mut self, error: Error) -> bool {
         if self.faults.len() < MAX_FAULTS {
-            self.faults.push(*error);
+            self.faults.push(error);
         }
         false
     }
 
     /// What is wrong with a string.
-    fn string(&mut self, kind: &'static Kind, text: &str, offset: usize) -> Option<Box<Error>> {
+    fn string(&mut self, kind: &'static Kind, text: &str, offset: usize) -> Option<Error> {
         let mut becomes = |value: Option<Cow<'_, str>>| match value {
             Some(Cow::Owned(value)) => {
                 self.edits.insert(offset, Edit::Replace(json_string(&value)));
@@ -248,14 +248,14 @@ impl<'t> Check<'t> {
             let error = wrong(error_kind, offset, quote(text), kind);
             let known = if let Kind::OneOf(allowed) = kind { allowed } else { STEPS };
             let near = nearest(text, known.iter().copied()).map(quote);
-            Box::new(error.suggest(near))
+            error.suggest(near)
         };
         match kind {
             Kind::ZonedMoment if is_good && !has_offset(text) => {
                 self.without_zone = self.without_zone.saturating_add(1);
             }
             Kind::Step if is_good && !STEPS.contains(&text) => {
-                self.unknown_steps.push((text.to_owned(), *unknown()));
+                self.unknown_steps.push((text.to_owned(), unknown()));
             }
             _ => {}
         }
@@ -286,7 +286,7 @@ impl<'t> Check<'t> {
         let Some(name) = missing.first() else { return Ok(is_whole) };
         let expected = format!("`{name}`, which is needed here");
         let error = Error::new(ErrorKind::MissingKey, offset, format!("no `{name}`"), expected);
-        Ok(self.fault(Box::new(error)))
+        Ok(self.fault(error))
     }
 
     /// Goes through an object that stands next; each key may be there once.
@@ -408,12 +408,12 @@ fn repeated(key: &str, offset: usize) -> Box<Error> {
     Box::new(Error::new(ErrorKind::DuplicateKey, offset, found, "each key at most once"))
 }
 
-fn wrong_type(offset: usize, found: &str, kind: &Kind) -> Box<Error> {
+fn wrong_type(offset: usize, found: &str, kind: &Kind) -> Error {
     wrong(ErrorKind::WrongType, offset, found.to_owned(), kind)
 }
 
-fn wrong(error_kind: ErrorKind, offset: usize, found: String, kind: &Kind) -> Box<Error> {
-    Box::new(Error::new(error_kind, offset, found, expected(kind)))
+fn wrong(error_kind: ErrorKind, offset: usize, found: String, kind: &Kind) -> Error {
+    Error::new(error_kind, offset, found, expected(kind))
 }
 
 /// What a kind allows, in words.
