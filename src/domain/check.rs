@@ -244,24 +244,23 @@ impl<'t> Check<'t> {
             Kind::ZonedMoment => (with_offset(text).is_some(), ErrorKind::BadTimestamp),
             _ => (true, ErrorKind::WrongType),
         };
-        let unknown = || {
-            let error = wrong(error_kind, offset, quote(text), kind);
-            let known = if let Kind::OneOf(allowed) = kind { allowed } else { STEPS };
-            let near = nearest(text, known.iter().copied()).map(quote);
-            error.suggest(near)
-        };
+        let nearest_of = |known: &[&'static str]| nearest(text, known.iter().copied()).map(quote);
         match kind {
             Kind::ZonedMoment if is_good && !has_offset(text) => {
                 self.without_zone = self.without_zone.saturating_add(1);
             }
             Kind::Step if is_good && !STEPS.contains(&text) => {
-                self.unknown_steps.push((text.to_owned(), unknown()));
+                let expected = "a step that the interface document lists";
+                let error = Error::new(error_kind, offset, quote(text), expected).suggest(nearest_of(STEPS));
+                self.unknown_steps.push((text.to_owned(), error));
             }
             _ => {}
         }
         match kind {
             _ if is_good => None,
-            Kind::OneOf(_) => Some(unknown()),
+            Kind::OneOf(allowed) => {
+                Some(wrong(error_kind, offset, quote(text), kind).suggest(nearest_of(allowed)))
+            }
             _ => Some(wrong(error_kind, offset, quote(text), kind)),
         }
     }

@@ -22,8 +22,8 @@
 //!
 //! A strict import refuses all of a file for one wrong member, with line and path. A lenient one ([`import_records_in`]) leaves out
 //! the smallest part that a fault lies in and that the record can do without: an optional member, or an element of a list. Where the
-//! fault lies in what is needed, or in what decides by its absence (marked *decides* below), the record is skipped. Both list what
-//! they leave out.
+//! fault lies in what is needed, or in what decides by its absence (marked *decides* below), the record is skipped. The report
+//! lists what was left out. An applicant whose level is not stored is kept without the level.
 //!
 //! - *Ids* are strings, or integers, which become strings.
 //! - *Countries* are codes of ISO 3166-1 alpha-3, or of machine-readable travel documents (ICAO Doc 9303 part 3, section 5: `XXA`,
