@@ -39,7 +39,7 @@ pub struct Request {
 /// The parameters of a request as text, as a query string has them. Absent ones are `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Params<'a> {
-    /// `offset`, a non-negative decimal integer; 0 when absent.
+    /// `offset`, a non-negative decimal integer of at most 64 bits; 0 when absent.
     pub offset: Option<&'a str>,
     /// `limit`, a non-negative decimal integer; [`DEFAULT_PAGE`] when absent.
     pub limit: Option<&'a str>,
@@ -146,11 +146,8 @@ impl Request {
                 0
             })
         };
-        let offset = take(integer("offset", params.offset, 0));
-        let limit = take(
-            integer("limit", params.limit, DEFAULT_PAGE.min(limits.page))
-                .and_then(|limit| page(limit, params.limit, limits)),
-        );
+        let offset = take(offset(params.offset));
+        let limit = take(page(params.limit, limits));
         let order = Order::parse(catalog, params.order.unwrap_or_default()).unwrap_or_else(|error| {
             errors.push(error);
             None
@@ -174,24 +171,60 @@ impl Request {
     }
 }
 
-fn page(limit: u64, text: Option<&str>, limits: &Limits) -> Result<u64, Error> {
-    if limit <= limits.page {
-        return Ok(limit);
-    }
-    let found = match text {
-        Some(text) if text.parse::<u64>().is_err() => quote(text),
-        _ => limit.to_string(),
+/// Reads `limit`, at most the largest page.
+fn page(text: Option<&str>, limits: &Limits) -> Result<u64, Error> {
+    let Some(text) = text else { return Ok(DEFAULT_PAGE.min(limits.page)) };
+    let found = match digits("limit", text)?.parse::<u64>() {
+        Ok(limit) if limit <= limits.page => return Ok(limit),
+        Ok(limit) => limit.to_string(),
+        Err(_) => quote(text),
     };
     let error = Error::new(ErrorKind::PageTooLarge, 0, found, format!("at most {}", limits.page));
     Err(error.at("limit"))
 }
 
-/// A non-negative decimal integer; one too large for 64 bits counts as the largest.
-fn integer(name: &str, text: Option<&str>, absent: u64) -> Result<u64, Error> {
-    let Some(text) = text else { return Ok(absent) };
-    if text.is_empty() || !text.bytes().all(|b| b.is_ascii_digit()) {
-        let error = Error::new(ErrorKind::BadInteger, 0, quote(text), "a non-negative decimal integer");
-        return Err(error.at(name));
+/// Reads `offset`, which has to fit 64 bits.
+fn offset(text: Option<&str>) -> Result<u64, Error> {
+    let Some(text) = text else { return Ok(0) };
+    digits("offset", text)?.parse().map_err(|_| {
+        let expected = format!("a non-negative decimal integer, at most {}", u64::MAX);
+        Error::new(ErrorKind::BadInteger, 0, quote(text), expected).at("offset")
+    })
+}
+
+/// Returns `text` if it is one or more decimal digits.
+fn digits<'t>(name: &str, text: &'t str) -> Result<&'t str, Error> {
+    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Ok(text);
     }
-    Ok(text.parse().unwrap_or(u64::MAX))
+    let error = Error::new(ErrorKind::BadInteger, 0, quote(text), "a non-negative decimal integer");
+    Err(error.at(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(params: Params<'_>, limits: &Limits) -> Result<(u64, u64), String> {
+        let request = Request::parse(&Catalog::cases(), limits, b"{\"ids\":[]}", &params);
+        request.map(|request| (request.offset, request.limit)).map_err(|errors| errors.to_string())
+    }
+
+    #[test]
+    fn a_number_that_does_not_fit_is_refused() {
+        let unbounded = Limits { page: u64::MAX, ..Limits::default() };
+        let of = |text: &str| parsed(Params { offset: Some(text), ..Params::default() }, &unbounded);
+        let largest = "18446744073709551615";
+        assert_eq!(of(largest), Ok((u64::MAX, DEFAULT_PAGE)));
+        assert_eq!(of(&format!("000{largest}")), Ok((u64::MAX, DEFAULT_PAGE)));
+        for text in ["18446744073709551616", "99999999999999999999", &"9".repeat(5_000)] {
+            let error = of(text).unwrap_err();
+            assert!(error.starts_with("offset (byte 0): found `"), "{error}");
+            assert!(error.ends_with(&format!("a non-negative decimal integer, at most {largest}")), "{error}");
+        }
+        let of = |text: &str| parsed(Params { limit: Some(text), ..Params::default() }, &unbounded);
+        assert_eq!(of(largest), Ok((0, u64::MAX)));
+        let error = of("18446744073709551616").unwrap_err();
+        assert_eq!(error, format!("limit (byte 0): found `18446744073709551616`, expected at most {largest}"));
+    }
 }

@@ -327,7 +327,7 @@ fn integer(text: Option<&str>, absent: usize) -> Result<usize, Refused> {
     if text.is_empty() || text.bytes().any(|b| !b.is_ascii_digit()) {
         return Err(Refused);
     }
-    Ok(text.parse().unwrap_or(usize::MAX))
+    text.parse().map_err(|_| Refused)
 }
 
 /// Reads a request: sections 2 and 3.
