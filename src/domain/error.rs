@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::error::{Errors, quote};
+use crate::error::{ErrorKind, Errors, quote};
 use crate::store::StoreError;
 
 /// What sort of fault a [`DomainError`] is.
@@ -39,33 +39,50 @@ impl DomainErrorKind {
 #[derive(Debug)]
 pub struct DomainError {
     kind: DomainErrorKind,
+    cause: Cause,
     description: String,
     source: Option<Box<StoreError>>,
 }
 
+/// What more is known than the kind of an error says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cause {
+    NoApplicant,
+    NoAmlCase,
+    InvalidApplicant,
+    ShareToken,
+    /// The first error of a body.
+    Body(ErrorKind),
+    Other,
+}
+
 impl DomainError {
     fn new(kind: DomainErrorKind, description: impl Into<String>) -> Self {
-        Self { kind, description: description.into(), source: None }
+        Self { kind, cause: Cause::Other, description: description.into(), source: None }
     }
 
     /// Nobody has this id.
     pub(crate) fn no_applicant(id: &str) -> Self {
-        Self::new(DomainErrorKind::NotFound, format!("no applicant with the id {}", quote(id)))
+        let description = format!("no applicant with the id {}", quote(id));
+        Self { cause: Cause::NoApplicant, ..Self::new(DomainErrorKind::NotFound, description) }
     }
 
     /// An applicant without an AML case, or nobody.
     pub(crate) fn no_aml_case() -> Self {
-        Self::new(DomainErrorKind::NotFound, "HTTP 404 Not Found")
+        let description = "HTTP 404 Not Found";
+        Self { cause: Cause::NoAmlCase, ..Self::new(DomainErrorKind::NotFound, description) }
     }
 
     /// Nobody, or nobody of whom that can be asked, has this id.
     pub(crate) fn invalid_applicant(id: &str, why: &str) -> Self {
-        Self::invalid(format!("Invalid applicant id {}{why}", quote(id)))
+        let description = format!("Invalid applicant id {}{why}", quote(id));
+        Self { cause: Cause::InvalidApplicant, ..Self::invalid(description) }
     }
 
     /// One description, whatever is wrong with the token.
     pub(super) fn unauthorized() -> Self {
-        Self::new(DomainErrorKind::Unauthorized, "the share token is invalid")
+        let description = "the share token is invalid";
+        Self { cause: Cause::ShareToken, ..Self::new(DomainErrorKind::Unauthorized, description) }
     }
 
     pub(super) fn invalid(description: impl Into<String>) -> Self {
@@ -83,16 +100,18 @@ impl DomainError {
         self.kind
     }
 
-    /// The `errorCode` of the envelope, for faults that have one.
+    /// Returns the kind of the first error of a body, for [`Invalid`](DomainErrorKind::Invalid) bodies.
     #[must_use]
-    pub fn error_code(&self) -> Option<u32> {
-        None
+    pub fn error_kind(&self) -> Option<ErrorKind> {
+        match self.cause {
+            Cause::Body(kind) => Some(kind),
+            _ => None,
+        }
     }
 
-    /// The `type` of the envelope, for faults that have one.
-    #[must_use]
-    pub fn error_type(&self) -> Option<&'static str> {
-        None
+    /// Returns what more is known than the kind says.
+    pub(crate) fn cause(&self) -> Cause {
+        self.cause
     }
 }
 
@@ -117,6 +136,7 @@ impl From<StoreError> for DomainError {
 
 impl From<Errors> for DomainError {
     fn from(errors: Errors) -> Self {
-        Self::invalid(errors.description())
+        let cause = errors.as_slice().first().map_or(Cause::Other, |error| Cause::Body(error.kind));
+        Self { cause, ..Self::invalid(errors.description()) }
     }
 }

@@ -111,6 +111,7 @@ mod time;
 mod transliterate;
 
 pub use aml::aml_case;
+pub(crate) use error::Cause;
 pub use error::{DomainError, DomainErrorKind};
 pub use export::each_record;
 pub use import::{RecordImport, import_records, import_records_in};

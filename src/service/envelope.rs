@@ -6,9 +6,10 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
+use super::error_codes::{self, ErrorCode};
 use super::operation::Operation;
 use super::tokens::Permission;
-use crate::domain::{DomainError, DomainErrorKind};
+use crate::domain::{Cause, DomainError, DomainErrorKind};
 #[cfg(unix)]
 use crate::engine::Refusal;
 use crate::error::Errors;
@@ -36,10 +37,10 @@ pub struct Envelope {
     pub correlation_id: String,
     /// What was wrong.
     pub description: String,
-    /// A number for what was wrong, for faults that have one.
+    /// A number for what was wrong, of the table [`ErrorCode::ALL`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_code: Option<u32>,
-    /// A name for what was wrong, for faults that have one.
+    /// A name for what was wrong, of the same table.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub error_type: Option<&'static str>,
 }
@@ -57,7 +58,8 @@ impl Envelope {
 pub(super) struct Failure {
     status: StatusCode,
     description: String,
-    error_code: Option<u32>,
+    code: ErrorCode,
+    /// A name for operators, instead of number and name of the code.
     error_type: Option<&'static str>,
     /// What the operator learns, and the client does not.
     cause: Option<String>,
@@ -75,13 +77,18 @@ impl Failure {
         Self {
             status,
             description: description.into(),
-            error_code: None,
+            code: ErrorCode::of_status(status.as_u16()),
             error_type: None,
             cause: None,
             #[cfg(unix)]
             refusal: None,
             closes: false,
         }
+    }
+
+    /// The same failure, with the row of the table of codes that says more than its status.
+    pub(super) fn coded(self, code: ErrorCode) -> Self {
+        Self { code, ..self }
     }
 
     /// One description, whatever is wrong with token, signature or timestamp.
@@ -116,14 +123,15 @@ impl Failure {
     /// Imports or other updates took longer than an update waits for them.
     pub(super) fn no_turn() -> Self {
         let description = "other writes have not ended yet, try again in a moment; nothing was changed";
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, description)
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, description).coded(error_codes::NO_TURN)
     }
 
     /// What a search needs is not there now, and may be in a moment.
     #[cfg(feature = "postgres")]
     pub(super) fn unavailable(cause: impl Into<String>) -> Self {
         let description = "the cases cannot be searched at the moment, try again in a moment";
-        Self { cause: Some(cause.into()), ..Self::new(StatusCode::SERVICE_UNAVAILABLE, description) }
+        let failure = Self::new(StatusCode::SERVICE_UNAVAILABLE, description);
+        Self { cause: Some(cause.into()), ..failure.coded(error_codes::SOURCE_UNAVAILABLE) }
     }
 
     pub(super) fn internal(cause: impl Into<String>) -> Self {
@@ -136,7 +144,7 @@ impl Failure {
         Self { closes: true, ..self }
     }
 
-    /// The same failure, with a name for what was wrong.
+    /// The same failure, with a name for operators instead of a code of the table.
     #[cfg(unix)]
     pub(super) fn typed(self, error_type: &'static str) -> Self {
         Self { error_type: Some(error_type), ..self }
@@ -180,8 +188,8 @@ impl Failure {
             code: self.status.as_u16(),
             correlation_id,
             description: self.description,
-            error_code: self.error_code,
-            error_type: self.error_type,
+            error_code: self.error_type.is_none().then(|| self.code.number()),
+            error_type: Some(self.error_type.unwrap_or(self.code.error_type())),
         }
     }
 
@@ -242,7 +250,9 @@ pub(super) fn json(body: Vec<u8>) -> Response {
 
 impl From<Errors> for Failure {
     fn from(errors: Errors) -> Self {
-        Self::new(StatusCode::BAD_REQUEST, errors.description())
+        let kind = errors.as_slice().first().map(|error| error.kind);
+        let code = kind.map_or(error_codes::INVALID_PARAMETERS, ErrorCode::of_kind);
+        Self::new(StatusCode::BAD_REQUEST, errors.description()).coded(code)
     }
 }
 
@@ -263,11 +273,41 @@ impl From<DomainError> for Failure {
         let cause = std::error::Error::source(&error).map(ToString::to_string);
         let cause =
             cause.or_else(|| (status == StatusCode::INTERNAL_SERVER_ERROR).then(|| error.to_string()));
-        Self {
-            error_code: error.error_code(),
-            error_type: error.error_type(),
-            cause,
-            ..Self::new(status, error.to_string())
-        }
+        let failure = Self::new(status, error.to_string());
+        let code = match error.cause() {
+            Cause::NoApplicant => error_codes::NO_APPLICANT,
+            Cause::NoAmlCase => error_codes::NO_AML_CASE,
+            Cause::InvalidApplicant => error_codes::INVALID_APPLICANT,
+            Cause::ShareToken => error_codes::INVALID_SHARE_TOKEN,
+            Cause::Body(kind) => ErrorCode::of_kind(kind),
+            Cause::Other => failure.code,
+        };
+        Self { cause, ..failure.coded(code) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Catalog, Filter};
+
+    #[test]
+    fn a_failure_has_the_code_of_its_cause_and_else_that_of_its_status() {
+        let of = |failure: Failure| {
+            let envelope = failure.envelope(String::new());
+            (envelope.code, envelope.error_code, envelope.error_type)
+        };
+        let errors = Filter::compile(&Catalog::cases(), b"{}").unwrap_err();
+        assert_eq!(of(errors.into()), (400, Some(4104), Some("InvalidParametersException")));
+        assert_eq!(of(Failure::unauthorized()), (401, Some(4010), Some("UnauthorizedException")));
+        assert_eq!(of(Failure::overloaded()), (503, Some(5030), Some("ServiceUnavailableException")));
+        assert_eq!(of(Failure::no_turn()), (503, Some(5031), Some("WriteQueueException")));
+        let teapot = Failure::new(StatusCode::IM_A_TEAPOT, "");
+        assert_eq!(of(teapot), (418, Some(4000), Some("BadRequestException")));
+        assert_eq!(of(DomainError::no_applicant("x").into()).1, Some(4041));
+        assert_eq!(of(DomainError::no_aml_case().into()).1, Some(4042));
+        assert_eq!(of(DomainError::invalid_applicant("x", "").into()).1, Some(4001));
+        #[cfg(unix)]
+        assert_eq!(of(Failure::overloaded().typed("io")), (503, None, Some("io")));
     }
 }

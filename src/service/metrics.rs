@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::exchange::GIVEN_UP;
 use super::operation::Operation;
+use super::process_metrics;
 use super::shared::Shared;
 use crate::cache::CacheStats;
 use crate::error::Errors;
@@ -103,6 +104,8 @@ pub(super) fn text(shared: &Shared) -> String {
     let names = Operation::ALL.iter().map(|operation| operation.name()).chain(["other"]);
     let operations: Vec<(&str, &OfOperation)> = names.zip(&metrics.operations).collect();
 
+    out.head("build_info", "gauge", "The version, always 1.");
+    out.line("build_info", concat!("version=\"", env!("CARGO_PKG_VERSION"), "\""), 1);
     out.head(
         "http_requests_total",
         "counter",
@@ -172,6 +175,7 @@ pub(super) fn text(shared: &Shared) -> String {
     out.head("memory_bytes", "gauge", "What the cases take in memory, their documents apart.");
     out.line("memory_bytes", "part=\"columns\"", memory.columns_bytes);
     out.line("memory_bytes", "part=\"indexes\"", memory.index_bytes);
+    process_metrics::write(&mut out.0);
     out.0
 }
 

@@ -13,7 +13,7 @@
 //! | 3, preview by share token | `GET /resources/applicants/-/import/preview?shareToken=…` | `createApplicants` |
 //! | 4, AML case | `GET /resources/api/applicants/{applicantId}/amlCase` | `viewAmlScreening` |
 //! | 5, update of extracted info | `PATCH /resources/applicants/{applicantId}/info` | `changePersonalData` |
-//! | | `GET /healthz` `/readyz` `/metrics` `/openapi.json` | none, not signed |
+//! | | `GET /healthz` `/readyz` `/openapi.json` | none, not signed |
 //!
 //! # Where cases are searched
 //!
@@ -76,7 +76,9 @@
 //! logged and counted as any other; one that is given up before, since its connection failed or the grace period of a shutdown is
 //! over, is logged and counted with the status 499, and an update may be stored then.
 //!
-//! A panic is a 500, with its cause in the log. On shutdown no connection is taken any more, and those without a request are
+//! A panic is a 500, with its cause in the log. On shutdown `/readyz` is 503 at once. Connections are taken for
+//! [`drain`](ServiceOptions::drain) longer, so that a load balancer, which asks `/readyz` every few seconds, sends no more
+//! requests before the port is closed. Then no connection is taken any more, and those without a request are
 //! closed after a quarter of a second, in which what was sent already is read; requests in flight are answered, for
 //! [`grace`](ServiceOptions::grace) at most, and the store is checkpointed.
 //!
@@ -94,7 +96,8 @@
 //! | request | what |
 //! |---|---|
 //! | `GET /` | version, database, how many cases |
-//! | `POST /imports/{kind}` | imports the body, `kind` being `cases`, `levels`, `applicants`, `documents` or `aml-cases`; `?mode=lenient` as `--lenient`, `?format=parquet` for cases, `?source=` how errors call it |
+//! | `GET /metrics` | metrics |
+//! | `POST /imports/{kind}` | imports the body, `kind` being `cases`, `levels`, `applicants`, `documents` or `aml-cases`; `?mode=lenient` as `--lenient`, `?format=parquet` for cases, `?source=` how errors call it; each at most once |
 //! | `POST /share-tokens` | `{"applicantId":…,"lifetimeS":…}` makes a share token |
 //! | `POST /backups` | `{"path":…}`, absolute, copies the database into a new file, as the user whom the service runs as |
 //!
@@ -114,8 +117,77 @@
 //! Each answer has an `X-Correlation-Id`, in the envelope too; [`tracing`] events at level `info` for
 //! what was refused, `error` for what failed here, `debug` for all else, carry it as `correlation_id`, with
 //! operation, status, time and the token's name. Bodies, queries, signatures and secrets are in none.
+//! A correlation id is the beginning of a keyed hash, which does not tell how many requests others make.
 //! `/readyz` is 503 on the way down, while the source of cases is away, and once a write failed for a reason of the file: searches go on then,
-//! updates only after a restart. `/metrics` is Prometheus text. It, and the other three, are for everyone who reaches the port.
+//! updates only after a restart. `/healthz`, `/readyz` and `/openapi.json` are for all who reach
+//! the port.
+//!
+//! `/metrics` is Prometheus text. It is not on the public port, since counters such as `casefilter_rows_examined_total` tell a client
+//! whether cases that its token does not see have a value. It has a listener of its own ([`Service::with_metrics`],
+//! `casefilter serve --metrics-listen`), and is on the admin socket. `process_*` metrics are there on Linux.
+//!
+//! # Query parameters
+//!
+//! A parameter that an operation does not know is ignored, unless it is near one that it knows: equal but for case, or at most two
+//! edits away, as `oder` and `Limit` are. That is a 400 which suggests the known one. `unsetFields`, by which other services clear
+//! members in operation 5, is a 400 too: here `null` in the body does.
+//!
+//! # Errors
+//!
+//! An error answer is `{"code", "correlationId", "description", "errorCode", "type"}`. `errorCode` and `type` are those of the first
+//! error, of this table ([`ErrorCode::ALL`]), in answers of the service and in those of `casefilter search --requests`. The admin socket
+//! has names of the store, such as `refused`, as `type` where it knows them, and no `errorCode` then.
+//!
+//! | `errorCode` | `type` | `code` | what |
+//! |---|---|---|---|
+//! | 4000 | `BadRequestException` | 400 | the request is not well formed HTTP, such as a body that breaks off |
+//! | 4001 | `InvalidApplicantException` | 400 | operation 5: the applicant id is unknown or that of a company |
+//! | 4010 | `UnauthorizedException` | 401 | token, signature or timestamp is missing or wrong |
+//! | 4011 | `InvalidShareTokenException` | 401 | operation 3: the share token is missing, unknown, expired or used |
+//! | 4030 | `ForbiddenException` | 403 | the app token lacks the permission |
+//! | 4040 | `NotFoundException` | 404 | there is no such path |
+//! | 4041 | `ApplicantNotFoundException` | 404 | operation 2: no applicant has the id |
+//! | 4042 | `AmlCaseNotFoundException` | 404 | operation 4: the applicant has no active AML case, or is unknown |
+//! | 4050 | `MethodNotAllowedException` | 405 | the path does not have the method |
+//! | 4080 | `RequestTimeoutException` | 408 | the body did not arrive in time |
+//! | 4090 | `ConflictException` | 409 | admin socket: another database, or a file that exists |
+//! | 4100 | `InvalidParametersException` | 400 | the body or a query parameter is wrong, in a way not listed below |
+//! | 4101 | `InvalidParametersException` | 400 | not JSON |
+//! | 4102 | `InvalidParametersException` | 400 | not UTF-8 |
+//! | 4103 | `InvalidParametersException` | 400 | a JSON value of the wrong type |
+//! | 4104 | `InvalidParametersException` | 400 | neither `ids` nor `criteria` |
+//! | 4105 | `InvalidParametersException` | 400 | a key or a query parameter that has no meaning there |
+//! | 4106 | `InvalidParametersException` | 400 | a key or a query parameter that stands there twice |
+//! | 4107 | `InvalidParametersException` | 400 | a key is missing |
+//! | 4108 | `InvalidParametersException` | 400 | a criterion both complex and of a field |
+//! | 4109 | `InvalidParametersException` | 400 | an empty array where an element is needed |
+//! | 4110 | `InvalidParametersException` | 400 | an unknown operator |
+//! | 4111 | `InvalidParametersException` | 400 | an unknown field |
+//! | 4112 | `InvalidParametersException` | 400 | an operator that the type of the field lacks |
+//! | 4113 | `InvalidParametersException` | 400 | more than one value for an operator that takes one |
+//! | 4114 | `InvalidParametersException` | 400 | a value that is not a number |
+//! | 4115 | `InvalidParametersException` | 400 | a value that is not a timestamp |
+//! | 4116 | `InvalidParametersException` | 400 | a value that is not `true` or `false` |
+//! | 4117 | `InvalidParametersException` | 400 | a value that is not allowed there |
+//! | 4118 | `InvalidParametersException` | 400 | order by a field with many values |
+//! | 4119 | `InvalidParametersException` | 400 | an `offset` or `limit` that is not a number or does not fit |
+//! | 4120 | `InvalidParametersException` | 400 | a `limit` above the largest page |
+//! | 4121 | `InvalidParametersException` | 400 | a `countTotalItems` that is not `true` or `false` |
+//! | 4122 | `InvalidParametersException` | 400 | a body over the limit of the parser |
+//! | 4123 | `InvalidParametersException` | 400 | criteria nested too deeply |
+//! | 4124 | `InvalidParametersException` | 400 | more criteria than the limit |
+//! | 4125 | `InvalidParametersException` | 400 | more values than the limit |
+//! | 4126 | `InvalidParametersException` | 400 | more ids than the limit |
+//! | 4127 | `InvalidParametersException` | 400 | a string longer than the limit |
+//! | 4130 | `PayloadTooLargeException` | 413 | the body is over the limit |
+//! | 4150 | `UnsupportedMediaTypeException` | 415 | admin socket: the format cannot be imported |
+//! | 4220 | `UnprocessableException` | 422 | admin socket: data was refused |
+//! | 4290 | `TooManyRequestsException` | 429 | a limit of the token or the peer is used up |
+//! | 5000 | `InternalServerErrorException` | 500 | the request could not be answered; the log says why |
+//! | 5030 | `ServiceUnavailableException` | 503 | too many requests at once, or the service is not ready |
+//! | 5031 | `WriteQueueException` | 503 | an update waited too long for other writes; nothing was changed |
+//! | 5032 | `SourceUnavailableException` | 503 | PostgreSQL cannot search the cases at the moment |
+//! | 5070 | `InsufficientStorageException` | 507 | admin socket: the disk is full |
 
 #[cfg(unix)]
 mod admin;
@@ -123,12 +195,16 @@ mod applicants;
 mod auth;
 mod body;
 mod envelope;
+mod error_codes;
 mod exchange;
 mod metrics;
+mod metrics_server;
 mod operation;
 mod operator;
 mod options;
 mod pace;
+mod parameters;
+mod process_metrics;
 mod projection;
 mod search;
 mod server;
@@ -141,6 +217,7 @@ mod transport;
 #[cfg(unix)]
 pub use admin::AdminSocket;
 pub use envelope::Envelope;
+pub use error_codes::ErrorCode;
 pub use options::ServiceOptions;
 pub use server::Service;
 pub use tls::Tls;

@@ -1,4 +1,4 @@
-//! What operators ask of the service, unsigned: whether it lives, what it counts, what it offers.
+//! What operators ask of the service, unsigned: whether it lives, what it offers; and, apart from the public port, what it counts.
 
 use std::sync::Arc;
 
@@ -21,7 +21,6 @@ pub(super) fn routes(router: Router<Arc<Shared>>) -> Router<Arc<Shared>> {
     router
         .route("/healthz", get(async || json(br#"{"status":"ok"}"#.to_vec())))
         .route("/readyz", get(readiness))
-        .route("/metrics", get(async |State(shared): State<Arc<Shared>>| text(metrics::text(&shared))))
         .route("/openapi.json", get(async || json(OPENAPI.as_bytes().to_vec())))
 }
 
@@ -39,8 +38,9 @@ async fn readiness(State(shared): State<Arc<Shared>>) -> Response {
     Failure::new(StatusCode::SERVICE_UNAVAILABLE, why).into_response()
 }
 
-fn text(metrics: String) -> Response {
-    let mut response = Response::new(Body::from(metrics));
+/// The counters as text, for the listener of metrics and the socket of operators.
+pub(super) fn metrics(shared: &Shared) -> Response {
+    let mut response = Response::new(Body::from(metrics::text(shared)));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));

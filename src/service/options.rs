@@ -33,6 +33,9 @@ pub struct ServiceOptions {
     pub write_timeout: Duration,
     /// How long an update waits for its turn behind imports and other updates; one that waits longer gets 503.
     pub turn_timeout: Duration,
+    /// How long connections are still taken and served once the service is asked to stop, with `/readyz` 503, so that load
+    /// balancers notice before the port is closed; 0, the default, for a service that has none before it.
+    pub drain: Duration,
     /// How long requests in flight are waited for on shutdown.
     pub grace: Duration,
 }
@@ -50,6 +53,7 @@ impl Default for ServiceOptions {
             read_timeout: Duration::from_secs(20),
             write_timeout: Duration::from_secs(30),
             turn_timeout: Duration::from_secs(10),
+            drain: Duration::ZERO,
             grace: Duration::from_secs(30),
         }
     }

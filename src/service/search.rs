@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::envelope::Failure;
+use super::operation::Operation;
+use super::parameters::{OF_SEARCH, misspelt};
 use super::shared::{Call, Shared};
 use crate::error::{Error, ErrorKind, Errors, quote};
 use crate::request::{Params, Request};
@@ -26,7 +28,7 @@ pub(super) async fn search(shared: &Arc<Shared>, call: Call) -> Result<Vec<u8>, 
 fn search_now(shared: &Shared, call: &Call) -> Result<Vec<u8>, Failure> {
     let query = Query::read(call.query.as_deref());
     let request = Request::parse_cached(&call.token.cache, &call.body, &query.params());
-    let request = match (request, query.repeated()) {
+    let request = match (request, query.errors()) {
         (Ok(request), None) => Ok(request),
         (Err(errors), None) | (Ok(_), Some(errors)) => Err(errors),
         (Err(first), Some(second)) => Err(first.followed_by(second)),
@@ -53,22 +55,28 @@ pub(super) fn filters(call: &Call) -> Vec<u8> {
     serde_json::to_vec(&names).unwrap_or_default()
 }
 
-/// The query of a search, its values in the order of [`NAMES`]; all others are passed over.
+/// The query of a search, its values in the order of [`OF_SEARCH`].
 struct Query<'q> {
-    values: [Option<Cow<'q, str>>; NAMES.len()],
-    repeated: Vec<(usize, Cow<'q, str>)>,
+    values: [Option<Cow<'q, str>>; OF_SEARCH.len()],
+    /// What is wrong with the names.
+    errors: Vec<Error>,
 }
-
-const NAMES: [&str; 4] = ["offset", "limit", "order", "countTotalItems"];
 
 impl<'q> Query<'q> {
     fn read(query: Option<&'q str>) -> Self {
-        let mut own = Self { values: [const { None }; NAMES.len()], repeated: Vec::new() };
+        let mut own = Self { values: [const { None }; OF_SEARCH.len()], errors: Vec::new() };
         for (name, value) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
-            let Some(place) = NAMES.iter().position(|known| *known == name) else { continue };
+            let Some(place) = OF_SEARCH.iter().position(|known| *known == name) else {
+                own.errors.extend(misspelt(Operation::Search, &name));
+                continue;
+            };
             match own.values.get_mut(place) {
                 Some(slot @ None) => *slot = Some(value),
-                _ => own.repeated.push((place, value)),
+                _ => {
+                    let found = format!("{} again", quote(&value));
+                    let error = Error::new(ErrorKind::DuplicateKey, 0, found, "the parameter once");
+                    own.errors.push(error.at(name));
+                }
             }
         }
         own
@@ -79,14 +87,9 @@ impl<'q> Query<'q> {
         Params { offset, limit, order, count }
     }
 
-    /// The errors for parameters that stand there twice.
-    fn repeated(&self) -> Option<Errors> {
-        let errors = self.repeated.iter().map(|(place, value)| {
-            let name = NAMES.get(*place).copied().unwrap_or_default();
-            let found = format!("{} again", quote(value));
-            Error::new(ErrorKind::DuplicateKey, 0, found, "the parameter once").at(name)
-        });
-        Errors::in_order(errors.collect())
+    /// The errors of parameters that stand there twice or are misspelt.
+    fn errors(self) -> Option<Errors> {
+        Errors::in_order(self.errors)
     }
 }
 
@@ -101,9 +104,9 @@ mod tests {
             query.params(),
             Params { limit: Some("5"), order: Some("-created At"), ..Params::default() }
         );
-        let errors = query.repeated().unwrap();
+        let errors = query.errors().unwrap();
         assert_eq!(errors.as_slice().len(), 2);
         assert_eq!(errors.as_slice()[0].path, "limit");
-        assert!(Query::read(None).repeated().is_none());
+        assert!(Query::read(None).errors().is_none());
     }
 }

@@ -28,6 +28,7 @@ use tokio::sync::Semaphore;
 use super::admin::{AdminServer, AdminSocket};
 use super::envelope::Failure;
 use super::exchange::Exchange;
+use super::metrics_server::MetricsServer;
 use super::operation::Operation;
 use super::operator;
 use super::options::ServiceOptions;
@@ -61,6 +62,7 @@ use crate::store::{Store, StoreError};
 pub struct Service {
     shared: Shared,
     tls: Option<Tls>,
+    metrics: Option<TcpListener>,
     #[cfg(unix)]
     admin: Option<AdminSocket>,
 }
@@ -92,6 +94,7 @@ impl Service {
         Self {
             shared: Shared::new(store, tokens, options),
             tls: None,
+            metrics: None,
             #[cfg(unix)]
             admin: None,
         }
@@ -101,6 +104,14 @@ impl Service {
     #[must_use]
     pub fn with_tls(self, tls: Tls) -> Self {
         Self { tls: Some(tls), ..self }
+    }
+
+    /// The same service with `/metrics` on a listener of its own, without TLS and signatures, until the service has ended.
+    ///
+    /// What is counted tells about the cases of all tokens, so that clients should not reach it. It is not on the public port.
+    #[must_use]
+    pub fn with_metrics(self, listener: TcpListener) -> Self {
+        Self { metrics: Some(listener), ..self }
     }
 
     /// The same service, which operators can ask for imports, share tokens and copies while it runs.
@@ -120,7 +131,8 @@ impl Service {
         self
     }
 
-    /// Serves connections until `shutdown` is ready, then answers what is in flight and puts everything on disk.
+    /// Serves connections until `shutdown` is ready, and for [`drain`](ServiceOptions::drain) longer, then answers what is in
+    /// flight and puts everything on disk.
     ///
     /// Threads that wait for the file are those of the runtime, which has 512 unless told otherwise: more than
     /// [`concurrency`](ServiceOptions::concurrency) are of no use.
@@ -138,10 +150,12 @@ impl Service {
         let Self {
             shared,
             tls,
+            metrics,
             #[cfg(unix)]
             admin,
         } = self;
         let shared = Arc::new(shared);
+        let _metrics = metrics.map(|listener| MetricsServer::start(listener, Arc::clone(&shared)));
         let router = TowerToHyperService::new(router(Arc::clone(&shared)));
         let graceful = GracefulShutdown::new();
         let administer = async {
@@ -154,15 +168,23 @@ impl Service {
         };
         let server = Arc::new(Server { shared: Arc::clone(&shared), tls, router });
         {
-            let mut serving = pin!(accept(&server, &listener, &graceful));
+            let mut serving = pin!(async {
+                tokio::select! {
+                    () = accept(&server, &listener, &graceful) => {}
+                    () = administer => {}
+                }
+            });
             tokio::select! {
                 () = &mut serving => {}
-                () = administer => {}
                 () = shutdown => {}
             }
             shared.begin_draining();
-            // Whoever is connected by now is let in.
-            let _ = tokio::time::timeout(LAST_ACCEPT, serving).await;
+            let drain = shared.options.drain;
+            if !drain.is_zero() {
+                tracing::info!(drain_s = drain.as_secs_f64(), "draining: not ready, but requests are still answered");
+            }
+            // Clients that are connected by now are served.
+            let _ = tokio::time::timeout(drain.max(LAST_ACCEPT), serving).await;
         }
         drop(listener);
         #[cfg(unix)]

@@ -20,7 +20,7 @@ use super::options::ServiceOptions;
 use super::pace::Pace;
 use super::source::Source;
 use super::tokens::{AppToken, Tokens};
-use super::{applicants, search};
+use super::{applicants, parameters, search};
 use crate::store::Store;
 
 /// What all requests share.
@@ -144,6 +144,10 @@ impl Shared {
             return Err(Failure::forbidden(operation.permission()));
         }
         let applicant_id = applicant.map_err(|written| Failure::bad_path_id(operation, &written))?;
+        if operation != Operation::Search {
+            // A search tells these beside the errors of its body.
+            parameters::check(operation, head.uri.query())?;
+        }
         let call = Call {
             token: Arc::clone(token),
             applicant_id,

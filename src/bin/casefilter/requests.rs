@@ -4,9 +4,10 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
+use casefilter::service::Envelope;
 use casefilter::{Catalog, Error, ErrorKind, Errors, Filter, FilterCache, Limits, Params, Request};
 use serde::de::{MapAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use crate::args::is_stdin;
@@ -287,15 +288,8 @@ impl<'de> Deserialize<'de> for Members<'de> {
 }
 
 /// The error envelope of the service, for request number `number`.
-pub(crate) fn envelope(number: u64, errors: &Errors) -> impl Serialize + use<> {
-    #[derive(Serialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Envelope {
-        code: u16,
-        correlation_id: String,
-        description: String,
-    }
-    Envelope { code: 400, correlation_id: format!("request-{number}"), description: errors.description() }
+pub(crate) fn envelope(number: u64, errors: &Errors) -> Envelope {
+    Envelope::invalid(format!("request-{number}"), errors)
 }
 
 #[cfg(test)]

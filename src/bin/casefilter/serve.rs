@@ -24,7 +24,7 @@ use crate::source;
 /// Serve the five operations over HTTP
 ///
 /// Searches of cases, required documents status, profile preview, AML case, and update of extracted info, from a
-/// database made by `import`. It stops on SIGTERM or Ctrl-C, once requests in flight are answered.
+/// database made by `import`. It stops on SIGTERM or Ctrl-C, once requests in flight are answered. SIGHUP is ignored.
 ///
 /// While it has the database open, `import`, `token share`, `backup`, `verify` and `export` go through a socket beside it, which
 /// the user whom the service runs as may open, and nobody else.
@@ -34,8 +34,8 @@ Example:
   casefilter token app --file tokens.json --allow viewCases
   casefilter serve --db cases.db --listen 127.0.0.1:8080 --tokens tokens.json
 
-Logs go to standard error, as JSON in a pipe. Prometheus finds /metrics; /healthz, /readyz and /openapi.json are there
-too, unsigned. Every flag can be set by the environment variable that is named with it.")]
+Logs go to standard error, as JSON in a pipe. /healthz, /readyz and /openapi.json are unsigned. Prometheus finds /metrics on the
+listener of --metrics-listen; it is on the admin socket too, but not on the public port. Every flag can be set by the environment variable that is named with it.")]
 pub(crate) struct Args {
     /// The database
     #[arg(long, value_name = "FILE", env = "CASEFILTER_DB")]
@@ -61,6 +61,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ADDR", env = "CASEFILTER_LISTEN", default_value = "127.0.0.1:8080",
           value_parser = address)]
     listen: SocketAddr,
+
+    /// Where to listen for /metrics, apart from the clients: an IP address and a port [default: nowhere]
+    ///
+    /// Without TLS and signatures: whoever reaches it learns how many requests, rows and cases there are.
+    #[arg(long, value_name = "ADDR", env = "CASEFILTER_METRICS_LISTEN", value_parser = address)]
+    metrics_listen: Option<SocketAddr>,
 
     /// The file of those who may call, as `token app` writes it
     #[arg(long, value_name = "FILE", env = "CASEFILTER_TOKENS")]
@@ -114,6 +120,14 @@ pub(crate) struct Args {
     #[arg(long, value_name = "S", env = "CASEFILTER_TURN_TIMEOUT", default_value_t = 10)]
     turn_timeout: u64,
 
+    /// How long new connections are still served on SIGTERM, while /readyz is 503, so that a load balancer notices: a number and
+    /// ms, s, m or h
+    ///
+    /// 0 is for a service without a load balancer, which has nobody to wait for; otherwise a few seconds more than the time
+    /// between two checks of /readyz, such as 5s.
+    #[arg(long, value_name = "TIME", env = "CASEFILTER_DRAIN", default_value = "0s", value_parser = duration)]
+    drain: Duration,
+
     /// How many seconds requests in flight have when the service is to stop
     #[arg(long, value_name = "S", env = "CASEFILTER_GRACE", default_value_t = 30)]
     grace: u64,
@@ -147,6 +161,27 @@ fn address(text: &str) -> Result<SocketAddr, &'static str> {
     text.parse().map_err(|_| expected)
 }
 
+/// Reads a time such as `500ms`, `5s` or `1m`; a bare number is in seconds.
+fn duration(text: &str) -> Result<Duration, &'static str> {
+    /// A service that drains for longer was meant to do something else.
+    const MOST: Duration = Duration::from_secs(24 * 60 * 60);
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at_checked(digits).unwrap_or_default();
+    let unit_ms = match unit {
+        "ms" => Some(1),
+        "" | "s" => Some(1_000),
+        "m" => Some(60_000),
+        "h" => Some(3_600_000),
+        "d" => Some(86_400_000),
+        _ => None,
+    };
+    let millis = number.parse::<u64>().ok().zip(unit_ms).and_then(|(number, unit)| number.checked_mul(unit));
+    millis
+        .map(Duration::from_millis)
+        .filter(|time| *time <= MOST)
+        .ok_or("expected a number and ms, s, m or h, such as 5s, of at most 24h")
+}
+
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Level {
     Error,
@@ -167,6 +202,7 @@ impl Args {
             read_timeout: Duration::from_secs(self.read_timeout.max(1)),
             write_timeout: Duration::from_secs(self.write_timeout.max(1)),
             turn_timeout: Duration::from_secs(self.turn_timeout),
+            drain: self.drain,
             grace: Duration::from_secs(self.grace),
             ..ServiceOptions::default()
         };
@@ -227,6 +263,7 @@ impl Args {
 
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     begin_logging(args.log);
+    let signals = Signals::watch()?;
     let options = args.options();
     let file = TokenFile::read(&args.tokens)
         .map_err(|error| Failure::io("cannot read", &args.tokens.display().to_string(), &error))?;
@@ -252,7 +289,15 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
             .await
             .map_err(|error| Failure::io("cannot listen on", &args.listen.to_string(), &error))?;
         let address = listener.local_addr().unwrap_or(args.listen);
-        let shutdown = shutdown()?;
+        let metrics = match args.metrics_listen {
+            None => None,
+            Some(address) => Some(
+                TcpListener::bind(address)
+                    .await
+                    .map_err(|error| Failure::io("cannot listen on", &address.to_string(), &error))?,
+            ),
+        };
+        let shutdown = signals.shutdown()?;
         let searches = if source.is_some() { "PostgreSQL" } else { "the database" };
         let counts = (store.len(), tokens.len());
         let service = Service::new(store, tokens, options);
@@ -263,6 +308,13 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         let service = args.administered(service)?;
         let service = match tls {
             Some(tls) => service.with_tls(tls),
+            None => service,
+        };
+        if let Some(address) = metrics.as_ref().and_then(|listener| listener.local_addr().ok()) {
+            tracing::info!(metrics_address = %address, "metrics are served");
+        }
+        let service = match metrics {
+            Some(listener) => service.with_metrics(listener),
             None => service,
         };
         let (cases, tokens) = counts;
@@ -284,19 +336,68 @@ fn runtime(options: &ServiceOptions) -> io::Result<Runtime> {
         .build()
 }
 
-/// Is ready when the process is asked to end.
-fn shutdown() -> Result<impl Future<Output = ()>, Failure> {
-    let (tell, told) = tokio::sync::watch::channel(false);
-    ctrlc::set_handler(move || {
-        let _ = tell.send(true);
-    })
-    .map_err(|error| Failure::Failed(format!("cannot watch for signals: {error}")))?;
-    Ok(async move {
-        let mut told = told;
-        if told.wait_for(|is_asked| *is_asked).await.is_err() {
-            std::future::pending::<()>().await;
+/// The signals that the process gets.
+struct Signals {
+    told: tokio::sync::watch::Receiver<bool>,
+    #[cfg(unix)]
+    handle: signal_hook::iterator::Handle,
+    #[cfg(not(unix))]
+    tell: tokio::sync::watch::Sender<bool>,
+}
+
+impl Signals {
+    /// Ignores SIGHUP from now on; it ends no service whose terminal is closed or whose log is rotated. Other signals are as before.
+    #[cfg(unix)]
+    fn watch() -> Result<Self, Failure> {
+        use signal_hook::consts::SIGHUP;
+        let (tell, told) = tokio::sync::watch::channel(false);
+        let mut signals = signal_hook::iterator::Signals::new([SIGHUP]).map_err(|error| unwatched(&error))?;
+        let handle = signals.handle();
+        let wait = move || {
+            for signal in signals.forever() {
+                if signal == SIGHUP {
+                    tracing::info!("SIGHUP is ignored: SIGTERM ends the service");
+                } else {
+                    let _ = tell.send(true);
+                }
+            }
+        };
+        let thread = std::thread::Builder::new().name("signals".to_owned()).spawn(wait);
+        thread.map_err(|error| unwatched(&error))?;
+        Ok(Self { told, handle })
+    }
+
+    #[cfg(not(unix))]
+    fn watch() -> Result<Self, Failure> {
+        let (tell, told) = tokio::sync::watch::channel(false);
+        Ok(Self { told, tell })
+    }
+
+    /// Is ready when the process is asked to end, by SIGTERM or Ctrl-C, which no longer end it by themselves.
+    fn shutdown(self) -> Result<impl Future<Output = ()>, Failure> {
+        #[cfg(unix)]
+        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+            self.handle.add_signal(signal).map_err(|error| unwatched(&error))?;
         }
-    })
+        #[cfg(not(unix))]
+        {
+            let tell = self.tell;
+            let asked = ctrlc::set_handler(move || {
+                let _ = tell.send(true);
+            });
+            asked.map_err(|error| unwatched(&io::Error::other(error)))?;
+        }
+        let mut told = self.told;
+        Ok(async move {
+            if told.wait_for(|is_asked| *is_asked).await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        })
+    }
+}
+
+fn unwatched(error: &io::Error) -> Failure {
+    Failure::Failed(format!("cannot watch for signals: {error}"))
 }
 
 fn begin_logging(level: Level) {
@@ -339,4 +440,19 @@ fn warn_of_readers(_path: &Path) {}
 
 fn shown(path: &Path) -> String {
     escape(&path.display().to_string()).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_duration_is_a_number_and_a_unit() {
+        for (text, expected) in [("5s", 5_000), ("0", 0), ("7", 7_000), ("500ms", 500), ("2m", 120_000), ("24h", 86_400_000)] {
+            assert_eq!(duration(text), Ok(Duration::from_millis(expected)), "{text}");
+        }
+        for text in ["", "s", "-1s", "1.5s", "5 s", "5w", "25h", "2d", "99999999999999999999s", "5é", "٣s"] {
+            assert!(duration(text).is_err(), "{text}");
+        }
+    }
 }

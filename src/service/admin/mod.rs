@@ -132,7 +132,7 @@ impl AdminServer {
         }
         match status {
             500.. => event!(error),
-            _ if what == "GET /" => event!(debug),
+            _ if what == "GET /" || what == "GET /metrics" => event!(debug),
             // Whoever changes what is there leaves a trace.
             _ => event!(info),
         }

@@ -1,5 +1,7 @@
 //! The requests of operators.
 
+use std::fs;
+use std::io;
 use std::path::{Path as FilePath, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,12 +16,16 @@ use chrono::TimeDelta;
 use serde::{Deserialize, Serialize};
 
 use super::super::envelope::{Failure, json};
+use super::super::error_codes::ErrorCode;
+use super::super::operator;
+use super::super::parameters::near;
 use super::super::shared::now;
 use super::Admin;
 use super::import::{self, GivenUp};
 use super::upload::{SOURCES, Sources, spool};
 use crate::domain::{RecordKind, mint_share_token};
 use crate::engine::{Mode, Report};
+use crate::error::{ErrorKind, quote};
 
 /// The largest body of a request that is none of an import, in bytes.
 const BODY_BYTES: usize = 64 << 10;
@@ -32,6 +38,7 @@ type Shared = State<Arc<Admin>>;
 pub(super) fn router(admin: Arc<Admin>) -> Router {
     Router::new()
         .route("/", get(status))
+        .route("/metrics", get(async |State(admin): Shared| operator::metrics(&admin.shared)))
         .route("/share-tokens", post(share_token))
         .route("/imports/{kind}", post(import))
         .route("/backups", post(backup))
@@ -100,6 +107,11 @@ async fn backup(State(admin): Shared, body: Body) -> Result<Response, Failure> {
         let why = if has_nul { "`path` must not have a NUL" } else { "`path` has to be absolute" };
         return Err(Failure::new(StatusCode::BAD_REQUEST, why));
     }
+    if let Err(error) = fs::symlink_metadata(&path)
+        && error.kind() == io::ErrorKind::InvalidFilename
+    {
+        return Err(Failure::new(StatusCode::BAD_REQUEST, "`path`, or a name in it, is longer than the system takes"));
+    }
     let copy = move |shared: &super::super::shared::Shared| {
         shared.store.backup(&path).map_err(|error| Failure::of_store(&error))
     };
@@ -127,11 +139,7 @@ async fn import(
         _ => return Err(Failure::new(StatusCode::NOT_FOUND, "there is no such path")),
     };
     let (head, body) = request.into_parts();
-    let mut asked = Asked { mode: Mode::Strict, source: "the body".to_owned(), is_parquet: false };
-    for (name, value) in form_urlencoded::parse(head.uri.query().unwrap_or_default().as_bytes()) {
-        asked.set(&name, &value)?;
-    }
-    let Asked { mode, source, is_parquet } = asked;
+    let Asked { mode, source, is_parquet } = Asked::read(head.uri.query().unwrap_or_default())?;
     let is_framed = head.headers.get(header::CONTENT_TYPE).is_some_and(|own| own == SOURCES);
     let sources = if is_framed { Sources::framed() } else { Sources::one(source, is_parquet) };
     let folder = admin.path.parent().unwrap_or(FilePath::new("."));
@@ -159,13 +167,32 @@ struct Asked {
     is_parquet: bool,
 }
 
+/// The parameters of an import.
+const OF_IMPORT: [&str; 3] = ["mode", "source", "format"];
+
 impl Asked {
+    /// Reads a query, each parameter at most once.
+    fn read(query: &str) -> Result<Self, Failure> {
+        let mut asked = Self { mode: Mode::Strict, source: "the body".to_owned(), is_parquet: false };
+        let mut seen = Vec::new();
+        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+            let Some(known) = OF_IMPORT.into_iter().find(|known| *known == name) else {
+                let meant = near(&name, &OF_IMPORT).map(|meant| format!("; did you mean `{meant}`?"));
+                let found = format!("found the query parameter {}, expected `mode`, `source` or `format`", quote(&name));
+                return Err(wrong(ErrorKind::UnknownKey, found + &meant.unwrap_or_default()));
+            };
+            if seen.contains(&known) {
+                let found = format!("found the query parameter `{known}` again, expected it once");
+                return Err(wrong(ErrorKind::DuplicateKey, found));
+            }
+            seen.push(known);
+            asked.set(known, &value)?;
+        }
+        Ok(asked)
+    }
+
     fn set(&mut self, name: &str, value: &str) -> Result<(), Failure> {
         let expected = match (name, value) {
-            ("source", name) => {
-                name.clone_into(&mut self.source);
-                return Ok(());
-            }
             ("mode", "strict" | "lenient") => {
                 self.mode = if value == "lenient" { Mode::Lenient } else { Mode::Strict };
                 return Ok(());
@@ -176,10 +203,17 @@ impl Asked {
             }
             ("mode", _) => "`mode` is strict or lenient",
             ("format", _) => "`format` is ndjson, which takes JSON too, or parquet",
-            _ => "the parameters of an import are mode, source and format",
+            _ => {
+                value.clone_into(&mut self.source);
+                return Ok(());
+            }
         };
-        Err(Failure::new(StatusCode::BAD_REQUEST, expected))
+        Err(wrong(ErrorKind::BadValue, expected.to_owned()))
     }
+}
+
+fn wrong(kind: ErrorKind, description: String) -> Failure {
+    Failure::new(StatusCode::BAD_REQUEST, description).coded(ErrorCode::of_kind(kind))
 }
 
 /// Reads a small JSON body.
@@ -191,5 +225,9 @@ async fn read<T: serde::de::DeserializeOwned>(body: Body, patience: Duration) ->
         Failure::new(StatusCode::REQUEST_TIMEOUT, description).closing()
     })?;
     let bytes = bytes.map_err(|error| bad(error.to_string()).closing())?;
+    // Serde would take an array of the members' values too.
+    if bytes.trim_ascii_start().first().is_some_and(|first| *first != b'{') {
+        return Err(bad("found another value, expected an object".to_owned()));
+    }
     serde_json::from_slice(&bytes).map_err(|error| bad(error.to_string()))
 }

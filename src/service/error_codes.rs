@@ -1,0 +1,227 @@
+//! The table of `errorCode` and `type`: every error answer of the service has a row of it.
+//!
+//! The answers, the table in the docs of [`service`](super) and the schema of the OpenAPI document are held to it by tests.
+
+use crate::error::ErrorKind;
+
+/// A row of the table of `errorCode` and `type`, by which clients tell causes apart.
+///
+/// A number never changes its meaning. The first digit is that of the status.
+///
+/// ```
+/// use casefilter::service::ErrorCode;
+/// let row = ErrorCode::ALL.iter().find(|row| row.error_type() == "InvalidShareTokenException");
+/// assert_eq!(row.map(|row| (row.number(), row.status())), Some((4011, 401)));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ErrorCode {
+    number: u32,
+    error_type: &'static str,
+    status: u16,
+    meaning: &'static str,
+    kind: Option<ErrorKind>,
+}
+
+const fn row(number: u32, error_type: &'static str, status: u16, meaning: &'static str) -> ErrorCode {
+    ErrorCode { number, error_type, status, meaning, kind: None }
+}
+
+/// An error in a body or a query parameter.
+const fn parameters(number: u32, kind: ErrorKind, meaning: &'static str) -> ErrorCode {
+    ErrorCode { number, error_type: "InvalidParametersException", status: 400, meaning, kind: Some(kind) }
+}
+
+pub(super) const BAD_REQUEST: ErrorCode =
+    row(4000, "BadRequestException", 400, "the request is not well formed HTTP, such as a body that breaks off");
+pub(super) const INVALID_APPLICANT: ErrorCode =
+    row(4001, "InvalidApplicantException", 400, "operation 5: the applicant id is unknown or that of a company");
+pub(super) const INVALID_PARAMETERS: ErrorCode =
+    row(4100, "InvalidParametersException", 400, "the body or a query parameter is wrong, in a way not listed below");
+pub(super) const UNAUTHORIZED: ErrorCode =
+    row(4010, "UnauthorizedException", 401, "token, signature or timestamp is missing or wrong");
+pub(super) const INVALID_SHARE_TOKEN: ErrorCode = row(
+    4011,
+    "InvalidShareTokenException",
+    401,
+    "operation 3: the share token is missing, unknown, expired or used",
+);
+pub(super) const FORBIDDEN: ErrorCode =
+    row(4030, "ForbiddenException", 403, "the app token lacks the permission");
+pub(super) const NOT_FOUND: ErrorCode = row(4040, "NotFoundException", 404, "there is no such path");
+pub(super) const NO_APPLICANT: ErrorCode =
+    row(4041, "ApplicantNotFoundException", 404, "operation 2: no applicant has the id");
+pub(super) const NO_AML_CASE: ErrorCode =
+    row(4042, "AmlCaseNotFoundException", 404, "operation 4: the applicant has no active AML case, or is unknown");
+const METHOD_NOT_ALLOWED: ErrorCode =
+    row(4050, "MethodNotAllowedException", 405, "the path does not have the method");
+const TIMEOUT: ErrorCode = row(4080, "RequestTimeoutException", 408, "the body did not arrive in time");
+const CONFLICT: ErrorCode = row(4090, "ConflictException", 409, "admin socket: another database, or a file that exists");
+const TOO_LARGE: ErrorCode = row(4130, "PayloadTooLargeException", 413, "the body is over the limit");
+const MEDIA_TYPE: ErrorCode =
+    row(4150, "UnsupportedMediaTypeException", 415, "admin socket: the format cannot be imported");
+const UNPROCESSABLE: ErrorCode = row(4220, "UnprocessableException", 422, "admin socket: data was refused");
+const TOO_MANY: ErrorCode = row(4290, "TooManyRequestsException", 429, "a limit of the token or the peer is used up");
+pub(super) const INTERNAL: ErrorCode =
+    row(5000, "InternalServerErrorException", 500, "the request could not be answered; the log says why");
+pub(super) const UNAVAILABLE: ErrorCode =
+    row(5030, "ServiceUnavailableException", 503, "too many requests at once, or the service is not ready");
+pub(super) const NO_TURN: ErrorCode =
+    row(5031, "WriteQueueException", 503, "an update waited too long for other writes; nothing was changed");
+pub(super) const SOURCE_UNAVAILABLE: ErrorCode =
+    row(5032, "SourceUnavailableException", 503, "PostgreSQL cannot search the cases at the moment");
+const NO_SPACE: ErrorCode = row(5070, "InsufficientStorageException", 507, "admin socket: the disk is full");
+
+impl ErrorCode {
+    /// All rows, by number.
+    pub const ALL: &'static [Self] = &[
+        BAD_REQUEST,
+        INVALID_APPLICANT,
+        UNAUTHORIZED,
+        INVALID_SHARE_TOKEN,
+        FORBIDDEN,
+        NOT_FOUND,
+        NO_APPLICANT,
+        NO_AML_CASE,
+        METHOD_NOT_ALLOWED,
+        TIMEOUT,
+        CONFLICT,
+        INVALID_PARAMETERS,
+        parameters(4101, ErrorKind::Syntax, "not JSON"),
+        parameters(4102, ErrorKind::NotUtf8, "not UTF-8"),
+        parameters(4103, ErrorKind::WrongType, "a JSON value of the wrong type"),
+        parameters(4104, ErrorKind::EmptyBody, "neither `ids` nor `criteria`"),
+        parameters(4105, ErrorKind::UnknownKey, "a key or a query parameter that has no meaning there"),
+        parameters(4106, ErrorKind::DuplicateKey, "a key or a query parameter that stands there twice"),
+        parameters(4107, ErrorKind::MissingKey, "a key is missing"),
+        parameters(4108, ErrorKind::MixedCriterion, "a criterion both complex and of a field"),
+        parameters(4109, ErrorKind::EmptyList, "an empty array where an element is needed"),
+        parameters(4110, ErrorKind::UnknownOperator, "an unknown operator"),
+        parameters(4111, ErrorKind::UnknownField, "an unknown field"),
+        parameters(4112, ErrorKind::OperatorNotForType, "an operator that the type of the field lacks"),
+        parameters(4113, ErrorKind::TooManyOperands, "more than one value for an operator that takes one"),
+        parameters(4114, ErrorKind::BadNumber, "a value that is not a number"),
+        parameters(4115, ErrorKind::BadTimestamp, "a value that is not a timestamp"),
+        parameters(4116, ErrorKind::BadBoolean, "a value that is not `true` or `false`"),
+        parameters(4117, ErrorKind::BadValue, "a value that is not allowed there"),
+        parameters(4118, ErrorKind::OrderByMany, "order by a field with many values"),
+        parameters(4119, ErrorKind::BadInteger, "an `offset` or `limit` that is not a number or does not fit"),
+        parameters(4120, ErrorKind::PageTooLarge, "a `limit` above the largest page"),
+        parameters(4121, ErrorKind::BadFlag, "a `countTotalItems` that is not `true` or `false`"),
+        parameters(4122, ErrorKind::BodyTooLarge, "a body over the limit of the parser"),
+        parameters(4123, ErrorKind::TooDeep, "criteria nested too deeply"),
+        parameters(4124, ErrorKind::TooManyCriteria, "more criteria than the limit"),
+        parameters(4125, ErrorKind::TooManyValues, "more values than the limit"),
+        parameters(4126, ErrorKind::TooManyIds, "more ids than the limit"),
+        parameters(4127, ErrorKind::StringTooLong, "a string longer than the limit"),
+        TOO_LARGE,
+        MEDIA_TYPE,
+        UNPROCESSABLE,
+        TOO_MANY,
+        INTERNAL,
+        UNAVAILABLE,
+        NO_TURN,
+        SOURCE_UNAVAILABLE,
+        NO_SPACE,
+    ];
+
+    /// The `errorCode`.
+    #[must_use]
+    pub fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// The `type`.
+    #[must_use]
+    pub fn error_type(&self) -> &'static str {
+        self.error_type
+    }
+
+    /// The HTTP status that it comes with.
+    #[must_use]
+    pub fn status(&self) -> u16 {
+        self.status
+    }
+
+    /// What it means, in a few words.
+    #[must_use]
+    pub fn meaning(&self) -> &'static str {
+        self.meaning
+    }
+
+    /// Returns the row of an error in a body or a parameter.
+    pub(super) fn of_kind(kind: ErrorKind) -> Self {
+        Self::ALL.iter().find(|row| row.kind == Some(kind)).copied().unwrap_or(INVALID_PARAMETERS)
+    }
+
+    /// Returns the row for a status of which nothing more is known: the first that has it.
+    pub(super) fn of_status(status: u16) -> Self {
+        let general = if status < 500 { BAD_REQUEST } else { INTERNAL };
+        Self::ALL.iter().find(|row| row.status == status).copied().unwrap_or(general)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+    use std::fmt::Write as _;
+
+    use serde_json::Value;
+
+    use super::*;
+
+    #[test]
+    fn rows_are_in_order_and_their_numbers_are_unique() {
+        let numbers: Vec<u32> = ErrorCode::ALL.iter().map(ErrorCode::number).collect();
+        assert!(numbers.is_sorted_by(|a, b| a < b), "{numbers:?}");
+        let mut statuses = BTreeMap::new();
+        for row in ErrorCode::ALL {
+            let first_digit = u32::from(row.status) / 100;
+            assert_eq!(row.number / 1000, first_digit, "{row:?}");
+            let status = statuses.entry(row.error_type).or_insert(row.status);
+            assert_eq!(*status, row.status, "{row:?}");
+            assert!(row.error_type.ends_with("Exception") && !row.meaning.is_empty(), "{row:?}");
+        }
+    }
+
+    #[test]
+    fn every_kind_that_a_request_can_have_has_a_row() {
+        let error = serde_json::from_str::<ErrorKind>("\"\"").unwrap_err().to_string();
+        // These are of case documents and files, not of requests.
+        let others = ["bad_id", "case_too_large", "too_many_batches", "bad_file"];
+        for name in error.split('`').skip(1).step_by(2).filter(|name| !name.is_empty()) {
+            let kind: ErrorKind = serde_json::from_str(&format!("\"{name}\"")).unwrap();
+            let has_row = ErrorCode::of_kind(kind) != INVALID_PARAMETERS;
+            assert_eq!(has_row, !others.contains(&name), "{name}: give it a row in ErrorCode::ALL");
+        }
+    }
+
+    #[test]
+    fn the_openapi_document_has_the_table() {
+        let document: Value = serde_json::from_str(include_str!("openapi.json")).unwrap();
+        let error = &document["components"]["schemas"]["Error"]["properties"];
+        // The admin socket is not in the document.
+        let public = || ErrorCode::ALL.iter().filter(|row| !row.meaning.starts_with("admin socket"));
+        let numbers: Vec<u32> = public().map(ErrorCode::number).collect();
+        let types: BTreeSet<&str> = public().map(ErrorCode::error_type).collect();
+        let listed: BTreeSet<&str> =
+            error["type"]["enum"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
+        assert_eq!(error["errorCode"]["enum"], serde_json::json!(numbers));
+        assert_eq!(listed, types);
+        let told = error["errorCode"]["description"].as_str().unwrap();
+        for row in public() {
+            let line = format!("- `{}`: {}", row.number, row.meaning);
+            assert!(told.lines().any(|own| own == line), "openapi.json lacks the line {line}");
+        }
+    }
+
+    #[test]
+    fn the_docs_have_the_table() {
+        let mut table = String::new();
+        for row in ErrorCode::ALL {
+            let ErrorCode { number, error_type, status, meaning, .. } = row;
+            let _ = writeln!(table, "//! | {number} | `{error_type}` | {status} | {meaning} |");
+        }
+        let docs = include_str!("mod.rs");
+        assert!(docs.contains(&table), "src/service/mod.rs lacks this table:\n{table}");
+    }
+}

@@ -1,0 +1,116 @@
+//! Query parameters: which an operation knows, and which are likely misspelt.
+
+use strsim::damerau_levenshtein;
+
+use super::operation::Operation;
+use crate::error::{Error, ErrorKind, Errors, quote};
+
+/// The parameters of a search.
+pub(super) const OF_SEARCH: [&str; 4] = ["offset", "limit", "order", "countTotalItems"];
+
+/// The parameter of other services by which a client clears members in an update. Here `null` in the body does.
+const UNSET_FIELDS: &str = "unsetFields";
+
+/// So many edits away a parameter is still meant to be the known one.
+const MOST_EDITS: usize = 2;
+
+/// A longer name is no misspelling, and the distance takes quadratic time.
+const LONGEST: usize = 64;
+
+impl Operation {
+    /// The query parameters that it knows.
+    pub(super) fn parameters(self) -> &'static [&'static str] {
+        match self {
+            Self::Search => &OF_SEARCH,
+            Self::Preview => &["shareToken"],
+            Self::Filters | Self::StepStatus | Self::AmlCase | Self::UpdateInfo => &[],
+        }
+    }
+}
+
+/// Returns the known name that a name is equal to but for case, or at most two edits away from.
+pub(super) fn near<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
+    if name.is_empty() || name.len() > LONGEST {
+        return None;
+    }
+    let name = name.to_lowercase();
+    let distances = known.iter().map(|known| (damerau_levenshtein(&name, &known.to_lowercase()), *known));
+    let nearest = distances.min_by_key(|(distance, _)| *distance);
+    nearest.filter(|(distance, _)| *distance <= MOST_EDITS).map(|(_, known)| known)
+}
+
+/// Returns an error for a parameter that the operation does not know, if it is near one that it knows.
+///
+/// Clients may send parameters of their own, for caches and proxies, so any other is ignored.
+pub(super) fn misspelt(operation: Operation, name: &str) -> Option<Error> {
+    let known = operation.parameters();
+    let found = format!("the query parameter {}", quote(name));
+    if let Some(meant) = near(name, known) {
+        let expected = match known {
+            [one] => quote(one),
+            _ => format!("one of {}", known.iter().map(|name| quote(name)).collect::<Vec<_>>().join(", ")),
+        };
+        return Some(Error::new(ErrorKind::UnknownKey, 0, found, expected).suggest(Some(quote(meant))));
+    }
+    if operation == Operation::UpdateInfo && near(name, &[UNSET_FIELDS]).is_some() {
+        let expected = "no query parameters: a member that is `null` in the body, as in `{\"lastName\":null}`, is cleared";
+        return Some(Error::new(ErrorKind::UnknownKey, 0, found, expected));
+    }
+    None
+}
+
+/// Checks the names of a query's parameters.
+///
+/// # Errors
+/// Those parameters that are [misspelt], ten at most.
+pub(super) fn check(operation: Operation, query: Option<&str>) -> Result<(), Errors> {
+    let names = form_urlencoded::parse(query.unwrap_or_default().as_bytes()).map(|(name, _)| name);
+    let unknown = names.filter(|name| !operation.parameters().contains(&&**name));
+    let errors = unknown.filter_map(|name| misspelt(operation, &name)).collect();
+    Errors::in_order(errors).map_or(Ok(()), Err)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_parameter_near_a_known_one_is_refused_and_others_are_ignored() {
+        let told = |operation, query| check(operation, Some(query)).map_err(|errors| errors.to_string());
+        for (query, meant) in [
+            ("oder=-createdAt", "order"),
+            ("Limit=5", "limit"),
+            ("offSet=10", "offset"),
+            ("OFFSET=10", "offset"),
+            ("ofset=1", "offset"),
+            ("lmiit=1", "limit"),
+            ("limits=1", "limit"),
+            ("orderBy=id", "order"),
+            ("count_total_items=true", "countTotalItems"),
+            ("countTotalItem=true", "countTotalItems"),
+            ("limit=5&limti=5", "limit"),
+            ("o%64er=id", "order"),
+        ] {
+            let error = told(Operation::Search, query).unwrap_err();
+            assert!(error.ends_with(&format!("; did you mean `{meant}`?")), "{query}: {error}");
+        }
+        for query in ["", "_=1", "x=1", "shareToken=1", "tenant=a", "utm_source=b", "=1", "order=id&offset=1"] {
+            assert_eq!(told(Operation::Search, query), Ok(()), "{query}");
+        }
+        assert_eq!(check(Operation::Search, None), Ok(()));
+        assert_eq!(
+            told(Operation::Preview, "sharetoken=x"),
+            Err("(byte 0): found the query parameter `sharetoken`, expected `shareToken`; did you mean `shareToken`?"
+                .to_owned())
+        );
+        for operation in [Operation::Filters, Operation::StepStatus, Operation::AmlCase] {
+            assert_eq!(told(operation, "unsetFields=a&limit=1&oder=x"), Ok(()));
+        }
+        for name in ["unsetFields", "unsetfields", "unsetField"] {
+            let error = check(Operation::UpdateInfo, Some(&format!("{name}=lastName"))).unwrap_err();
+            let error = error.to_string();
+            assert!(error.contains("a member that is `null` in the body"), "{error}");
+        }
+        assert_eq!(told(Operation::UpdateInfo, "fields=lastName"), Ok(()));
+    }
+}
