@@ -249,7 +249,7 @@ fn operators_learn_how_it_goes() {
     }
     client.call(&all, "POST", SEARCH, b"{}").failure(400);
     client.call(&key("none"), "POST", SEARCH, b"{}").failure(403);
-    let answer = client.get("/metrics");
+    let answer = server.metrics();
     assert_eq!(answer.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
     let text = answer.text();
     for line in [
@@ -262,6 +262,7 @@ fn operators_learn_how_it_goes() {
         "casefilter_compile_failures_total{kind=\"empty_body\"} 1",
         "casefilter_filter_cache_hits_total 2",
         "casefilter_filter_cache_misses_total 2",
+        concat!("casefilter_build_info{version=\"", env!("CARGO_PKG_VERSION"), "\"} 1"),
         "casefilter_cases 700",
         "casefilter_batches 1",
         "casefilter_connections 1",
@@ -279,13 +280,21 @@ fn operators_learn_how_it_goes() {
             "casefilter_source_waiting 0",
         ],
     };
+    if cfg!(target_os = "linux") {
+        for name in ["cpu_seconds_total", "resident_memory_bytes", "virtual_memory_bytes", "open_fds", "max_fds", "start_time_seconds"] {
+            let start = format!("process_{name} ");
+            let value = text.lines().find_map(|line| line.strip_prefix(&start)).map(|text| text.parse::<f64>());
+            assert!(matches!(value, Some(Ok(value)) if value >= 0.0), "no {name} in\n{text}");
+        }
+    }
     for line in of_source {
         assert!(text.lines().any(|own| own == *line), "no {line} in\n{text}");
     }
     for line in text.lines().filter(|line| !line.starts_with('#')) {
         let (name, value) = line.rsplit_once(' ').unwrap();
         let (name, labels) = name.split_once('{').unwrap_or((name, "}"));
-        assert!(name.starts_with("casefilter_") && labels.ends_with('}'), "{line}");
+        let is_known = ["casefilter_", "process_"].iter().any(|start| name.starts_with(start));
+        assert!(is_known && labels.ends_with('}'), "{line}");
         assert!(value.parse::<f64>().is_ok(), "{line}");
         let family = ["_bucket", "_sum", "_count"].iter().find_map(|end| name.strip_suffix(end));
         let family = family.filter(|name| name.ends_with("_seconds")).unwrap_or(name);

@@ -111,11 +111,9 @@ fn slow_clients_are_cut_off() {
     while stream.write_all(&request).is_ok() && start.elapsed() < Duration::from_secs(10) {
         thread::sleep(Duration::from_millis(2));
     }
-    let mut watcher = server.client();
     loop {
-        let metrics = watcher.get("/metrics");
-        // The one that asks is left.
-        if metrics.text().lines().any(|line| line == "casefilter_connections 1") {
+        let metrics = server.metrics();
+        if metrics.text().lines().any(|line| line == "casefilter_connections 0") {
             break;
         }
         assert!(start.elapsed() < Duration::from_secs(15), "the deaf client is still served");
@@ -310,7 +308,7 @@ fn who_has_sent_all_and_closes_that_side_is_answered() {
 /// How many answers of an operation the metrics count, by status.
 fn counted(server: &Server, operation: &str) -> Vec<(String, u64)> {
     let start = format!("casefilter_http_requests_total{{operation=\"{operation}\",status=\"");
-    let metrics = server.client().get("/metrics");
+    let metrics = server.metrics();
     let lines = metrics.text().lines().filter_map(|line| line.strip_prefix(&start)?.split_once("\"} "));
     lines.map(|(status, count)| (status.to_owned(), count.parse().unwrap())).collect()
 }

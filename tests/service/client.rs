@@ -4,6 +4,7 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use casefilter::service::ErrorCode;
 use hmac::{Hmac, KeyInit, Mac};
 use serde_json::Value;
 use sha2::Sha256;
@@ -134,7 +135,18 @@ impl Answer {
         assert_eq!(self.header("x-correlation-id").unwrap().len(), 32);
         let known = ["code", "correlationId", "description", "errorCode", "type"];
         assert!(envelope.as_object().unwrap().keys().all(|key| known.contains(&key.as_str())));
+        let (number, error_type) = self.code();
+        let row = ErrorCode::ALL.iter().find(|row| u64::from(row.number()) == number);
+        let row = row.unwrap_or_else(|| panic!("{number} is not in the table: {envelope}"));
+        assert_eq!((row.error_type(), row.status()), (error_type.as_str(), status), "{envelope}");
         envelope["description"].as_str().unwrap().to_owned()
+    }
+
+    /// The `errorCode` and the `type` in the envelope of a failure.
+    pub(crate) fn code(&self) -> (u64, String) {
+        let envelope = self.json();
+        let number = envelope["errorCode"].as_u64().unwrap_or_else(|| panic!("no errorCode: {envelope}"));
+        (number, envelope["type"].as_str().unwrap_or_else(|| panic!("no type: {envelope}")).to_owned())
     }
 
     /// The body of an answer that is none of failure.

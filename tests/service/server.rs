@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::oneshot;
 
-use super::client::{Client, Key};
+use super::client::{Answer, Client, Key};
 use super::tables;
 
 pub(crate) const SEARCH: &str = "/resources/api/caseManagement/v2/cases/byFilter";
@@ -60,6 +60,7 @@ pub(crate) fn table_of(url: &str, file: &Path) -> String {
 /// A server that runs until it is told to stop.
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
+    metrics: SocketAddr,
     pub(crate) database: Database,
     stop: oneshot::Sender<()>,
     thread: JoinHandle<Result<(), StoreError>>,
@@ -209,17 +210,29 @@ impl Server {
                     let socket = AdminSocket::bind(AdminSocket::beside(&path), &path).unwrap();
                     service = service.with_admin(socket);
                 }
-                let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-                tell.send(listener.local_addr().unwrap()).unwrap();
+                let bind = async || tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+                let (listener, metrics) = (bind().await, bind().await);
+                tell.send([listener.local_addr().unwrap(), metrics.local_addr().unwrap()]).unwrap();
+                let service = service.with_metrics(metrics);
                 service.serve(listener, async { stopped.await.unwrap_or_default() }).await
             })
         });
-        let address = told.recv_timeout(Duration::from_secs(20)).unwrap();
-        Self { address, database, stop, thread }
+        let [address, metrics] = told.recv_timeout(Duration::from_secs(20)).unwrap();
+        Self { address, metrics, database, stop, thread }
     }
 
     pub(crate) fn client(&self) -> Client {
         Client::new(self.address)
+    }
+
+    /// What it counts.
+    pub(crate) fn metrics(&self) -> Answer {
+        Client::new(self.metrics).get("/metrics")
+    }
+
+    /// A client of the listener of metrics.
+    pub(crate) fn metrics_client(&self) -> Client {
+        Client::new(self.metrics)
     }
 
     /// Asks it to stop, and gives the thread that it ends with.

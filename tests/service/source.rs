@@ -49,7 +49,7 @@ fn while_the_source_is_away_searches_are_503_and_all_else_goes_on() {
     client.call(&all, "GET", &status_of("anna"), b"").good();
     // What is wrong with a request is said as ever.
     client.call(&all, "POST", &target, b"{}").failure(400);
-    let metrics = client.get("/metrics");
+    let metrics = server.metrics();
     let line = "casefilter_source_searches_total{outcome=\"unavailable\"} 5";
     assert!(metrics.text().lines().any(|own| own == line), "{}", metrics.text());
 

@@ -1,0 +1,105 @@
+"""Calls every operation by a client that openapi-python-client generated from the OpenAPI document of the service.
+
+    python generated_client.py ADDRESS
+
+The package `casefilter_client` is on the path; CONFORM_APP and CONFORM_SHARE are as for conform.py.
+"""
+
+import hashlib
+import hmac
+import json
+import os
+import sys
+import time
+
+import httpx
+from casefilter_client import Client
+from casefilter_client.api.applicants import aml_case, preview_profile, required_id_docs_status, update_info
+from casefilter_client.api.cases import case_filters, cases_by_filter
+from casefilter_client.models import (
+    CaseFilter,
+    ComplexCriterion,
+    ComplexCriterionOp,
+    Error,
+    ErrorErrorCode,
+    ErrorType,
+    ExtractedInfoUpdate,
+    FieldCriterion,
+    FieldCriterionOp,
+)
+
+
+class Signed(httpx.Auth):
+    """Signs what goes over the wire."""
+
+    requires_request_body = True
+
+    def __init__(self, app):
+        self.app = app
+
+    def auth_flow(self, request):
+        timestamp = str(int(time.time()))
+        signed = timestamp.encode() + request.method.encode() + request.url.raw_path + request.content
+        signature = hmac.new(self.app["secret"].encode(), signed, hashlib.sha256).hexdigest()
+        request.headers["X-App-Token"] = self.app["token"]
+        request.headers["X-App-Access-Ts"] = timestamp
+        request.headers["X-App-Access-Sig"] = signature
+        yield request
+
+
+def good(response):
+    """The parsed body of an answer that has to be 200."""
+    assert response.status_code == 200, (response.status_code, response.content)
+    assert response.parsed is not None, response.content
+    return response.parsed
+
+
+def main():
+    with open(os.environ["CONFORM_APP"], encoding="utf-8") as file:
+        app = json.load(file)
+    client = Client(base_url=f"http://{sys.argv[1]}", httpx_args={"auth": Signed(app)})
+
+    names = good(case_filters.sync_detailed(client=client))
+    assert "caseReview.status" in names, names
+
+    status = FieldCriterion(field="status", op=FieldCriterionOp.VALUE_0, values=["open"])
+    assert status.op.value == "=", status
+    contains = next(op for op in FieldCriterionOp if op.value == "$contains")
+    either = next(op for op in ComplexCriterionOp if op.value == "$or")
+    tagged = FieldCriterion(field="tags", op=contains, values=["cash", "crypto"])
+    priority = FieldCriterion(field="priority", op=FieldCriterionOp.VALUE_0, values=["high"])
+    criteria = [status, ComplexCriterion(op=either, children=[tagged, priority])]
+    page = good(
+        cases_by_filter.sync_detailed(
+            client=client, body=CaseFilter(criteria=criteria), limit=5, order="-createdAt", count_total_items=True
+        )
+    ).list_
+    assert 0 < len(page.items) <= 5 and page.total_items >= len(page.items), page
+    assert (page.page_info.limit, page.page_info.offset) == (5, 0), page
+    for case in page.items:
+        assert case.case_review.status == "open", case
+    ids = [case.id for case in page.items]
+    again = good(cases_by_filter.sync_detailed(client=client, body=CaseFilter(ids=ids), limit=10)).list_
+    assert sorted(case.id for case in again.items) == sorted(ids), again
+
+    steps = good(required_id_docs_status.sync_detailed("anna", client=client))
+    assert steps["IDENTITY"].review_result.review_answer == "GREEN", steps
+    profile = good(preview_profile.sync_detailed(client=client, share_token=os.environ["CONFORM_SHARE"]))
+    assert profile.id == "anna", profile
+    screening = good(aml_case.sync_detailed("anna", client=client))
+    assert screening.target_entity_id == "anna" and screening.hits is not None, screening
+    info = good(update_info.sync_detailed("anna", client=client, body=ExtractedInfoUpdate(last_name="Grün")))
+    assert (info.last_name, info.last_name_en) == ("Grün", "Gruen"), info
+
+    # Causes of errors are told apart by their types.
+    refused = cases_by_filter.sync_detailed(client=client, body=CaseFilter(ids=[]), order="statis")
+    assert refused.status_code == 400 and isinstance(refused.parsed, Error), refused
+    assert refused.parsed.type_ == ErrorType.INVALIDPARAMETERSEXCEPTION, refused
+    assert refused.parsed.error_code == ErrorErrorCode.VALUE_4111, refused
+    missing = required_id_docs_status.sync_detailed("no-such-applicant", client=client)
+    assert missing.status_code == 404, missing
+    assert missing.parsed.type_ == ErrorType.APPLICANTNOTFOUNDEXCEPTION, missing
+    print("6 of 6 operations by the generated client")
+
+
+main()
