@@ -1,4 +1,4 @@
-//! Sample cases: realistic, skewed, and the same bytes for the same arguments everywhere.
+//! Sample cases, and records that fit them: realistic, skewed, and the same bytes for the same arguments everywhere.
 //!
 //! ```
 //! use casefilter::sample;
@@ -26,8 +26,11 @@
     reason = "every operand is a constant of this file or a draw below one; `number` is reduced first"
 )]
 
+mod records;
 mod words;
 mod write;
+
+pub use records::{Records, SampleKind};
 
 use words::{
     APPLICANT_TAGS, BLUEPRINTS, CHECKLIST, COUNTRIES, GROUPINGS, KINDS, NAMES, OFFICERS, REVIEW_STATES,

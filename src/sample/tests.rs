@@ -89,3 +89,43 @@ fn a_sample_of_any_size_has_ascending_numbers() {
         assert!(numbers.is_sorted_by(|a, b| a < b), "{count}");
     }
 }
+
+#[test]
+fn records_fit_the_cases() {
+    let (count, seed) = (2_000, 42);
+    let of = |kind| Records::new(kind, count, seed).map(|line| serde_json::from_str::<Value>(&line).unwrap());
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let levels: HashSet<String> = of(SampleKind::Levels).map(|level| text(&level["name"])).collect();
+    let applicants: Vec<Value> = of(SampleKind::Applicants).collect();
+    let ids: HashSet<String> = applicants.iter().map(|applicant| text(&applicant["id"])).collect();
+    assert_eq!(ids.len(), applicants.len());
+    let cases: Vec<Value> =
+        Cases::new(count, seed).map(|case| serde_json::from_slice::<Value>(&case).unwrap()).collect();
+    let named: HashSet<String> =
+        cases.iter().map(|case| text(&case["applicantReference"]["applicantId"])).collect();
+    let fixed: HashSet<String> = ["anna", "firm"].map(str::to_owned).into();
+    assert_eq!(ids, named.union(&fixed).cloned().collect());
+    for applicant in &applicants {
+        assert!(levels.contains(applicant["review"]["levelName"].as_str().unwrap()), "{applicant}");
+    }
+    let documents: Vec<Value> = of(SampleKind::Documents).collect();
+    assert!(documents.len() > count as usize, "{} documents", documents.len());
+    assert!(documents.iter().all(|document| ids.contains(document["applicantId"].as_str().unwrap())));
+    let mut aml: HashSet<(String, String)> = HashSet::new();
+    for record in of(SampleKind::AmlCases) {
+        assert!(aml.insert((text(&record["targetEntityId"]), text(&record["id"]))), "{record}");
+    }
+    for case in &cases {
+        let applicant = text(&case["applicantReference"]["applicantId"]);
+        for own in case["amlCases"].as_array().into_iter().flatten() {
+            assert!(aml.contains(&(applicant.clone(), text(&own["amlCaseId"]))), "{case}");
+        }
+    }
+    let mut all = String::new();
+    for kind in [SampleKind::Levels, SampleKind::Applicants, SampleKind::Documents, SampleKind::AmlCases] {
+        for line in Records::new(kind, count, seed) {
+            all += &line;
+        }
+    }
+    assert_eq!(hash(all.as_bytes()), 0, "{:#x}", hash(all.as_bytes()));
+}

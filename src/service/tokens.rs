@@ -160,6 +160,13 @@ impl TokenFile {
         serde_json::from_slice(&text).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
     }
 
+    /// The names of the tokens, as logs have them: the number in the file of one without a name.
+    pub fn names(&self) -> impl Iterator<Item = String> {
+        (1..).zip(&self.tokens).map(|(number, entry): (usize, _)| {
+            entry.name.clone().unwrap_or_else(|| number.to_string())
+        })
+    }
+
     /// Adds a token.
     pub fn push(&mut self, entry: TokenEntry) {
         self.tokens.push(entry);

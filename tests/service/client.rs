@@ -91,6 +91,14 @@ impl Client {
         Ok(answer)
     }
 
+    /// Reads the head of an answer that has no body, and gives its status.
+    pub(crate) fn head_status(&mut self) -> u16 {
+        let mut lines = self.stream.by_ref().lines().map(Result::unwrap);
+        let status = lines.next().unwrap().split(' ').nth(1).unwrap().parse().unwrap();
+        lines.take_while(|line| !line.is_empty()).for_each(drop);
+        status
+    }
+
     /// A signed request and its answer.
     pub(crate) fn call(&mut self, key: &Key, method: &str, target: &str, body: &[u8]) -> Answer {
         let mut request = head(key, method, target, body).into_bytes();

@@ -12,9 +12,12 @@ mod client;
 mod doors;
 mod hostile;
 mod process;
+#[cfg(unix)]
+mod quick_start;
 mod scope;
 mod server;
 mod source;
+mod surface;
 #[path = "../postgres/tables.rs"]
 mod tables;
 mod tls;

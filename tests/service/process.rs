@@ -98,10 +98,15 @@ impl Process {
         self.log.take().unwrap().join().unwrap()
     }
 
+    /// Sends it a signal.
+    pub(crate) fn signal(&self, name: &str) {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args([&format!("-{name}"), &id]).status().unwrap().success());
+    }
+
     /// Asks it to end, and gives its log.
     pub(crate) fn terminate(mut self) -> String {
-        let id = self.child.id().to_string();
-        assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+        self.signal("TERM");
         assert!(self.child.wait().unwrap().success());
         self.log.take().unwrap().join().unwrap()
     }
@@ -307,7 +312,15 @@ fn app_tokens_are_made_with_secrets_of_their_own() {
         use std::os::unix::fs::PermissionsExt;
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     }
+    // A name is unique, also that of a token without one, which is its number.
     let before = fs::read(&path).unwrap();
+    for (name, found) in [("board", "tokens.json has a token named `board` already"), ("2", "named `2` already")] {
+        let arguments = ["--file", "tokens.json", "--allow", "viewCases", "--name", name, "-o", "app.json"];
+        let (status, out, said) = make(&arguments);
+        assert_eq!((status, &*out), (Some(2), ""), "{said}");
+        assert!(said.contains(found) && said.contains("give another --name"), "{said}");
+    }
+    assert!(!folder.path().join("app.json").exists());
     for (arguments, status) in [
         (&["--file", "tokens.json", "--allow", "viewCases", "--filter", "x = 1"][..], Some(2)),
         (&["--file", "tokens.json", "--allow", "viewCases", "--fields", "x"], Some(2)),
@@ -317,8 +330,79 @@ fn app_tokens_are_made_with_secrets_of_their_own() {
         assert_eq!(make(arguments).0, status, "{arguments:?}");
     }
     assert_eq!(fs::read(&path).unwrap(), before);
+    let output = ["--file", "tokens.json", "--allow", "viewCases", "--name", "third", "-o", "app.json"];
+    assert_eq!(make(&output), (Some(0), String::new(), String::new()));
+    let app: Value = serde_json::from_slice(&fs::read(folder.path().join("app.json")).unwrap()).unwrap();
+    let file: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    assert_eq!((&app["token"], &app["secret"]), (&file["tokens"][2]["token"], &file["tokens"][2]["secret"]));
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = fs::metadata(folder.path().join("app.json")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+    // A secret is written over nothing, and then no token is added.
+    let output = ["--file", "tokens.json", "--allow", "viewCases", "--name", "fourth", "-o", "app.json"];
+    let (status, _, said) = make(&output);
+    assert_eq!(status, Some(1));
+    assert!(said.contains("cannot write app.json"), "{said}");
+    let now: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    assert_eq!((now, app), (file, serde_json::from_slice(&fs::read(folder.path().join("app.json")).unwrap()).unwrap()));
     let (_, printed, _) = make(&["--allow", "viewCases"]);
     assert_eq!(serde_json::from_str::<Value>(&printed).unwrap()["tokens"].as_array().map(Vec::len), Some(1));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_hangup_does_not_end_it() {
+    let database = Database::new("plain.cases.ndjson");
+    for command in [None, Some("nohup")] {
+        let run = match command {
+            None => casefilter(),
+            Some(name) => {
+                let mut run = Command::new(name);
+                run.arg(env!("CARGO_BIN_EXE_casefilter"));
+                run.env_remove("CASEFILTER_DB").env_remove("CASEFILTER_ADMIN_SOCKET").stdin(Stdio::null());
+                run
+            }
+        };
+        let mut process = Process::run(run, &database, &[], None);
+        for _ in 0..3 {
+            process.signal("HUP");
+            thread::sleep(Duration::from_millis(100));
+            assert!(process.child.try_wait().unwrap().is_none(), "it ended");
+            assert_eq!(process.client().get("/readyz").status, 200);
+        }
+        let log = process.terminate();
+        assert!(log.contains("SIGHUP is ignored"), "{log}");
+        assert!(log.contains("everything is on disk"), "{log}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn it_drains_before_it_ends_and_serves_metrics_where_it_is_told() {
+    let database = Database::new("plain.cases.ndjson");
+    let process = Process::run(
+        casefilter(),
+        &database,
+        &["--drain", "1s", "--metrics-listen", "127.0.0.1:0"],
+        None,
+    );
+    let mut client = process.client();
+    client.get("/metrics").failure(404);
+    process.signal("TERM");
+    let start = std::time::Instant::now();
+    while process.client().get("/readyz").status != 503 {
+        assert!(start.elapsed() < Duration::from_millis(800), "it is still ready");
+    }
+    process.client().call(&key("all"), "GET", &status_of("anna"), b"").good();
+    let log = process.terminate();
+    assert!(start.elapsed() >= Duration::from_millis(900), "{:?}", start.elapsed());
+    let events: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let metrics = events.iter().find_map(|event| event["metrics_address"].as_str()).unwrap();
+    assert!(metrics.starts_with("127.0.0.1:") && !metrics.ends_with(":0"), "{metrics}");
+    assert!(events.iter().any(|event| event["drain_s"] == 1.0), "{log}");
 }
 
 #[test]
@@ -358,7 +442,9 @@ fn it_says_what_is_wrong_with_its_flags() {
     let tokens_file = database.folder().join("tokens.json");
     fs::write(&tokens_file, tokens().to_string()).unwrap();
     for (arguments, status, expected) in [
-        (&["--listen", "localhost:8080"][..], 2, "expected an IP address and a port, such as 127.0.0.1:8080"),
+        (&["--drain", "5 s"][..], 2, "expected a number and ms, s, m or h, such as 5s"),
+        (&["--metrics-listen", "9100"], 2, "expected an IP address and a port"),
+        (&["--listen", "localhost:8080"], 2, "expected an IP address and a port, such as 127.0.0.1:8080"),
         (&["--tls-cert", &certificate], 2, "--tls-key"),
         (
             &["--tls-cert", &certificate, "--tls-key", &certificate],

@@ -230,6 +230,10 @@ impl Server {
         Client::new(self.metrics).get("/metrics")
     }
 
+    pub(crate) fn metrics_address(&self) -> SocketAddr {
+        self.metrics
+    }
+
     /// A client of the listener of metrics.
     pub(crate) fn metrics_client(&self) -> Client {
         Client::new(self.metrics)

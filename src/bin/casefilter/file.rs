@@ -135,7 +135,8 @@ fn behind_links(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("too many symbolic links"))
 }
 
-fn create(path: &Path, mode: u32) -> io::Result<File> {
+/// Makes a file that is not there yet, with this mode as far as the umask lets it.
+pub(crate) fn create(path: &Path, mode: u32) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]

@@ -1,31 +1,41 @@
-//! `generate`: sample cases.
+//! `generate`: sample cases, and the records that fit them.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use casefilter::sample;
+use casefilter::sample::{self, Records, SampleKind};
+use clap::ValueEnum;
 
 use crate::Status;
 use crate::failure::Failure;
 use crate::file::{CHUNK_BYTES, to_file};
 use crate::progress::Progress;
 
-/// Make sample cases, the same bytes for the same arguments
+/// Make sample cases and records, the same bytes for the same arguments
 ///
 /// Cases lie evenly over the years 2023 to 2025, oldest first, about 900 bytes each. The bytes
 /// depend on --cases and --seed only: not on the machine, and, but for compression and Parquet, not on
 /// the version of casefilter.
+///
+/// With --kind it makes the records that the service answers from beside the cases: those of the applicants and AML cases that
+/// the sample cases of the same --cases and --seed name, after the applicants `anna` and `firm`. They are imported by
+/// `casefilter import --kind`, in the order levels, applicants, documents, aml-cases.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   casefilter generate --cases 100000 -o cases.ndjson
   casefilter generate --cases 1000000 --seed 7 -o cases.ndjson.zst
   casefilter generate --cases 10000000 -o cases.parquet
-  casefilter generate --cases 10 | jq .caseReview.status")]
+  casefilter generate --cases 10 | jq .caseReview.status
+  casefilter generate --kind applicants --cases 100000 -o applicants.ndjson")]
 pub(crate) struct Args {
-    /// How many
+    /// How many cases; with another --kind, how many the records fit, none but `anna` and `firm` when absent
     #[arg(long, value_name = "N")]
-    cases: u64,
+    cases: Option<u64>,
+
+    /// What to make
+    #[arg(long, value_name = "KIND", default_value = "cases")]
+    kind: Kind,
 
     /// Other cases for every seed
     #[arg(long, value_name = "S", default_value_t = 1)]
@@ -37,11 +47,52 @@ pub(crate) struct Args {
     output: Option<PathBuf>,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Kind {
+    Cases,
+    Levels,
+    Applicants,
+    Documents,
+    AmlCases,
+}
+
+impl Kind {
+    /// The kind of records, if it is not that of cases.
+    fn of_records(self) -> Option<SampleKind> {
+        match self {
+            Self::Cases => None,
+            Self::Levels => Some(SampleKind::Levels),
+            Self::Applicants => Some(SampleKind::Applicants),
+            Self::Documents => Some(SampleKind::Documents),
+            Self::AmlCases => Some(SampleKind::AmlCases),
+        }
+    }
+}
+
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
-    let mut cases = Some(sample::Cases::new(args.cases, args.seed));
     let output = args.output.as_deref().unwrap_or(Path::new("-"));
-    to_file(output, None, &mut |out| cases.take().map_or(Ok(()), |cases| write(cases, args.cases, out)))?;
+    if let Some(kind) = args.kind.of_records() {
+        if output.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("parquet")) {
+            return Err(Failure::Usage("records are NDJSON: Parquet is for cases".to_owned()));
+        }
+        let mut records = Some(Records::new(kind, args.cases.unwrap_or(0), args.seed));
+        to_file(output, None, &mut |out| records.take().map_or(Ok(()), |records| write_records(records, out)))?;
+        return Ok(Status::Fine);
+    }
+    let Some(count) = args.cases else {
+        return Err(Failure::Usage("--cases <N> says how many cases to make".to_owned()));
+    };
+    let mut cases = Some(sample::Cases::new(count, args.seed));
+    to_file(output, None, &mut |out| cases.take().map_or(Ok(()), |cases| write(cases, count, out)))?;
     Ok(Status::Fine)
+}
+
+fn write_records(records: Records, out: &mut dyn Write) -> io::Result<()> {
+    for record in records {
+        out.write_all(record.as_bytes())?;
+        out.write_all(b"\n")?;
+    }
+    out.flush()
 }
 
 fn write(mut cases: sample::Cases, count: u64, out: &mut dyn Write) -> io::Result<()> {

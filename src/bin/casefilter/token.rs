@@ -1,7 +1,8 @@
 //! `token`: share tokens of profiles, and those who may call the service.
 
+use std::fs;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use casefilter::domain::{DomainErrorKind, mint_share_token};
@@ -15,7 +16,7 @@ use crate::Status;
 use crate::admin::Admin;
 use crate::escape::escape;
 use crate::failure::Failure;
-use crate::file::{PRIVATE_MODE, refuse_stdout, replace};
+use crate::file::{PRIVATE_MODE, cannot_write, create, refuse_stdout, replace};
 use crate::held::failed;
 use crate::output::Output;
 use crate::report::{Fault, Source};
@@ -61,20 +62,27 @@ struct Share {
 /// Make an app token, for a client of the service
 ///
 /// The secret is random, 256 bits. With --file the token is added to that file, which is made when it is not there, readable
-/// by its owner alone, and keeps its mode when it is; without, a file of one token is printed. A service that runs has to be started again to know it.
+/// by its owner alone, and keeps its mode when it is; without, a file of one token is printed. Names are unique in a file. A service
+/// that runs has to be started again to know the token.
+///
+/// What is printed has the secret: --output writes it into a new file that its owner alone can read, whatever the umask.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
-  casefilter token app --file tokens.json --name dashboard --allow viewCases,viewApplicants
+  casefilter token app --file tokens.json --name dashboard --allow viewCases,viewApplicants -o dashboard.json
   casefilter token app --file tokens.json --allow viewCases --filter 'clientId = acme' --fields name,status,createdAt")]
 struct App {
     /// The file of tokens
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
 
-    /// What logs call it
+    /// What logs call it, unlike any other in the file [default: its number]
     #[arg(long)]
     name: Option<String>,
+
+    /// A new file for the token and its secret, instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
 
     /// What it may be used for
     #[arg(long, value_name = "PERMISSION,…", required = true, value_delimiter = ',', value_parser = permission())]
@@ -104,9 +112,12 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
 }
 
 fn app(args: &App) -> Result<Status, Failure> {
-    let App { file, name, allow, fields, filter } = args;
+    let App { file, name, output, allow, fields, filter } = args;
     if let Some(file) = file {
         refuse_stdout(file, "without --file the token is printed")?;
+    }
+    if let Some(output) = output {
+        refuse_stdout(output, "without --output the secret is printed")?;
     }
     check(fields.as_deref().unwrap_or_default(), filter.as_deref())?;
     let minted = TokenEntry::mint(allow.clone(), name.clone(), fields.clone(), filter.clone());
@@ -120,20 +131,54 @@ fn app(args: &App) -> Result<Status, Failure> {
             Err(error) => return Err(Failure::io("cannot read", &path.display().to_string(), &error)),
         }
     }
+    if let (Some(path), Some(name)) = (file, name)
+        && tokens.names().any(|own| own == *name)
+    {
+        return Err(Failure::Usage(format!(
+            "{} has a token named {} already: use that one, give another --name, or take its entry out of the file first",
+            escape(&path.display().to_string()),
+            quote(name)
+        )));
+    }
     tokens.push(entry);
     Tokens::new(tokens.clone(), &Catalog::cases(), &Limits::default())
         .map_err(|error| Failure::Failed(escape(&error).into_owned()))?;
     let text = format!("{}\n", tokens.to_json());
-    let mut out = Output::new();
-    match file {
-        None => out.lines(&text)?,
-        Some(path) => {
-            replace(path, PRIVATE_MODE, &mut |file| file.write_all(text.as_bytes()))?;
-            out.json(&serde_json::json!({ "token": token, "secret": secret }))?;
-        }
+    let told = match file {
+        None => text.clone(),
+        Some(_) => format!("{}\n", serde_json::json!({ "token": token, "secret": secret })),
+    };
+    // Before the token is in the file: one whose secret is lost is of no use.
+    if let Some(output) = output {
+        write_secret(output, &told).map_err(|error| cannot_write(output, &error))?;
     }
-    out.finish()?;
+    if let Some(path) = file
+        && let Err(failure) = replace(path, PRIVATE_MODE, &mut |file| file.write_all(text.as_bytes()))
+    {
+        if let Some(output) = output {
+            let _ = fs::remove_file(output);
+        }
+        return Err(failure);
+    }
+    if output.is_none() {
+        let mut out = Output::new();
+        match file {
+            None => out.lines(&told)?,
+            Some(_) => out.json(&serde_json::json!({ "token": token, "secret": secret }))?,
+        }
+        out.finish()?;
+    }
     Ok(Status::Fine)
+}
+
+/// Writes a new file that its owner alone can read, from the first system call on.
+fn write_secret(path: &Path, text: &str) -> io::Result<()> {
+    let mut file = create(path, PRIVATE_MODE)?;
+    let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
+    if written.is_err() {
+        let _ = fs::remove_file(path);
+    }
+    written
 }
 
 /// Refuses a filter and fields that no token can have, as other commands refuse theirs.
