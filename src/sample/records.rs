@@ -289,7 +289,7 @@ fn applicant<'c>(case: &'c Case, progress: Progress, draws: &mut Draws) -> Appli
     let (info, id) = (&case.applicant_info, case.applicant_reference.applicant_id.as_str());
     Applicant {
         id,
-        created_at: &case.created_at,
+        created_at: utc(&case.created_at),
         client_id: &case.client_id,
         r#type: "individual",
         info: ApplicantInfo {
@@ -337,8 +337,7 @@ fn documents<'c>(case: &'c Case, progress: Progress, draws: &mut Draws) -> Vec<D
         id,
         applicant_id: &case.applicant_reference.applicant_id,
         step,
-        // Without a zone: UTC.
-        created_at: case.created_at.get(..19).unwrap_or_default(),
+        created_at: utc(&case.created_at),
         id_doc_type,
         country,
         images,
@@ -366,7 +365,7 @@ fn aml_case<'c>(id: &'c str, case: &'c Case, seed: u64) -> AmlCase<'c> {
     let review = if is_match { "RED" } else { "GREEN" };
     AmlCase {
         id,
-        created_at: &case.created_at,
+        created_at: utc(&case.created_at),
         target_entity_type: "applicant",
         target_entity_id: &case.applicant_reference.applicant_id,
         review: Answer {
@@ -378,6 +377,11 @@ fn aml_case<'c>(id: &'c str, case: &'c Case, seed: u64) -> AmlCase<'c> {
         risk_labels: vec![label],
         hits: hits.collect(),
     }
+}
+
+/// A timestamp of a case, which is in UTC, without its offset, as records have theirs.
+fn utc(timestamp: &str) -> &str {
+    timestamp.strip_suffix("+0000").unwrap_or(timestamp)
 }
 
 /// The lowest hexadecimal digits of a number.
@@ -399,8 +403,8 @@ const LEVELS: &[&str] = &[
 ];
 
 const APPLICANTS: &[&str] = &[
-    r#"{"id":"anna","createdAt":"2025-11-03 08:00:00+0000","clientId":"client00","externalUserId":"user-1","type":"individual","info":{"firstName":"Änne","firstNameEn":"Aenne","lastName":"Grün","lastNameEn":"Gruen","dob":"1990-05-17","country":"DEU","placeOfBirth":"Köln","placeOfBirthEn":"Koeln","countryOfBirth":"DEU","idDocs":[{"idDocType":"ID_CARD","country":"DEU","firstName":"Änne","lastName":"Grün","issuedDate":"2020-01-02","validUntil":"2030-01-01","number":"L01X00T47","dob":"1990-05-17"}]},"fixedInfo":{"firstName":"Änne","lastName":"Grün"},"email":"anna@mail.example","phone":"+490000000","applicantPlatform":"Web","questionnaires":[{"id":"source-of-funds","sections":{"income":{"value":"salary"}}}],"review":{"reviewId":"review-anna","attemptId":"a1","attemptCnt":1,"levelName":"basic","createDate":"2025-11-03 08:00:00+0000","reviewDate":"2025-11-03 08:01:01+0000","reviewResult":{"reviewAnswer":"GREEN"},"reviewStatus":"completed","priority":0},"lang":"de"}"#,
-    r#"{"id":"firm","createdAt":"2025-11-04 09:00:00+0000","clientId":"client00","type":"company","info":{"companyInfo":{"companyName":"Sample GmbH"}},"fixedInfo":{"companyName":"Sample GmbH"},"review":{"reviewId":"review-firm","attemptId":"f1","attemptCnt":1,"levelName":"company","createDate":"2025-11-04 09:00:00+0000","reviewStatus":"pending","priority":0},"lang":"de"}"#,
+    r#"{"id":"anna","createdAt":"2025-11-03 08:00:00","clientId":"client00","externalUserId":"user-1","type":"individual","info":{"firstName":"Änne","firstNameEn":"Aenne","lastName":"Grün","lastNameEn":"Gruen","dob":"1990-05-17","country":"DEU","placeOfBirth":"Köln","placeOfBirthEn":"Koeln","countryOfBirth":"DEU","idDocs":[{"idDocType":"ID_CARD","country":"DEU","firstName":"Änne","lastName":"Grün","issuedDate":"2020-01-02","validUntil":"2030-01-01","number":"L01X00T47","dob":"1990-05-17"}]},"fixedInfo":{"firstName":"Änne","lastName":"Grün"},"email":"anna@mail.example","phone":"+490000000","applicantPlatform":"Web","questionnaires":[{"id":"source-of-funds","sections":{"income":{"value":"salary"}}}],"review":{"reviewId":"review-anna","attemptId":"a1","attemptCnt":1,"levelName":"basic","createDate":"2025-11-03 08:00:00+0000","reviewDate":"2025-11-03 08:01:01+0000","reviewResult":{"reviewAnswer":"GREEN"},"reviewStatus":"completed","priority":0},"lang":"de"}"#,
+    r#"{"id":"firm","createdAt":"2025-11-04 09:00:00","clientId":"client00","type":"company","info":{"companyInfo":{"companyName":"Sample GmbH"}},"fixedInfo":{"companyName":"Sample GmbH"},"review":{"reviewId":"review-firm","attemptId":"f1","attemptCnt":1,"levelName":"company","createDate":"2025-11-04 09:00:00+0000","reviewStatus":"pending","priority":0},"lang":"de"}"#,
 ];
 
 const DOCUMENTS: &[&str] = &[
@@ -412,5 +416,5 @@ const DOCUMENTS: &[&str] = &[
 ];
 
 const AML_CASES: &[&str] = &[
-    r#"{"id":"aml-anna","createdAt":"2025-11-03 08:02:00+0000","targetEntityType":"applicant","targetEntityId":"anna","ongoingMonitoring":{"enabled":true},"review":{"reviewAnswer":"RED"},"riskLabels":["pep"],"hits":[{"id":"hit-1","name":"Änne Grün","entityType":"individual","birthDates":["1990-05-17"],"birthYears":["1990"],"sources":[{"type":"watchlist","url":"https://example.org/list","name":"Sample list"}],"review":{"matchStatus":"potential_match","whitelisted":false,"reviewerName":"Kim Reviewer"},"riskLabels":["pep"]}]}"#,
+    r#"{"id":"aml-anna","createdAt":"2025-11-03 08:02:00","targetEntityType":"applicant","targetEntityId":"anna","ongoingMonitoring":{"enabled":true},"review":{"reviewAnswer":"RED"},"riskLabels":["pep"],"hits":[{"id":"hit-1","name":"Änne Grün","entityType":"individual","birthDates":["1990-05-17"],"birthYears":["1990"],"sources":[{"type":"watchlist","url":"https://example.org/list","name":"Sample list"}],"review":{"matchStatus":"potential_match","whitelisted":false,"reviewerName":"Kim Reviewer"},"riskLabels":["pep"]}]}"#,
 ];
