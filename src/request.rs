@@ -220,11 +220,17 @@ mod tests {
         for text in ["18446744073709551616", "99999999999999999999", &"9".repeat(5_000)] {
             let error = of(text).unwrap_err();
             assert!(error.starts_with("offset (byte 0): found `"), "{error}");
-            assert!(error.ends_with(&format!("a non-negative decimal integer, at most {largest}")), "{error}");
+            assert!(
+                error.ends_with(&format!("a non-negative decimal integer, at most {largest}")),
+                "{error}"
+            );
         }
         let of = |text: &str| parsed(Params { limit: Some(text), ..Params::default() }, &unbounded);
         assert_eq!(of(largest), Ok((0, u64::MAX)));
         let error = of("18446744073709551616").unwrap_err();
-        assert_eq!(error, format!("limit (byte 0): found `18446744073709551616`, expected at most {largest}"));
+        assert_eq!(
+            error,
+            format!("limit (byte 0): found `18446744073709551616`, expected at most {largest}")
+        );
     }
 }

@@ -31,12 +31,24 @@ const fn parameters(number: u32, kind: ErrorKind, meaning: &'static str) -> Erro
     ErrorCode { number, error_type: "InvalidParametersException", status: 400, meaning, kind: Some(kind) }
 }
 
-pub(super) const BAD_REQUEST: ErrorCode =
-    row(4000, "BadRequestException", 400, "the request is not well formed HTTP, such as a body that breaks off");
-pub(super) const INVALID_APPLICANT: ErrorCode =
-    row(4001, "InvalidApplicantException", 400, "operation 5: the applicant id is unknown or that of a company");
-pub(super) const INVALID_PARAMETERS: ErrorCode =
-    row(4100, "InvalidParametersException", 400, "the body or a query parameter is wrong, in a way not listed below");
+pub(super) const BAD_REQUEST: ErrorCode = row(
+    4000,
+    "BadRequestException",
+    400,
+    "the request is not well formed HTTP, such as a body that breaks off",
+);
+pub(super) const INVALID_APPLICANT: ErrorCode = row(
+    4001,
+    "InvalidApplicantException",
+    400,
+    "operation 5: the applicant id is unknown or that of a company",
+);
+pub(super) const INVALID_PARAMETERS: ErrorCode = row(
+    4100,
+    "InvalidParametersException",
+    400,
+    "the body or a query parameter is wrong, in a way not listed below",
+);
 pub(super) const UNAUTHORIZED: ErrorCode =
     row(4010, "UnauthorizedException", 401, "token, signature or timestamp is missing or wrong");
 pub(super) const INVALID_SHARE_TOKEN: ErrorCode = row(
@@ -50,17 +62,23 @@ pub(super) const FORBIDDEN: ErrorCode =
 pub(super) const NOT_FOUND: ErrorCode = row(4040, "NotFoundException", 404, "there is no such path");
 pub(super) const NO_APPLICANT: ErrorCode =
     row(4041, "ApplicantNotFoundException", 404, "operation 2: no applicant has the id");
-pub(super) const NO_AML_CASE: ErrorCode =
-    row(4042, "AmlCaseNotFoundException", 404, "operation 4: the applicant has no active AML case, or is unknown");
+pub(super) const NO_AML_CASE: ErrorCode = row(
+    4042,
+    "AmlCaseNotFoundException",
+    404,
+    "operation 4: the applicant has no active AML case, or is unknown",
+);
 const METHOD_NOT_ALLOWED: ErrorCode =
     row(4050, "MethodNotAllowedException", 405, "the path does not have the method");
 const TIMEOUT: ErrorCode = row(4080, "RequestTimeoutException", 408, "the body did not arrive in time");
-const CONFLICT: ErrorCode = row(4090, "ConflictException", 409, "admin socket: another database, or a file that exists");
+const CONFLICT: ErrorCode =
+    row(4090, "ConflictException", 409, "admin socket: another database, or a file that exists");
 const TOO_LARGE: ErrorCode = row(4130, "PayloadTooLargeException", 413, "the body is over the limit");
 const MEDIA_TYPE: ErrorCode =
     row(4150, "UnsupportedMediaTypeException", 415, "admin socket: the format cannot be imported");
 const UNPROCESSABLE: ErrorCode = row(4220, "UnprocessableException", 422, "admin socket: data was refused");
-const TOO_MANY: ErrorCode = row(4290, "TooManyRequestsException", 429, "a limit of the token or the peer is used up");
+const TOO_MANY: ErrorCode =
+    row(4290, "TooManyRequestsException", 429, "a limit of the token or the peer is used up");
 pub(super) const INTERNAL: ErrorCode =
     row(5000, "InternalServerErrorException", 500, "the request could not be answered; the log says why");
 pub(super) const UNAVAILABLE: ErrorCode =
@@ -104,7 +122,11 @@ impl ErrorCode {
         parameters(4116, ErrorKind::BadBoolean, "a value that is not `true` or `false`"),
         parameters(4117, ErrorKind::BadValue, "a value that is not allowed there"),
         parameters(4118, ErrorKind::OrderByMany, "order by a field with many values"),
-        parameters(4119, ErrorKind::BadInteger, "an `offset` or `limit` that is not a number or does not fit"),
+        parameters(
+            4119,
+            ErrorKind::BadInteger,
+            "an `offset` or `limit` that is not a number or does not fit",
+        ),
         parameters(4120, ErrorKind::PageTooLarge, "a `limit` above the largest page"),
         parameters(4121, ErrorKind::BadFlag, "a `countTotalItems` that is not `true` or `false`"),
         parameters(4122, ErrorKind::BodyTooLarge, "a body over the limit of the parser"),

@@ -165,7 +165,8 @@ mod tests {
         let mean = f64::from(changed) / (made.len() - 1) as f64;
         assert!((60.0..68.0).contains(&mean), "{mean} of 128 bits change");
         for shift in [0, 64] {
-            let ascents = made.windows(2).filter(|pair| (pair[0] >> shift) as u64 <= (pair[1] >> shift) as u64);
+            let ascents =
+                made.windows(2).filter(|pair| (pair[0] >> shift) as u64 <= (pair[1] >> shift) as u64);
             assert!((4_500..5_500).contains(&ascents.count()), "the word at {shift} is not random");
         }
         // Another service has other names.

@@ -80,8 +80,7 @@ fn respond(shared: &Shared, method: &Method, path: &str) -> Response {
     let mut response = match (path, method) {
         ("/metrics", &Method::GET | &Method::HEAD) => operator::metrics(shared),
         ("/metrics", _) => {
-            let mut response =
-                refuse(StatusCode::METHOD_NOT_ALLOWED, "the path does not have this method");
+            let mut response = refuse(StatusCode::METHOD_NOT_ALLOWED, "the path does not have this method");
             response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET,HEAD"));
             response
         }

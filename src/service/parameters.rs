@@ -94,7 +94,8 @@ mod tests {
             let error = told(Operation::Search, query).unwrap_err();
             assert!(error.ends_with(&format!("; did you mean `{meant}`?")), "{query}: {error}");
         }
-        for query in ["", "_=1", "x=1", "shareToken=1", "tenant=a", "utm_source=b", "=1", "order=id&offset=1"] {
+        for query in ["", "_=1", "x=1", "shareToken=1", "tenant=a", "utm_source=b", "=1", "order=id&offset=1"]
+        {
             assert_eq!(told(Operation::Search, query), Ok(()), "{query}");
         }
         assert_eq!(check(Operation::Search, None), Ok(()));

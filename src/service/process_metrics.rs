@@ -67,9 +67,10 @@ impl Process {
         let number = |value: Option<u64>| value.map(|value| value.to_string());
         let help = "Time that the process spent on processors, in user and system mode.";
         one("cpu_seconds_total", "counter", help, self.cpu_ticks.map(seconds));
-        let start = self.boot_s.zip(self.start_ticks).map(|(boot, ticks)| {
-            seconds(boot.saturating_mul(TICKS_PER_S).saturating_add(ticks))
-        });
+        let start = self
+            .boot_s
+            .zip(self.start_ticks)
+            .map(|(boot, ticks)| seconds(boot.saturating_mul(TICKS_PER_S).saturating_add(ticks)));
         one("start_time_seconds", "gauge", "When the process began, since the Unix epoch.", start);
         one("resident_memory_bytes", "gauge", "Resident memory.", number(self.resident_bytes));
         one("virtual_memory_bytes", "gauge", "Virtual memory.", number(self.virtual_bytes));
@@ -135,7 +136,10 @@ mod tests {
         let mut nothing = String::new();
         Process::default().write(&mut nothing);
         assert_eq!(nothing, "");
-        assert_eq!(most_files("Max open files            unlimited            unlimited            files"), None);
+        assert_eq!(
+            most_files("Max open files            unlimited            unlimited            files"),
+            None
+        );
     }
 
     #[cfg(target_os = "linux")]

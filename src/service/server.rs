@@ -181,7 +181,10 @@ impl Service {
             shared.begin_draining();
             let drain = shared.options.drain;
             if !drain.is_zero() {
-                tracing::info!(drain_s = drain.as_secs_f64(), "draining: not ready, but requests are still answered");
+                tracing::info!(
+                    drain_s = drain.as_secs_f64(),
+                    "draining: not ready, but requests are still answered"
+                );
             }
             // Clients that are connected by now are served.
             let _ = tokio::time::timeout(drain.max(LAST_ACCEPT), serving).await;

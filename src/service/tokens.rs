@@ -162,9 +162,9 @@ impl TokenFile {
 
     /// The names of the tokens, as logs have them: the number in the file of one without a name.
     pub fn names(&self) -> impl Iterator<Item = String> {
-        (1..).zip(&self.tokens).map(|(number, entry): (usize, _)| {
-            entry.name.clone().unwrap_or_else(|| number.to_string())
-        })
+        (1..)
+            .zip(&self.tokens)
+            .map(|(number, entry): (usize, _)| entry.name.clone().unwrap_or_else(|| number.to_string()))
     }
 
     /// Adds a token.

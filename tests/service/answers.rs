@@ -281,9 +281,17 @@ fn operators_learn_how_it_goes() {
         ],
     };
     if cfg!(target_os = "linux") {
-        for name in ["cpu_seconds_total", "resident_memory_bytes", "virtual_memory_bytes", "open_fds", "max_fds", "start_time_seconds"] {
+        for name in [
+            "cpu_seconds_total",
+            "resident_memory_bytes",
+            "virtual_memory_bytes",
+            "open_fds",
+            "max_fds",
+            "start_time_seconds",
+        ] {
             let start = format!("process_{name} ");
-            let value = text.lines().find_map(|line| line.strip_prefix(&start)).map(|text| text.parse::<f64>());
+            let value =
+                text.lines().find_map(|line| line.strip_prefix(&start)).map(|text| text.parse::<f64>());
             assert!(matches!(value, Some(Ok(value)) if value >= 0.0), "no {name} in\n{text}");
         }
     }

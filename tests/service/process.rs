@@ -314,13 +314,19 @@ fn app_tokens_are_made_with_secrets_of_their_own() {
     }
     // A name is unique, also that of a token without one, which is its number.
     let before = fs::read(&path).unwrap();
-    for (name, found) in [("board", "tokens.json has a token named `board` already"), ("2", "named `2` already")] {
+    for (name, found) in
+        [("board", "tokens.json has a token named `board` already"), ("2", "named `2` already")]
+    {
         let arguments = ["--file", "tokens.json", "--allow", "viewCases", "--name", name, "-o", "app.json"];
         let (status, out, said) = make(&arguments);
         assert_eq!((status, &*out), (Some(2), ""), "{said}");
         assert!(said.contains(found) && said.contains("give another --name"), "{said}");
     }
     assert!(!folder.path().join("app.json").exists());
+    // One without a name does not get the number that another is called.
+    let of_numbers = ["--file", "numbers.json", "--allow", "viewCases"];
+    assert_eq!(make(&[&of_numbers[..], &["--name", "2"]].concat()).0, Some(0));
+    assert_eq!(make(&of_numbers).0, Some(2));
     for (arguments, status) in [
         (&["--file", "tokens.json", "--allow", "viewCases", "--filter", "x = 1"][..], Some(2)),
         (&["--file", "tokens.json", "--allow", "viewCases", "--fields", "x"], Some(2)),
@@ -347,7 +353,10 @@ fn app_tokens_are_made_with_secrets_of_their_own() {
     assert_eq!(status, Some(1));
     assert!(said.contains("cannot write app.json"), "{said}");
     let now: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
-    assert_eq!((now, app), (file, serde_json::from_slice(&fs::read(folder.path().join("app.json")).unwrap()).unwrap()));
+    assert_eq!(
+        (now, app),
+        (file, serde_json::from_slice(&fs::read(folder.path().join("app.json")).unwrap()).unwrap())
+    );
     let (_, printed, _) = make(&["--allow", "viewCases"]);
     assert_eq!(serde_json::from_str::<Value>(&printed).unwrap()["tokens"].as_array().map(Vec::len), Some(1));
 }
@@ -383,12 +392,8 @@ fn a_hangup_does_not_end_it() {
 #[test]
 fn it_drains_before_it_ends_and_serves_metrics_where_it_is_told() {
     let database = Database::new("plain.cases.ndjson");
-    let process = Process::run(
-        casefilter(),
-        &database,
-        &["--drain", "1s", "--metrics-listen", "127.0.0.1:0"],
-        None,
-    );
+    let process =
+        Process::run(casefilter(), &database, &["--drain", "1s", "--metrics-listen", "127.0.0.1:0"], None);
     let mut client = process.client();
     client.get("/metrics").failure(404);
     process.signal("TERM");

@@ -34,7 +34,8 @@ fn the_quick_start_works_in_an_empty_folder_and_again() {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let metrics = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let on_ports = |text: String| {
-        text.replace("127.0.0.1:8080", &format!("127.0.0.1:{port}")).replace("127.0.0.1:9100", &format!("127.0.0.1:{metrics}"))
+        text.replace("127.0.0.1:8080", &format!("127.0.0.1:{port}"))
+            .replace("127.0.0.1:9100", &format!("127.0.0.1:{metrics}"))
     };
     let [service, calls, admin] = ["service", "calls", "admin"].map(|name| on_ports(block(name)));
     // Whatever happens, the service ends; its log is apart from what the calls print.
@@ -50,8 +51,11 @@ fn the_quick_start_works_in_an_empty_folder_and_again() {
     let out = String::from_utf8(first.stdout).unwrap();
     assert!(!said.contains("error"), "{said}");
     let (answers, administered) = out.split_once("ADMIN").unwrap();
-    let answers: Vec<Value> =
-        answers.lines().filter(|line| line.starts_with(['{', '['])).map(|line| serde_json::from_str(line).unwrap()).collect();
+    let answers: Vec<Value> = answers
+        .lines()
+        .filter(|line| line.starts_with(['{', '[']))
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
     let answers = &answers[answers.len() - 6..];
     assert!(answers[0]["list"]["totalItems"].as_u64().unwrap() > 100, "{out}");
     assert_eq!(answers[0]["list"]["items"].as_array().unwrap().len(), 2);

@@ -21,7 +21,9 @@ fn the_public_port_does_not_tell_how_many_rows_were_examined() {
         assert!(!answer.text().contains("casefilter_"), "{target}");
     }
     for method in ["POST", "HEAD", "OPTIONS"] {
-        client.send(format!("{method} /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n").as_bytes()).unwrap();
+        client
+            .send(format!("{method} /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n").as_bytes())
+            .unwrap();
         let status = if method == "HEAD" { client.head_status() } else { client.receive().unwrap().status };
         assert_eq!(status, 404, "{method}");
     }
@@ -117,7 +119,10 @@ fn a_parameter_near_a_known_one_is_refused_with_what_was_meant() {
         ("countTotalitems=true", "`countTotalItems`"),
     ] {
         let told = client.call(&all, "POST", &format!("{SEARCH}?{query}"), b"{\"ids\":[]}").failure(400);
-        assert!(told.starts_with("Invalid parameters: ") && told.ends_with(&format!("did you mean {meant}?")), "{told}");
+        assert!(
+            told.starts_with("Invalid parameters: ") && told.ends_with(&format!("did you mean {meant}?")),
+            "{told}"
+        );
     }
     // Beside what is wrong with the body.
     let told = client.call(&all, "POST", &format!("{SEARCH}?oder=id"), b"{}").failure(400);
@@ -169,7 +174,9 @@ fn correlation_ids_do_not_count_requests() {
     let server = Server::start();
     let mut client = server.client();
     let ids: Vec<u128> = (0..200)
-        .map(|_| u128::from_str_radix(client.get("/healthz").header("x-correlation-id").unwrap(), 16).unwrap())
+        .map(|_| {
+            u128::from_str_radix(client.get("/healthz").header("x-correlation-id").unwrap(), 16).unwrap()
+        })
         .collect();
     let unique: HashSet<&u128> = ids.iter().collect();
     assert_eq!(unique.len(), ids.len());
@@ -264,7 +271,9 @@ mod operators {
     fn ask(server: &Server, method: &str, target: &str, body: &str) -> (u16, String) {
         let mut stream = UnixStream::connect(server.database.folder().join("cases.db.sock")).unwrap();
         let length = body.len();
-        let request = format!("{method} {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}");
+        let request = format!(
+            "{method} {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}"
+        );
         stream.write_all(request.as_bytes()).unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
@@ -308,7 +317,12 @@ mod operators {
     fn the_admin_socket_takes_objects_and_names_that_fit() {
         let server = Server::start();
         let folder = server.database.folder().display().to_string();
-        for body in [format!("[\"{folder}/copy.db\"]"), "[\"anna\",60]".to_owned(), "\"x\"".to_owned(), " [ ]".to_owned()] {
+        for body in [
+            format!("[\"{folder}/copy.db\"]"),
+            "[\"anna\",60]".to_owned(),
+            "\"x\"".to_owned(),
+            " [ ]".to_owned(),
+        ] {
             for target in ["/backups", "/share-tokens"] {
                 let (status, told) = ask(&server, "POST", target, &body);
                 assert_eq!(status, 400, "{target} {body}: {told}");

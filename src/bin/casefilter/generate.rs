@@ -76,7 +76,9 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
             return Err(Failure::Usage("records are NDJSON: Parquet is for cases".to_owned()));
         }
         let mut records = Some(Records::new(kind, args.cases.unwrap_or(0), args.seed));
-        to_file(output, None, &mut |out| records.take().map_or(Ok(()), |records| write_records(records, out)))?;
+        to_file(output, None, &mut |out| {
+            records.take().map_or(Ok(()), |records| write_records(records, out))
+        })?;
         return Ok(Status::Fine);
     }
     let Some(count) = args.cases else {

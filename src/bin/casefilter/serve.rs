@@ -448,10 +448,13 @@ mod tests {
 
     #[test]
     fn a_duration_is_a_number_and_a_unit() {
-        for (text, expected) in [("5s", 5_000), ("0", 0), ("7", 7_000), ("500ms", 500), ("2m", 120_000), ("24h", 86_400_000)] {
+        for (text, expected) in
+            [("5s", 5_000), ("0", 0), ("7", 7_000), ("500ms", 500), ("2m", 120_000), ("24h", 86_400_000)]
+        {
             assert_eq!(duration(text), Ok(Duration::from_millis(expected)), "{text}");
         }
-        for text in ["", "s", "-1s", "1.5s", "5 s", "5w", "25h", "2d", "99999999999999999999s", "5é", "٣s"] {
+        for text in ["", "s", "-1s", "1.5s", "5 s", "5w", "25h", "2d", "99999999999999999999s", "5é", "٣s"]
+        {
             assert!(duration(text).is_err(), "{text}");
         }
     }

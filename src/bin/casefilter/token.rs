@@ -131,13 +131,15 @@ fn app(args: &App) -> Result<Status, Failure> {
             Err(error) => return Err(Failure::io("cannot read", &path.display().to_string(), &error)),
         }
     }
-    if let (Some(path), Some(name)) = (file, name)
-        && tokens.names().any(|own| own == *name)
+    // One without a name is called by its number.
+    let own_name = name.clone().unwrap_or_else(|| tokens.names().count().saturating_add(1).to_string());
+    if let Some(path) = file
+        && tokens.names().any(|other| other == own_name)
     {
         return Err(Failure::Usage(format!(
             "{} has a token named {} already: use that one, give another --name, or take its entry out of the file first",
             escape(&path.display().to_string()),
-            quote(name)
+            quote(&own_name)
         )));
     }
     tokens.push(entry);

@@ -110,7 +110,10 @@ async fn backup(State(admin): Shared, body: Body) -> Result<Response, Failure> {
     if let Err(error) = fs::symlink_metadata(&path)
         && error.kind() == io::ErrorKind::InvalidFilename
     {
-        return Err(Failure::new(StatusCode::BAD_REQUEST, "`path`, or a name in it, is longer than the system takes"));
+        return Err(Failure::new(
+            StatusCode::BAD_REQUEST,
+            "`path`, or a name in it, is longer than the system takes",
+        ));
     }
     let copy = move |shared: &super::super::shared::Shared| {
         shared.store.backup(&path).map_err(|error| Failure::of_store(&error))
@@ -178,7 +181,10 @@ impl Asked {
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
             let Some(known) = OF_IMPORT.into_iter().find(|known| *known == name) else {
                 let meant = near(&name, &OF_IMPORT).map(|meant| format!("; did you mean `{meant}`?"));
-                let found = format!("found the query parameter {}, expected `mode`, `source` or `format`", quote(&name));
+                let found = format!(
+                    "found the query parameter {}, expected `mode`, `source` or `format`",
+                    quote(&name)
+                );
                 return Err(wrong(ErrorKind::UnknownKey, found + &meant.unwrap_or_default()));
             };
             if seen.contains(&known) {
