@@ -177,7 +177,7 @@ fn errors_are_those_of_the_interface_document() {
         String::new(),
         "?shareToken=".to_owned(),
         "?shareToken=unknown".to_owned(),
-        format!("?sharetoken={known}"),
+        format!("?token={known}"),
         format!("?shareToken={known}&shareToken={known}"),
         format!("?shareToken={}", known.to_uppercase()),
         format!("?shareToken={}", database.used_share_token),

@@ -43,7 +43,7 @@ fn the_quick_start_works_in_an_empty_folder_and_again() {
         "umask 022\n{}\npid=$!\ntrap 'kill $pid; wait $pid' EXIT\n\
          for _ in $(seq 200); do curl -s http://127.0.0.1:{port}/readyz >/dev/null && break; sleep 0.1; done\n\
          {calls}\necho; echo ADMIN\n{admin}\n",
-        service.replace("9100 &", "9100 2>log &")
+        service.replace(&format!("{metrics} &"), &format!("{metrics} 2>log &"))
     );
     assert!(script.contains("2>log &"), "{script}");
     let first = run(folder.path(), &script);
@@ -56,7 +56,8 @@ fn the_quick_start_works_in_an_empty_folder_and_again() {
         .filter(|line| line.starts_with(['{', '[']))
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
-    let answers = &answers[answers.len() - 6..];
+    // The last is that of /readyz.
+    let answers = &answers[answers.len() - 7..];
     assert!(answers[0]["list"]["totalItems"].as_u64().unwrap() > 100, "{out}");
     assert_eq!(answers[0]["list"]["items"].as_array().unwrap().len(), 2);
     assert!(answers[1].as_array().unwrap().len() > 40);

@@ -63,6 +63,7 @@ fn more_connections_for_metrics_than_are_served_wait_for_one_to_end() {
 fn every_failure_has_the_code_and_the_type_of_its_cause() {
     let server = Server::start();
     let (mut client, all) = (server.client(), key("all"));
+    let none = key("none");
     let no_key = super::client::Key { secret: "another secret of some length".to_owned(), ..all.clone() };
     let search = |query: &str| format!("{SEARCH}{query}");
     let preview = |token: &str| format!("{PREVIEW}?shareToken={token}");
@@ -80,7 +81,7 @@ fn every_failure_has_the_code_and_the_type_of_its_cause() {
         (&all, "POST", search("?limit=10001"), b"{\"ids\":[]}", 4120, "InvalidParametersException"),
         (&all, "POST", search("?countTotalItems=1"), b"{\"ids\":[]}", 4121, "InvalidParametersException"),
         (&no_key, "POST", search(""), b"{\"ids\":[]}", 4010, "UnauthorizedException"),
-        (&key("none"), "POST", search(""), b"{\"ids\":[]}", 4030, "ForbiddenException"),
+        (&none, "POST", search(""), b"{\"ids\":[]}", 4030, "ForbiddenException"),
         (&all, "GET", status_of("nobody"), b"", 4041, "ApplicantNotFoundException"),
         (&all, "GET", status_of("%ff"), b"", 4041, "ApplicantNotFoundException"),
         (&all, "GET", PREVIEW.to_owned(), b"", 4011, "InvalidShareTokenException"),
