@@ -490,6 +490,33 @@ fn wrong_usage_ends_with_2() {
 }
 
 #[test]
+fn an_offset_that_does_not_fit_is_refused_everywhere() {
+    let files = Files::new();
+    let cases = files.write("cases.ndjson", "{\"id\":\"a\"}\n");
+    let large = "18446744073709551616";
+    let run_of = |arguments: &[&str]| run(&[&["search", cases.as_str()], arguments].concat());
+    let said = run_of(&["--offset", large]).code(2).err;
+    assert!(said.contains("at most 18446744073709551615"), "{said}");
+    let said = run_of(&["--limit", large]).code(2).err;
+    assert!(said.contains("at most 10000"), "{said}");
+    let requests = files.write(
+        "requests.ndjson",
+        &format!("{{\"body\":{{\"ids\":[\"a\"]}},\"offset\":\"{large}\"}}\n{{\"body\":{{\"ids\":[\"a\"]}},\"offset\":{large}}}\n"),
+    );
+    let out = run_of(&["--requests", &requests]).code(0).out;
+    let answers: Vec<Value> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(answers.len(), 2);
+    for answer in &answers {
+        assert_eq!(
+            (&answer["code"], &answer["errorCode"]),
+            (&Value::from(400), &Value::from(4119)),
+            "{answer}"
+        );
+        assert_eq!(answer["type"], "InvalidParametersException");
+    }
+}
+
+#[test]
 fn a_bad_filter_ends_with_2_and_a_caret_under_the_place() {
     let files = Files::new();
     let body = files.write(

@@ -290,8 +290,7 @@ fn operators_learn_how_it_goes() {
             "start_time_seconds",
         ] {
             let start = format!("process_{name} ");
-            let value =
-                text.lines().find_map(|line| line.strip_prefix(&start)).map(|text| text.parse::<f64>());
+            let value = text.lines().find_map(|line| line.strip_prefix(&start)).map(str::parse::<f64>);
             assert!(matches!(value, Some(Ok(value)) if value >= 0.0), "no {name} in\n{text}");
         }
     }

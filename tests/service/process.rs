@@ -361,6 +361,31 @@ fn app_tokens_are_made_with_secrets_of_their_own() {
     assert_eq!(serde_json::from_str::<Value>(&printed).unwrap()["tokens"].as_array().map(Vec::len), Some(1));
 }
 
+#[test]
+fn it_warns_of_two_tokens_of_one_name() {
+    let database = Database::new("plain.cases.ndjson");
+    let path = database.folder().join("twins.json");
+    let token = |token: &str, name: &str| json!({"token": token, "name": name, "secret": "0123456789abcdef", "permissions": []});
+    fs::write(
+        &path,
+        json!({"tokens": [token("a", "twin"), token("b", "twin"), token("c", "other")]}).to_string(),
+    )
+    .unwrap();
+    // It ends at once, since there is no such certificate.
+    let output = casefilter()
+        .args(["serve", "--tls-cert", "no.pem", "--tls-key", "no.pem", "--db"])
+        .arg(database.path())
+        .arg("--tokens")
+        .arg(&path)
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    let warnings: Vec<&str> =
+        said.lines().filter(|line| line.contains("two tokens have this name")).collect();
+    assert_eq!(warnings.len(), 1, "{said}");
+    assert!(warnings[0].contains("\"name\":\"twin\""), "{said}");
+}
+
 #[cfg(unix)]
 #[test]
 fn a_hangup_does_not_end_it() {

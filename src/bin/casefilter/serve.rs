@@ -1,5 +1,6 @@
 //! `serve`: the service.
 
+use std::collections::HashSet;
 use std::io::{self, IsTerminal};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -268,6 +269,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let file = TokenFile::read(&args.tokens)
         .map_err(|error| Failure::io("cannot read", &args.tokens.display().to_string(), &error))?;
     warn_of_readers(&args.tokens);
+    warn_of_repeated_names(&file);
     let catalog = Catalog::cases();
     let tokens = Tokens::new(file, &catalog, &options.limits);
     let tokens = tokens.map_err(|error| Failure::Failed(format!("{}: {error}", shown(&args.tokens))))?;
@@ -422,6 +424,17 @@ fn begin_logging(level: Level) {
         let place = panic.location().map(ToString::to_string);
         tracing::error!(place, cause = panic.payload_as_str(), "a panic");
     }));
+}
+
+/// Says when logs cannot tell two tokens apart, as in a file that an earlier version made.
+fn warn_of_repeated_names(file: &TokenFile) {
+    let mut seen = HashSet::new();
+    for name in file.names() {
+        if seen.contains(&name) {
+            tracing::warn!(name, "two tokens have this name: logs cannot tell them apart");
+        }
+        seen.insert(name);
+    }
 }
 
 /// Says when others on this machine can read the secrets.
