@@ -501,7 +501,7 @@ fn an_offset_that_does_not_fit_is_refused_everywhere() {
     assert!(said.contains("at most 10000"), "{said}");
     let requests = files.write(
         "requests.ndjson",
-        &format!("{{\"body\":{{\"ids\":[\"a\"]}},\"offset\":\"{large}\"}}\n{{\"body\":{{\"ids\":[\"a\"]}},\"offset\":{large}}}\n"),
+        format!("{{\"body\":{{\"ids\":[\"a\"]}},\"offset\":\"{large}\"}}\n{{\"body\":{{\"ids\":[\"a\"]}},\"offset\":{large}}}\n"),
     );
     let out = run_of(&["--requests", &requests]).code(0).out;
     let answers: Vec<Value> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
