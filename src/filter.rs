@@ -170,7 +170,7 @@ impl Filter {
     /// The filter that selects what both select.
     ///
     /// Neither can widen the other, whatever its criteria are: made for hosts that hold a client to its own cases.
-    /// The catalogue is the wider one of the two. [Printed](Self::to_json), what both ask of `ids` may take criteria on `id`,
+    /// The catalogue is the wider one of the two, or the one that both were narrowed from. [Printed](Self::to_json), what both ask of `ids` may take criteria on `id`,
     /// even if the catalogue hides it.
     ///
     /// ```
@@ -178,23 +178,26 @@ impl Filter {
     /// let all = Catalog::cases();
     /// let own = Filter::compile_text(&all, "clientId = acme")?;
     /// let asked = Filter::compile_text(&all.allow(["id", "name"])?, "id = a or name <> x")?;
-    /// assert!(!asked.and(&own).matches(br#"{"id":"a","clientId":"other"}"#)?);
-    /// assert!(asked.and(&own).matches(br#"{"id":"a","clientId":"acme"}"#)?);
+    /// let held = asked.and(&own)?;
+    /// assert!(!held.matches(br#"{"id":"a","clientId":"other"}"#)?);
+    /// assert!(held.matches(br#"{"id":"a","clientId":"acme"}"#)?);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// # Panics
-    /// When neither catalogue is [within](Catalog::is_within) the other.
-    #[must_use]
-    pub fn and(&self, other: &Self) -> Self {
-        let is_narrower = self.catalog().is_within(other.catalog());
-        assert!(
-            is_narrower || other.catalog().is_within(self.catalog()),
-            "the filters were compiled for catalogues that have nothing to do with each other"
-        );
-        let catalog = if is_narrower { other.catalog() } else { self.catalog() };
+    /// # Errors
+    /// [`ErrorKind::CatalogMismatch`] when neither catalogue is [within](Catalog::is_within) the other, nor both within the
+    /// one that they were narrowed from.
+    pub fn and(&self, other: &Self) -> Result<Self, Error> {
+        let catalog = self.common(other)?;
         let predicate = predicate::both(self.predicate(), other.predicate(), catalog);
-        Self::new(catalog, predicate, Source::Both(self.clone(), other.clone()))
+        Ok(Self::new(catalog, predicate, Source::Both(self.clone(), other.clone())))
+    }
+
+    /// The catalogue of a filter that is made of both.
+    fn common<'c>(&'c self, other: &'c Self) -> Result<&'c Catalog, Error> {
+        self.catalog()
+            .common(other.catalog())
+            .ok_or_else(|| other.catalog().mismatch(self.catalog(), "other filter"))
     }
 
     /// This filter with its criteria run as written, no rule of the optimiser applied.

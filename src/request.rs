@@ -5,12 +5,15 @@ use crate::catalog::Catalog;
 use crate::error::{Error, ErrorKind, Errors, quote};
 use crate::filter::Filter;
 use crate::limits::Limits;
-use crate::order::Order;
+use crate::order::{Order, SortKey};
 
 /// How many cases a page has when the request does not say.
 pub const DEFAULT_PAGE: u64 = 100;
 
-/// A search request that cannot fail.
+/// A search request: a filter, an order, and the page that is wanted.
+///
+/// A search checks it once: that the filter is of the engine's catalogue, that the catalogue of the filter shows the field
+/// of the order, and that the page is within [`Limits::page`].
 ///
 /// ```
 /// use casefilter::{Catalog, Filter, Order, Request};
@@ -23,6 +26,7 @@ pub const DEFAULT_PAGE: u64 = 100;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Request {
     /// Which cases.
     pub filter: Filter,
@@ -171,6 +175,28 @@ impl Request {
             (Ok(_), Some(errors)) | (Err(errors), None) => Err(errors),
             (Err(first), Some(second)) => Err(first.followed_by(second)),
         }
+    }
+}
+
+impl Request {
+    /// Checks that the request can be answered from cases of `catalog`, and gives what they are to be sorted by. `whose` says
+    /// what has the catalogue.
+    ///
+    /// # Errors
+    /// [`ErrorKind::CatalogMismatch`] when the filter is of another catalogue, or hides the field of the order.
+    #[inline]
+    pub(crate) fn check(&self, catalog: &Catalog, whose: &str) -> Result<Option<SortKey>, Error> {
+        self.filter.catalog().check_within(catalog, whose)?;
+        self.order.as_ref().map(|order| order.key_in(self.filter.catalog())).transpose()
+    }
+
+    /// Checks the page against the limits of what answers the request.
+    ///
+    /// # Errors
+    /// [`ErrorKind::PageTooLarge`].
+    #[inline]
+    pub(crate) fn check_page(&self, limits: &Limits) -> Result<(), Error> {
+        page(self.limit, None, limits).map(drop)
     }
 }
 

@@ -105,7 +105,10 @@ const ROOMS: &[Room] = &[
     ),
     room(
         "engine",
-        &["error", "limits", "catalog", "column", "batch", "ingest", "exec", "filter", "request", "page"],
+        &[
+            "error", "limits", "catalog", "column", "batch", "ingest", "exec", "filter", "order", "request",
+            "page",
+        ],
         "many batches, live: the top of the core",
     ),
 ];

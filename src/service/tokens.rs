@@ -244,7 +244,7 @@ impl Tokens {
                 let catalog = narrow.unwrap_or_else(|| catalog.clone());
                 let cache = FilterCache::new(catalog, limits.clone(), OWN_CACHE_BYTES);
                 Arc::new(match &bound {
-                    Some(bound) => cache.within(bound),
+                    Some(bound) => cache.within(bound).map_err(|error| wrong(error.to_string()))?,
                     None => cache,
                 })
             };

@@ -80,7 +80,7 @@ impl Small {
             Err(errors) => assert_eq!(answer.failure(400), errors.description(), "{text}"),
             Ok(request) => {
                 let mut expected: Value =
-                    serde_json::from_str(&self.engine.search(&request).to_json()).unwrap();
+                    serde_json::from_str(&self.engine.search(&request).unwrap().to_json()).unwrap();
                 if is_narrow {
                     for item in expected["list"]["items"].as_array_mut().unwrap() {
                         *item = cut(item);
