@@ -70,8 +70,19 @@ pub enum CatalogError {
     PathConflict(String),
     /// The name in an allow-list is no field; the second is the nearest that is.
     UnknownField(String, Option<String>),
-    /// The known or default values are not of the field's type, or the field is not a plain string.
-    BadValues(String),
+    /// A setting that fields of this type, or with many values, do not have.
+    NotForType {
+        /// The name of the field.
+        field: String,
+        /// The method of [`Field`] that made the setting, such as `unix_millis`.
+        setting: &'static str,
+        /// The fields that have the setting, such as `timestamp fields`.
+        expected: &'static str,
+        /// The type of this field.
+        kind: FieldType,
+        /// Whether it has many values.
+        is_many: bool,
+    },
     /// `id` must be a plain string field without known values or default.
     BadIdentity,
     /// More than 65,535 fields.
@@ -94,11 +105,12 @@ impl fmt::Display for CatalogError {
             Self::UnknownField(name, Some(near)) => {
                 write!(f, "{} is not a field; did you mean {}?", quote(name), quote(near))
             }
-            Self::BadValues(name) => {
+            Self::NotForType { field, setting, expected, kind, is_many } => {
+                let many = if *is_many { " with many values" } else { "" };
                 write!(
                     f,
-                    "known and default values are for plain string fields, found them on {}",
-                    quote(name)
+                    "`{setting}` is for {expected}, found it on {}, which is a {kind} field{many}",
+                    quote(field)
                 )
             }
             Self::BadIdentity => f.write_str("field `id` must be a plain string at path `id`"),
@@ -588,10 +600,44 @@ mod tests {
         assert_eq!(err(vec![text("")]), CatalogError::BadPath("".into()));
         assert_eq!(err(vec![text("a..b")]), CatalogError::BadPath("a..b".into()));
         assert_eq!(err(vec![text("[].b")]), CatalogError::BadPath("[].b".into()));
+    }
+
+    #[test]
+    fn a_setting_is_refused_by_its_name_on_fields_that_do_not_have_it() {
+        use FieldType::{Boolean, Number, String as Text, Timestamp};
+        const PLAIN: &str = "string fields with one value";
+        type Set = fn(Field) -> Field;
+        let settings: [(&str, &str, Set); 4] = [
+            ("known", PLAIN, |field| field.known(["a"])),
+            ("default_value", PLAIN, |field| field.default_value("a")),
+            ("key", PLAIN, Field::key),
+            ("unix_millis", "timestamp fields", Field::unix_millis),
+        ];
+        for kind in [Text, Number, Timestamp, Boolean] {
+            for path in ["f", "f[]", "a[].f"] {
+                let field = Field::new(path, kind);
+                let (name, is_many) = (field.name().to_owned(), field.is_many());
+                assert!(Catalog::new([field.clone()]).is_ok(), "{kind} at {path} without a setting");
+                for (setting, expected, set) in settings {
+                    let fits = if setting == "unix_millis" { kind == Timestamp } else { kind == Text && !is_many };
+                    let error = CatalogError::NotForType { field: name.clone(), setting, expected, kind, is_many };
+                    let wanted = if fits { None } else { Some(error) };
+                    assert_eq!(Catalog::new([set(field.clone())]).err(), wanted, "{setting} of {kind} at {path}");
+                    assert_eq!(Catalog::cases().with([set(field.clone())]).err(), wanted);
+                }
+            }
+        }
+        let error = Catalog::new([Field::new("n", Number).key()]).unwrap_err();
         assert_eq!(
-            err(vec![Field::new("n", FieldType::Number).known(["1"])]),
-            CatalogError::BadValues("n".into())
+            error.to_string(),
+            "`key` is for string fields with one value, found it on `n`, which is a number field"
         );
-        assert_eq!(err(vec![text("t[]").default_value("x")]), CatalogError::BadValues("t".into()));
+        let error = Catalog::new([Field::new("at", Text).unix_millis()]).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "`unix_millis` is for timestamp fields, found it on `at`, which is a string field"
+        );
+        let error = Catalog::new([Field::new("tags[]", Text).known(["a"])]).unwrap_err();
+        assert!(error.to_string().ends_with("`tags`, which is a string field with many values"), "{error}");
     }
 }
