@@ -81,8 +81,8 @@ impl FilterCache {
     /// This cache, empty, every filter of which selects [what `bound` selects too](Filter::and).
     ///
     /// ```
-    /// use casefilter::{Catalog, Filter, FilterCache, Limits};
-    /// let own = Filter::compile_text(&Catalog::cases(), "clientId = acme")?;
+    /// use casefilter::{Catalog, Filter, FilterCache, Limits, Operator};
+    /// let own = Filter::test(&Catalog::cases(), "clientId", Operator::Equal, ["acme"])?;
     /// let cache = FilterCache::new(Catalog::cases(), Limits::default(), 16 << 20).within(&own)?;
     /// let filter = cache.compile(br#"{"ids":["a","b"]}"#)?;
     /// assert!(filter.matches(br#"{"id":"a","clientId":"acme"}"#)?);

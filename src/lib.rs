@@ -59,6 +59,7 @@ pub use error::{Error, ErrorKind, Errors};
 pub use exec::reference;
 pub use filter::Filter;
 pub use limits::Limits;
+pub use operator::Operator;
 pub use order::{Direction, Order};
 pub use predicate::{Warning, WarningKind};
 pub use request::{DEFAULT_PAGE, Params, Request};

@@ -619,10 +619,16 @@ mod tests {
                 let (name, is_many) = (field.name().to_owned(), field.is_many());
                 assert!(Catalog::new([field.clone()]).is_ok(), "{kind} at {path} without a setting");
                 for (setting, expected, set) in settings {
-                    let fits = if setting == "unix_millis" { kind == Timestamp } else { kind == Text && !is_many };
-                    let error = CatalogError::NotForType { field: name.clone(), setting, expected, kind, is_many };
+                    let fits =
+                        if setting == "unix_millis" { kind == Timestamp } else { kind == Text && !is_many };
+                    let error =
+                        CatalogError::NotForType { field: name.clone(), setting, expected, kind, is_many };
                     let wanted = if fits { None } else { Some(error) };
-                    assert_eq!(Catalog::new([set(field.clone())]).err(), wanted, "{setting} of {kind} at {path}");
+                    assert_eq!(
+                        Catalog::new([set(field.clone())]).err(),
+                        wanted,
+                        "{setting} of {kind} at {path}"
+                    );
                     assert_eq!(Catalog::cases().with([set(field.clone())]).err(), wanted);
                 }
             }
