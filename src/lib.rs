@@ -27,6 +27,7 @@ mod filter;
 mod ingest;
 mod json;
 mod limits;
+mod lock;
 mod operator;
 mod order;
 mod page;

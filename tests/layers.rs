@@ -29,6 +29,7 @@ const fn room(path: &'static str, may_use: &'static [&'static str], because: &'s
 const ROOMS: &[Room] = &[
     room("error", &[], "every room reports errors, so errors know no other room"),
     room("limits", &[], "bounds are numbers that the host sets"),
+    room("lock", &[], "who holds a value is not the business of what it is"),
     room("operator", &[], "operators are names, shared by what is written and what is meant"),
     room("catalog", &["error"], "fields are described before any value or request exists"),
     room("json", &["error"], "a reader of JSON knows bytes and places, not what they mean"),
@@ -106,8 +107,8 @@ const ROOMS: &[Room] = &[
     room(
         "engine",
         &[
-            "error", "limits", "catalog", "column", "batch", "ingest", "exec", "filter", "order", "request",
-            "page",
+            "error", "limits", "lock", "catalog", "column", "batch", "ingest", "exec", "filter", "order",
+            "request", "page",
         ],
         "many batches, live: the top of the core",
     ),

@@ -248,7 +248,7 @@ impl Engine {
         self.len() == 0
     }
 
-    /// Begins an import, which waits for another write that is under way.
+    /// Begins an import. Other writes, and other imports, go on until it is [committed](Import::commit).
     #[must_use]
     pub fn import(&self, mode: Mode) -> Import<'_> {
         Import::new(self, mode, None)

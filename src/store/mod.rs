@@ -79,7 +79,6 @@ mod verify;
 mod write;
 
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use redb::ReadOnlyTable;
@@ -102,6 +101,7 @@ use crate::engine::{Answer, AnswerWriter, Engine, Memory, WrittenAnswer};
 use crate::error::Error;
 use crate::filter::Filter;
 use crate::limits::Limits;
+use crate::lock::{Held, Lock};
 use crate::request::Request;
 
 /// When a write is on disk.
@@ -168,7 +168,7 @@ pub struct Store {
     /// What errors call the file.
     name: String,
     /// Whoever writes holds it; it stands for the order of writes.
-    log: Mutex<Log>,
+    log: Lock<Log>,
     engine: Engine,
     file: File,
     options: StoreOptions,
@@ -226,7 +226,7 @@ impl Store {
         let loaded = load(&file, catalog, &options).map_err(|fault| fault.of_file(&name))?;
         let Loaded { engine, state, stored, replayed } = loaded;
         let since_checkpoint = replayed.saturating_add(state.released);
-        let log = Mutex::new(Log::new(state, stored, since_checkpoint, file.is_read_only()));
+        let log = Lock::new(Log::new(state, stored, since_checkpoint, file.is_read_only()));
         Ok(Self { name, log, engine, file, options })
     }
 
@@ -363,9 +363,9 @@ impl Store {
         self.sync()
     }
 
-    fn lock_log(&self) -> MutexGuard<'_, Log> {
+    fn lock_log(&self) -> Held<'_, Log> {
         // The log changes in one step at the end of a write, so a panic before leaves it whole.
-        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+        self.log.lock()
     }
 
     /// The error for something that was refused.
