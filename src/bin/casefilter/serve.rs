@@ -231,6 +231,9 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let file = TokenFile::read(&args.tokens)
         .map_err(|error| Failure::io("cannot read", &args.tokens.display().to_string(), &error))?;
     warn_of_readers(&args.tokens);
+    for caution in file.cautions() {
+        tracing::warn!("{}", escape(&caution));
+    }
     let catalog = Catalog::cases();
     let tokens = Tokens::new(file, &catalog, &options.limits);
     let tokens = tokens.map_err(|error| Failure::Failed(format!("{}: {error}", shown(&args.tokens))))?;
