@@ -56,6 +56,7 @@ impl Current {
 }
 
 /// The right to write, which one write at a time has; it may move to another thread.
+#[cfg_attr(test, expect(clippy::large_enum_variant, reason = "the smaller variant is for tests alone"))]
 pub(super) enum Writing<'e> {
     Swapped(&'e ArcSwap<Snapshot>, Held<'e, Writer>),
     #[cfg(test)]
