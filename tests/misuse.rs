@@ -150,3 +150,94 @@ fn filters_of_two_narrowings_are_joined() {
     assert_eq!(engine.count(&cache.compile(br#"{"ids":["1","2"]}"#).unwrap()), Ok(1));
     assert!(cache.compile(br#"{"criteria":[{"field":"tags","op":"=","values":["a"]}]}"#).is_err());
 }
+
+/// Every limit at its least and at its greatest, alone and together, on texts far beyond the defaults, with a small stack.
+#[test]
+fn limits_may_have_any_values() {
+    let work = || {
+        let catalog = Catalog::cases();
+        let least = Limits {
+            body_bytes: 0,
+            depth: 0,
+            criteria: 0,
+            values: 0,
+            ids: 0,
+            string_bytes: 0,
+            page: 0,
+            case_bytes: 0,
+            case_depth: 0,
+            batches: 0,
+        };
+        let greatest = Limits {
+            body_bytes: usize::MAX,
+            depth: usize::MAX,
+            criteria: usize::MAX,
+            values: usize::MAX,
+            ids: usize::MAX,
+            string_bytes: usize::MAX,
+            page: u64::MAX,
+            case_bytes: usize::MAX,
+            case_depth: usize::MAX,
+            batches: usize::MAX,
+        };
+        let body = br#"{"ids":["a"],"criteria":[{"field":"name","op":"=","values":["b"]}]}"#;
+        let (open, close) = (r#"{"op":"$and","children":["#, "]}");
+        let test = r#"{"field":"name","op":"=","values":["b"]}"#;
+        let deep = format!(r#"{{"criteria":[{}{test}{}]}}"#, open.repeat(20_000), close.repeat(20_000));
+        let nested = format!("{}name = b{}", "(".repeat(20_000), ")".repeat(20_000));
+        let document = format!(r#"{{"id":"a","x":{}{}}}"#, "[".repeat(100_000), "]".repeat(100_000));
+
+        assert!(Filter::compile_with(&catalog, &least, body).is_err());
+        assert!(Filter::compile_text_with(&catalog, &least, "name = b").is_err());
+        let page = Params { limit: Some("1"), ..Params::default() };
+        assert!(Request::parse(&catalog, &least, body, &page).is_err());
+        let engine = Engine::builder(catalog.clone()).limits(least).build();
+        assert!(engine.upsert(br#"{"id":"a"}"#).is_err() && engine.is_empty());
+        let nothing = Request::new(Filter::all(&catalog)).limit(0);
+        assert!(engine.search(&nothing).unwrap().is_empty());
+
+        let filter = Filter::compile_with(&catalog, &greatest, deep.as_bytes()).unwrap();
+        assert_eq!(filter, Filter::compile_text_with(&catalog, &greatest, &nested).unwrap());
+        let unoptimized = filter.unoptimized();
+        let engine = Engine::builder(catalog.clone()).limits(greatest.clone()).build();
+        engine.upsert(document.as_bytes()).unwrap();
+        engine.upsert(br#"{"id":"b","name":"b"}"#).unwrap();
+        for filter in [&filter, &unoptimized] {
+            assert_eq!(engine.count(filter), Ok(1));
+            let all = Request::new(filter.clone()).limit(u64::MAX).offset(u64::MAX);
+            assert!(engine.search(&all).unwrap().is_empty());
+            assert!(!engine.explain(&all).unwrap().to_string().is_empty());
+            assert_eq!(engine.search(&all.offset(0)).unwrap().ids().collect::<Vec<_>>(), ["b"]);
+        }
+        assert!(unoptimized.to_text().len() + unoptimized.to_json().len() + unoptimized.plan().len() > 0);
+        let cache = FilterCache::new(catalog, greatest, usize::MAX);
+        assert_eq!(cache.compile(deep.as_bytes()), Ok(filter));
+        assert!(FilterCache::new(Catalog::cases(), Limits::default(), 0).compile(body).is_ok());
+    };
+    std::thread::Builder::new().stack_size(512 << 10).spawn(work).unwrap().join().unwrap();
+}
+
+#[test]
+fn values_at_the_ends_of_their_types_are_printed_and_compared() {
+    use casefilter::{Number, Operator, Timestamp, Value};
+    for ms in [i64::MIN, i64::MIN + 1, -1, 0, i64::MAX - 1, i64::MAX] {
+        assert!(!Timestamp::from_millis(ms).to_string().is_empty());
+        // An error, or a filter that selects nothing.
+        let filter =
+            Filter::test(&Catalog::cases(), "createdAt", Operator::Less, [Timestamp::from_millis(ms)]);
+        assert!(filter.is_err() || !filter.unwrap().matches(br#"{"id":"a"}"#).unwrap());
+    }
+    for number in [Number::MIN, Number::MAX, Number::ZERO, Number::new(f64::MIN_POSITIVE).unwrap()] {
+        for operator in [Operator::Less, Operator::GreaterOrEqual, Operator::Equal] {
+            let filter =
+                Filter::test(&Catalog::cases(), "totalAmountInDefaultCurrency", operator, [number]).unwrap();
+            let document = format!(r#"{{"id":"a","totalAmountInDefaultCurrency":{number}}}"#);
+            assert_eq!(
+                filter.matches(document.as_bytes()),
+                Ok(operator != Operator::Less),
+                "{operator} {number}"
+            );
+        }
+    }
+    assert!(Value::from("a") > Value::from(1) || Value::from("a") < Value::from(1));
+}
