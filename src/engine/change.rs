@@ -134,7 +134,9 @@ struct Covered {
 impl Covered {
     /// Of rows that were looked up in a base.
     fn new(base: Weak<View>, looked_up: impl Iterator<Item = Option<Where>>) -> Self {
-        let rows = looked_up.enumerate().filter_map(|(row, at)| Some((row, at?))).collect();
+        let mut rows: Vec<_> = looked_up.enumerate().filter_map(|(row, at)| Some((row, at?))).collect();
+        // Collecting may have kept the memory of all that were looked up.
+        rows.shrink_to_fit();
         Self { base, rows }
     }
 
