@@ -22,7 +22,7 @@ impl Filter {
     /// assert!(!own.matches(br#"{"id":"1","clientId":"other"}"#)?);
     /// let large = Filter::test(&catalog, "totalAmountInDefaultCurrency", Operator::GreaterOrEqual, [10_000])?;
     /// let tagged = Filter::test(&catalog, "tags", Operator::Contains, ["vip", "cash"])?;
-    /// assert_eq!(large.and(&tagged)?.to_text(), "tags in (cash, vip) and totalAmountInDefaultCurrency >= 10000");
+    /// assert_eq!(large.and(&tagged)?.to_text(), "totalAmountInDefaultCurrency >= 10000 and tags in (cash, vip)");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -104,7 +104,7 @@ impl Filter {
     /// let cases = Catalog::cases();
     /// let open = Filter::compile_text(&cases, "status = open")?;
     /// let either = open.or(&Filter::compile_text(&cases, "priority = high")?)?;
-    /// assert_eq!(either.to_text(), "priority = high or caseReview.status = open");
+    /// assert_eq!(either.to_text(), "caseReview.status = open or priority = high");
     /// # Ok::<(), casefilter::Errors>(())
     /// ```
     ///
@@ -124,7 +124,7 @@ impl Filter {
     /// let asked = [("status", "open"), ("priority", "high")];
     /// let tests = asked.map(|(field, value)| Filter::test(&cases, field, Operator::Equal, [value]));
     /// let filter = Filter::all_of(&cases, tests.into_iter().collect::<Result<Vec<_>, _>>()?)?;
-    /// assert_eq!(filter.to_text(), "priority = high and caseReview.status = open");
+    /// assert_eq!(filter.to_text(), "caseReview.status = open and priority = high");
     /// # Ok::<(), casefilter::Errors>(())
     /// ```
     ///
