@@ -68,8 +68,19 @@ const ROOMS: &[Room] = &[
     ),
     room(
         "filter",
-        &["error", "limits", "catalog", "json", "criteria", "predicate", "batch", "ingest"],
-        "a compiled filter is independent of any engine",
+        &[
+            "error",
+            "limits",
+            "operator",
+            "catalog",
+            "json",
+            "value",
+            "criteria",
+            "predicate",
+            "batch",
+            "ingest",
+        ],
+        "a filter, compiled or made of values, is independent of any engine",
     ),
     room("order", &["error", "catalog"], "an order is a field and a direction"),
     room(
