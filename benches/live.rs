@@ -94,7 +94,7 @@ fn write(criterion: &mut Criterion) {
     });
     let all = engine(stored);
     let some = Request::new(casefilter::Filter::all(all.catalog())).limit(10_000.min(stored));
-    let ids: Vec<String> = all.search(&some).ids().map(str::to_owned).collect();
+    let ids: Vec<String> = all.search(&some).unwrap().ids().map(str::to_owned).collect();
     group.throughput(Throughput::Elements(ids.len() as u64));
     group.bench_function("single deletes", |bencher| {
         bencher.iter_batched_ref(
@@ -125,10 +125,10 @@ fn mix(criterion: &mut Criterion) {
         slowest = slowest.max(start.elapsed());
         for at in next.by_ref().take(9) {
             let start = Instant::now();
-            black_box(live.search(&requests[at]));
+            black_box(live.search(&requests[at]).unwrap());
             times[at].0 += start.elapsed();
             let start = Instant::now();
-            black_box(sealed.search(&requests[at]));
+            black_box(sealed.search(&requests[at]).unwrap());
             times[at].1 += start.elapsed();
         }
     }
@@ -161,7 +161,7 @@ fn mix(criterion: &mut Criterion) {
     println!("write: {:.0} upserts a second in bulk", documents.len() as f64 / start.elapsed().as_secs_f64());
     let mut at = (0..requests.len()).cycle();
     criterion.bench_function("live/search after the mix", |bencher| {
-        bencher.iter(|| live.search(&requests[at.next().unwrap()]).len());
+        bencher.iter(|| live.search(&requests[at.next().unwrap()]).unwrap().len());
     });
 }
 
@@ -176,7 +176,7 @@ fn readers(_: &mut Criterion) {
         let mut searches = 0_u32;
         let mut at = (0..requests.len()).cycle().skip(first);
         while Instant::now() < end {
-            black_box(engine.search(&requests[at.next().unwrap()]));
+            black_box(engine.search(&requests[at.next().unwrap()]).unwrap());
             searches += 1;
         }
         f64::from(searches)

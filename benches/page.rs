@@ -31,12 +31,12 @@ fn page(criterion: &mut Criterion) {
                 let request = Request::new(filter(text)).order(parsed).offset(*offset);
                 // The sample is smaller than the larger offset.
                 oracle.check(&request.clone().offset(offset / 100));
-                let total = engine.count(&request.filter);
+                let total = engine.count(&request.filter).unwrap();
                 let length = total.saturating_sub(*offset).min(request.limit) as usize;
-                let counted = engine.search(&request.clone().count(true));
+                let counted = engine.search(&request.clone().count(true)).unwrap();
                 assert_eq!(counted.total(), Some(total), "{text}");
                 let ids: Vec<String> = counted.ids().map(str::to_owned).collect();
-                assert!(engine.search(&request).ids().eq(&ids), "{text}: counting changes the page");
+                assert!(engine.search(&request).unwrap().ids().eq(&ids), "{text}: counting changes the page");
                 assert_eq!(ids.len(), length, "{text}");
 
                 let order = if order.is_empty() { "stored" } else { order };
@@ -45,7 +45,7 @@ fn page(criterion: &mut Criterion) {
                 group.bench_with_input(name, &request, |bencher, request| {
                     bencher.iter(|| {
                         out.clear();
-                        engine.search(black_box(request)).write_json(&mut out);
+                        engine.search(black_box(request)).unwrap().write_json(&mut out);
                         out.len()
                     });
                 });

@@ -214,14 +214,14 @@ fn main() {
     store.checkpoint().unwrap();
 
     let filter = Filter::compile(store.catalog(), BODY).unwrap();
-    println!("{cases} cases, {} of them selected, {CONNECTIONS} connections", store.count(&filter));
+    println!("{cases} cases, {} of them selected, {CONNECTIONS} connections", store.count(&filter).unwrap());
     for limit in ["1", "100"] {
         let params = Params { limit: Some(limit), order: Some("-createdAt"), ..Params::default() };
         let limits = Limits::default();
         let request =
             casefilter::Request::with_params(store.catalog(), &limits, Ok(filter.clone()), &params).unwrap();
         let whole = nanoseconds(|| drop(black_box(store.search(&request).unwrap().into_json())));
-        let search = nanoseconds(|| drop(black_box(store.ids(&request))));
+        let search = nanoseconds(|| drop(black_box(store.ids(&request).unwrap())));
         println!(
             "limit={limit}: {search} ns to search, {} ns to write the page, documents from the file",
             whole.saturating_sub(search)

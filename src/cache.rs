@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use hashbrown::HashTable;
 
 use crate::catalog::Catalog;
-use crate::error::Errors;
+use crate::error::{Error, Errors};
 use crate::filter::Filter;
 use crate::limits::Limits;
 
@@ -81,25 +81,24 @@ impl FilterCache {
     /// This cache, empty, every filter of which selects [what `bound` selects too](Filter::and).
     ///
     /// ```
-    /// use casefilter::{Catalog, Filter, FilterCache, Limits};
-    /// let own = Filter::compile_text(&Catalog::cases(), "clientId = acme")?;
-    /// let cache = FilterCache::new(Catalog::cases(), Limits::default(), 16 << 20).within(&own);
+    /// use casefilter::{Catalog, Filter, FilterCache, Limits, Operator};
+    /// let own = Filter::test(&Catalog::cases(), "clientId", Operator::Equal, ["acme"])?;
+    /// let cache = FilterCache::new(Catalog::cases(), Limits::default(), 16 << 20).within(&own)?;
     /// let filter = cache.compile(br#"{"ids":["a","b"]}"#)?;
     /// assert!(filter.matches(br#"{"id":"a","clientId":"acme"}"#)?);
     /// assert!(!filter.matches(br#"{"id":"b","clientId":"other"}"#)?);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// # Panics
-    /// When neither catalogue is [within](Catalog::is_within) the other.
-    #[must_use]
-    pub fn within(self, bound: &Filter) -> Self {
-        let bound = self.bound.as_ref().map_or_else(|| bound.clone(), |own| own.and(bound));
-        // Panics here rather than at the first body.
-        let _ = Filter::all(&self.catalog).and(&bound);
+    /// # Errors
+    /// [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch), as for [`Filter::and`].
+    pub fn within(self, bound: &Filter) -> Result<Self, Error> {
+        let bound = self.bound.as_ref().map_or_else(|| Ok(bound.clone()), |own| own.and(bound))?;
+        // Fails here rather than at the first body.
+        Filter::all(&self.catalog).and(&bound)?;
         let capacity_bytes = self.shards.first().map_or(0, |shard| shard.lock().capacity_bytes);
         let empty = Self::new(self.catalog, self.limits, capacity_bytes.saturating_mul(SHARDS));
-        Self { bound: Some(bound), ..empty }
+        Ok(Self { bound: Some(bound), ..empty })
     }
 
     /// The filter of a JSON body, compiled unless these very bytes were compiled before.
@@ -133,7 +132,10 @@ impl FilterCache {
 
     fn compile_anew(&self, body: &[u8]) -> Result<Filter, Errors> {
         let filter = Filter::compile_with(&self.catalog, &self.limits, body)?;
-        Ok(self.bound.as_ref().map_or_else(|| filter.clone(), |bound| filter.and(bound)))
+        match &self.bound {
+            Some(bound) => Ok(filter.and(bound)?),
+            None => Ok(filter),
+        }
     }
 
     /// The catalogue that the filters are compiled for.
@@ -339,7 +341,8 @@ mod tests {
         let all = Catalog::cases();
         let bound = |text| Filter::compile_text(&all, text).unwrap();
         let narrow = FilterCache::new(all.allow(["id", "name"]).unwrap(), Limits::default(), 1 << 20);
-        let narrow = narrow.within(&bound("clientId = acme")).within(&bound("priority = high"));
+        let narrow =
+            narrow.within(&bound("clientId = acme")).unwrap().within(&bound("priority = high")).unwrap();
         for _ in 0..2 {
             let filter = narrow.compile(br#"{"ids":["a"]}"#).unwrap();
             let matches = |document: &str| filter.matches(document.as_bytes()).unwrap();

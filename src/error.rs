@@ -74,6 +74,8 @@ pub enum ErrorKind {
     BadValue,
     /// A file that is not of its format, or whose columns make no cases.
     BadFile,
+    /// A filter, an order or a field of another catalogue than the one that it meets. A mistake of the host, not of a request.
+    CatalogMismatch,
 }
 
 impl ErrorKind {
@@ -116,6 +118,7 @@ impl ErrorKind {
             Self::TooManyBatches => "too_many_batches",
             Self::BadValue => "bad_value",
             Self::BadFile => "bad_file",
+            Self::CatalogMismatch => "catalog_mismatch",
         }
     }
 }
@@ -190,9 +193,15 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.path.is_empty() {
-            write!(f, "{} ", self.path)?;
+            f.write_str(&self.path)?;
         }
-        write!(f, "(byte {}): {}", self.offset, self.message())
+        match self.kind {
+            // There is no text that it could have a place in.
+            ErrorKind::CatalogMismatch => {}
+            _ if self.path.is_empty() => write!(f, "(byte {})", self.offset)?,
+            _ => write!(f, " (byte {})", self.offset)?,
+        }
+        write!(f, ": {}", self.message())
     }
 }
 

@@ -1,8 +1,14 @@
 //! A compiled filter: criteria that were understood, and cannot fail any more.
 
+mod build;
+mod source;
+#[cfg(test)]
+mod tests;
+
 use std::fmt;
 use std::sync::Arc;
 
+use self::source::Source;
 use crate::batch::Row;
 use crate::catalog::Catalog;
 use crate::criteria::{self, Body};
@@ -10,7 +16,7 @@ use crate::error::{Error, ErrorKind, Errors};
 use crate::ingest;
 use crate::json;
 use crate::limits::Limits;
-use crate::predicate::{self, Comparison, Leaf, Node, Tree, Warning};
+use crate::predicate::{self, Leaf, Node, Tree, Warning};
 
 /// A compiled filter.
 ///
@@ -39,18 +45,6 @@ struct Inner {
     predicate: Tree<Leaf>,
     /// What warnings and the reference evaluator speak of, read again whenever they do.
     source: Source,
-}
-
-/// Where a filter came from.
-#[derive(Clone)]
-enum Source {
-    /// A body that has no errors.
-    Json(Box<str>),
-    /// The text syntax, without errors.
-    Text(Box<str>),
-    Constant(bool),
-    /// What both of these select.
-    Both(Filter, Filter),
 }
 
 impl Filter {
@@ -93,6 +87,9 @@ impl Filter {
     }
 
     /// Compiles the text syntax under the default [`Limits`].
+    ///
+    /// The text is code: put into it by `format!`, the tenant `a or clientId <> a` makes `clientId = {tenant}` select the cases of
+    /// all tenants. Make a filter of values by [`test`](Self::test), or put them in by [`quote`](Self::quote).
     ///
     /// ```
     /// use casefilter::{Catalog, Filter};
@@ -167,36 +164,6 @@ impl Filter {
         Self::new(catalog, Tree::constant(value), Source::Constant(value))
     }
 
-    /// The filter that selects what both select.
-    ///
-    /// Neither can widen the other, whatever its criteria are: made for hosts that hold a client to its own cases.
-    /// The catalogue is the wider one of the two. [Printed](Self::to_json), what both ask of `ids` may take criteria on `id`,
-    /// even if the catalogue hides it.
-    ///
-    /// ```
-    /// use casefilter::{Catalog, Filter};
-    /// let all = Catalog::cases();
-    /// let own = Filter::compile_text(&all, "clientId = acme")?;
-    /// let asked = Filter::compile_text(&all.allow(["id", "name"])?, "id = a or name <> x")?;
-    /// assert!(!asked.and(&own).matches(br#"{"id":"a","clientId":"other"}"#)?);
-    /// assert!(asked.and(&own).matches(br#"{"id":"a","clientId":"acme"}"#)?);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Panics
-    /// When neither catalogue is [within](Catalog::is_within) the other.
-    #[must_use]
-    pub fn and(&self, other: &Self) -> Self {
-        let is_narrower = self.catalog().is_within(other.catalog());
-        assert!(
-            is_narrower || other.catalog().is_within(self.catalog()),
-            "the filters were compiled for catalogues that have nothing to do with each other"
-        );
-        let catalog = if is_narrower { other.catalog() } else { self.catalog() };
-        let predicate = predicate::both(self.predicate(), other.predicate(), catalog);
-        Self::new(catalog, predicate, Source::Both(self.clone(), other.clone()))
-    }
-
     /// This filter with its criteria run as written, no rule of the optimiser applied.
     ///
     /// It selects the same cases, more slowly: made for tests that hold the two equal.
@@ -256,13 +223,16 @@ impl Filter {
     /// ```
     #[must_use]
     pub fn warnings(&self) -> Vec<Warning> {
-        if let Source::Both(first, second) = &self.inner.source {
-            let mut warnings = first.warnings();
-            warnings.extend(second.warnings());
-            warnings.truncate(predicate::MOST_WARNINGS);
-            return warnings;
+        let lint = |part: &Self| predicate::lint(&part.written(), part.predicate(), part.catalog());
+        let mut warnings: Vec<Warning> = Vec::new();
+        for part in self.parts().into_iter().filter(|part| !part.inner.source.is_joined()) {
+            warnings.extend(lint(part));
+            if warnings.len() >= predicate::MOST_WARNINGS {
+                warnings.truncate(predicate::MOST_WARNINGS);
+                break;
+            }
         }
-        predicate::lint(&self.written(), self.predicate(), self.catalog())
+        warnings
     }
 
     /// The normal form as a request body on one line. Compiling it gives the same normal form.
@@ -308,33 +278,6 @@ impl Filter {
 
     pub(crate) fn predicate(&self) -> &Tree<Leaf> {
         &self.inner.predicate
-    }
-
-    /// The criteria as written, read anew.
-    pub(crate) fn written(&self) -> Tree<Comparison<'static>> {
-        self.inner.source.read(self.catalog())
-    }
-
-    /// The body that the filter was compiled from, if it was one; of [two](Self::and), that of the first.
-    pub(crate) fn body(&self) -> Option<&[u8]> {
-        let mut filter = self;
-        loop {
-            match &filter.inner.source {
-                Source::Json(text) => return Some(text.as_bytes()),
-                Source::Text(_) | Source::Constant(_) => return None,
-                Source::Both(first, _) => filter = first,
-            }
-        }
-    }
-
-    /// About how many bytes of memory the filter takes, the catalogue apart.
-    pub(crate) fn size_bytes(&self) -> usize {
-        let source = match &self.inner.source {
-            Source::Json(text) | Source::Text(text) => text.len(),
-            Source::Constant(_) => 0,
-            Source::Both(first, second) => first.size_bytes().saturating_add(second.size_bytes()),
-        };
-        size_of::<Inner>().saturating_add(source).saturating_add(self.inner.predicate.size_bytes())
     }
 
     /// How many tests and branches the normal form has.
@@ -383,33 +326,6 @@ fn predicate_of(catalog: &Catalog, body: &Body<'_>, mut errors: Vec<Error>) -> R
     }
 }
 
-impl Source {
-    /// The tree as written.
-    fn read(&self, catalog: &Catalog) -> Tree<Comparison<'static>> {
-        // What was read once within the limits of then is read again within none.
-        let limits = Limits {
-            depth: usize::MAX,
-            criteria: usize::MAX,
-            values: usize::MAX,
-            ids: usize::MAX,
-            string_bytes: usize::MAX,
-            ..Limits::default()
-        };
-        let body = match self {
-            Self::Constant(value) => return Tree::constant(*value),
-            Self::Both(first, second) => return first.written().and(second.written()),
-            Self::Json(text) => criteria::parse(text, &limits).0,
-            Self::Text(text) => match criteria::text::parse(text, &limits) {
-                (criteria::text::Parsed::Body(body), _) => body,
-                (criteria::text::Parsed::Constant(value), _) => return Tree::constant(value),
-            },
-        };
-        let (written, errors) = predicate::lower(&body, catalog);
-        debug_assert_eq!(errors, [], "a source without errors has none the second time");
-        written.into_owned()
-    }
-}
-
 /// The body as text, unless it is too large or not UTF-8.
 fn body_text<'a>(body: &'a [u8], limits: &Limits) -> Result<&'a str, Errors> {
     let limit = limits.body_bytes;
@@ -442,15 +358,4 @@ fn with_paths(errors: Errors, text: &str) -> Errors {
     let offsets: Vec<usize> = errors.as_slice().iter().map(|error| error.offset).collect();
     let paths = json::paths_at(text, &offsets);
     errors.zip_paths(paths)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn filters_are_send_and_sync() {
-        fn check<T: Send + Sync + 'static>() {}
-        check::<Filter>();
-    }
 }

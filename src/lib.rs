@@ -27,6 +27,7 @@ mod filter;
 mod ingest;
 mod json;
 mod limits;
+mod lock;
 mod operator;
 mod order;
 mod page;
@@ -59,7 +60,8 @@ pub use error::{Error, ErrorKind, Errors};
 pub use exec::reference;
 pub use filter::Filter;
 pub use limits::Limits;
-pub use order::Order;
+pub use operator::Operator;
+pub use order::{Direction, Order};
 pub use predicate::{Warning, WarningKind};
 pub use request::{DEFAULT_PAGE, Params, Request};
 #[cfg(feature = "store")]

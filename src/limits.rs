@@ -29,7 +29,7 @@ pub struct Limits {
     pub ids: usize,
     /// Length of one string in a body, in bytes of UTF-8 after unescaping.
     pub string_bytes: usize,
-    /// Largest `limit` of a page.
+    /// Largest `limit` of a page, of a request that is parsed and of one that an engine answers.
     pub page: u64,
     /// Size of one case document, in bytes.
     pub case_bytes: usize,

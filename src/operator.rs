@@ -10,15 +10,27 @@ pub(crate) enum Connective {
 }
 
 /// The operator of a field criterion.
+///
+/// What it tests is the set V of the values that a case has in the field: one value, none, or many where the field lies in an
+/// array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Operator {
+#[non_exhaustive]
+pub enum Operator {
+    /// `=`: the value is in V.
     Equal,
+    /// `<>`: the value is not in V.
     NotEqual,
+    /// `>`: V has a greater value. For numbers and timestamps, as the next three are.
     Greater,
+    /// `>=`: V has the value or a greater one.
     GreaterOrEqual,
+    /// `<`: V has a smaller value.
     Less,
+    /// `<=`: V has the value or a smaller one.
     LessOrEqual,
+    /// `$contains`: any of the values is in V.
     Contains,
+    /// `$all`: all of the values are in V.
     All,
 }
 
@@ -53,7 +65,12 @@ impl Operator {
     ];
 
     /// The operator as criteria write it.
-    pub(crate) fn name(self) -> &'static str {
+    ///
+    /// ```
+    /// assert_eq!(casefilter::Operator::NotEqual.name(), "<>");
+    /// ```
+    #[must_use]
+    pub fn name(self) -> &'static str {
         match self {
             Self::Equal => "=",
             Self::NotEqual => "<>",

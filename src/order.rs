@@ -1,28 +1,67 @@
-//! In which order a search gives its cases.
+//! The order in which a search returns its cases.
 
-use crate::catalog::{Catalog, FieldId};
+use std::fmt;
+
+use crate::catalog::{Catalog, Field, FieldId};
 use crate::error::{Error, ErrorKind, quote};
 
-/// The order of an answer: by one field, ties by `id` ascending.
+/// Whether the smallest value comes first, or the greatest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Direction {
+    /// Smallest value first.
+    #[default]
+    Ascending,
+    /// Greatest value first.
+    Descending,
+}
+
+/// The order of an answer: by one single-valued field, ties by `id` ascending.
 ///
-/// Cases without the field come last in both directions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Cases without the field come last in both directions. An order belongs to the [`Catalog`] that it was made for: a
+/// [`Request`](crate::Request) whose filter hides the field, or is of another catalogue, is an error of the search.
+///
+/// ```
+/// use casefilter::{Catalog, Direction, Order};
+/// let newest = Order::by(&Catalog::cases(), "createdAt", Direction::Descending)?;
+/// assert_eq!(newest.to_string(), "-createdAt");
+/// # Ok::<(), casefilter::Error>(())
+/// ```
+#[derive(Clone, Debug)]
 pub struct Order {
-    /// The field whose value decides.
-    pub field: FieldId,
-    /// Greatest first.
-    pub descending: bool,
+    catalog: Catalog,
+    key: SortKey,
+}
+
+/// The field and the direction of an [`Order`], once it is known to fit the catalogue at hand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SortKey {
+    pub(crate) field: FieldId,
+    pub(crate) descending: bool,
 }
 
 impl Order {
+    /// Makes the order by the field of this name or alias.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Direction, ErrorKind, Order};
+    /// let error = Order::by(&Catalog::cases(), "tags", Direction::Ascending).unwrap_err();
+    /// assert_eq!(error.kind, ErrorKind::OrderByMany);
+    /// ```
+    ///
+    /// # Errors
+    /// A name outside the catalogue, or a field with many values.
+    pub fn by(catalog: &Catalog, name: &str, direction: Direction) -> Result<Self, Error> {
+        Self::new(catalog, name, direction, 0)
+    }
+
     /// Reads an `order` parameter: a single-valued field, `-` in front for descending.
     ///
     /// An empty text is no order.
     ///
     /// ```
-    /// use casefilter::{Catalog, Order};
+    /// use casefilter::{Catalog, Direction, Order};
     /// let order = Order::parse(&Catalog::cases(), "-createdAt")?.unwrap();
-    /// assert!(order.descending);
+    /// assert_eq!(order.direction(), Direction::Descending);
     /// assert!(Order::parse(&Catalog::cases(), "tags").is_err());
     /// # Ok::<(), casefilter::Error>(())
     /// ```
@@ -30,23 +69,123 @@ impl Order {
     /// # Errors
     /// A name outside the catalogue, or a field with many values.
     pub fn parse(catalog: &Catalog, text: &str) -> Result<Option<Self>, Error> {
-        if text.is_empty() {
-            return Ok(None);
+        match text.strip_prefix('-') {
+            Some(name) => Self::new(catalog, name, Direction::Descending, 1).map(Some),
+            None if text.is_empty() => Ok(None),
+            None => Self::new(catalog, text, Direction::Ascending, 0).map(Some),
         }
-        let (name, descending) = match text.strip_prefix('-') {
-            Some(name) => (name, true),
-            None => (text, false),
-        };
-        let field = catalog.resolve(name, usize::from(descending)).map_err(|error| error.at("order"))?;
+    }
+
+    fn new(catalog: &Catalog, name: &str, direction: Direction, offset: usize) -> Result<Self, Error> {
+        let field = catalog.resolve(name, offset).map_err(|error| error.at("order"))?;
         if catalog.field(field).is_many() {
             return Err(Error::new(
                 ErrorKind::OrderByMany,
-                usize::from(descending),
+                offset,
                 format!("{}, which has many values", quote(name)),
                 "a field with one value",
             )
             .at("order"));
         }
-        Ok(Some(Self { field, descending }))
+        let descending = direction == Direction::Descending;
+        Ok(Self { catalog: catalog.clone(), key: SortKey { field, descending } })
+    }
+
+    /// The field whose value decides.
+    #[must_use]
+    pub fn field(&self) -> &Field {
+        self.catalog.field(self.key.field)
+    }
+
+    /// Whether the smallest value comes first, or the greatest.
+    #[must_use]
+    pub fn direction(&self) -> Direction {
+        if self.key.descending { Direction::Descending } else { Direction::Ascending }
+    }
+
+    /// The catalogue that the order was made for.
+    #[must_use]
+    pub fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+
+    /// The sort key in `catalog`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::CatalogMismatch`] when `catalog` is of other fields, or hides the one of this order.
+    pub(crate) fn key_in(&self, catalog: &Catalog) -> Result<SortKey, Error> {
+        let name = || quote(self.field().name());
+        let mismatch = |found: String, expected: String| {
+            Err(Error::new(ErrorKind::CatalogMismatch, 0, found, expected).at("order"))
+        };
+        if !self.catalog.is_akin(catalog) {
+            return mismatch(
+                format!("one by {} of another catalogue", name()),
+                "one made for the catalogue of the filter".to_owned(),
+            );
+        }
+        if !catalog.is_visible(self.key.field) {
+            return mismatch(
+                format!("one by {}, which the catalogue of the filter hides or has not", name()),
+                "a field of that catalogue, or a filter joined by `Filter::and` with one that shows the field"
+                    .to_owned(),
+            );
+        }
+        Ok(self.key)
+    }
+}
+
+/// Orders are equal when they sort by the same field in the same direction.
+impl PartialEq for Order {
+    fn eq(&self, other: &Self) -> bool {
+        self.key == other.key && self.field() == other.field()
+    }
+}
+
+impl Eq for Order {}
+
+impl fmt::Display for Order {
+    /// The text that [`Order::parse`] reads.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = if self.key.descending { "-" } else { "" };
+        write!(f, "{sign}{}", self.field().name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::FieldType;
+
+    fn kind(result: Result<SortKey, Error>) -> Option<ErrorKind> {
+        result.err().map(|error| error.kind)
+    }
+
+    #[test]
+    fn an_order_fits_catalogues_that_show_its_field() {
+        let cases = Catalog::cases();
+        let order = Order::by(&cases, "status", Direction::Descending).unwrap();
+        let key = SortKey { field: cases.find("status").unwrap(), descending: true };
+        let grown = cases.with([Field::new("x", FieldType::Number)]).unwrap();
+        for fitting in [&cases, &grown, &cases.allow(["status", "tags"]).unwrap()] {
+            assert_eq!(order.key_in(fitting), Ok(key));
+        }
+        let other = Catalog::new([Field::new("status", FieldType::String)]).unwrap();
+        for foreign in [&other, &cases.allow(["tags"]).unwrap()] {
+            assert_eq!(kind(order.key_in(foreign)), Some(ErrorKind::CatalogMismatch));
+        }
+        let by_new = Order::by(&grown, "x", Direction::Ascending).unwrap();
+        assert_eq!(kind(by_new.key_in(&cases)), Some(ErrorKind::CatalogMismatch));
+    }
+
+    #[test]
+    fn an_order_is_printed_as_it_is_parsed() {
+        let cases = Catalog::cases();
+        for text in ["id", "-createdAt", "caseReview.status"] {
+            assert_eq!(Order::parse(&cases, text).unwrap().unwrap().to_string(), text);
+        }
+        assert_eq!(Order::parse(&cases, "").unwrap(), None);
+        let [one, other] = ["createdAt", "-createdAt"].map(|text| Order::parse(&cases, text).unwrap());
+        assert_ne!(one, other);
     }
 }

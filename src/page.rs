@@ -17,7 +17,7 @@ use crate::batch::{Batch, FewRows, MAX_ROWS};
 use crate::catalog::{Field, FieldId, FieldType};
 use crate::column::{Column, Data, Layout, Millis, Postings, Selection, Sorted};
 use crate::exec::Selected;
-use crate::order::Order;
+use crate::order::SortKey;
 use crate::value::{Number, Timestamp, Value};
 
 /// A row of a batch: the number of the batch in its snapshot, and of the row in it.
@@ -40,7 +40,7 @@ pub(crate) enum SortBy<'c> {
 }
 
 impl<'c> SortBy<'c> {
-    pub(crate) fn new(order: Option<Order>, fields: &'c [Field]) -> Self {
+    pub(crate) fn new(order: Option<SortKey>, fields: &'c [Field]) -> Self {
         match order.and_then(|order| Some((order, fields.get(order.field.index())?))) {
             Some((order, field)) => Self::Field { field, id: order.field, descending: order.descending },
             None => Self::Place,

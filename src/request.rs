@@ -5,12 +5,15 @@ use crate::catalog::Catalog;
 use crate::error::{Error, ErrorKind, Errors, quote};
 use crate::filter::Filter;
 use crate::limits::Limits;
-use crate::order::Order;
+use crate::order::{Order, SortKey};
 
 /// How many cases a page has when the request does not say.
 pub const DEFAULT_PAGE: u64 = 100;
 
-/// A search request that cannot fail.
+/// A search request: a filter, an order, and the page that is wanted.
+///
+/// A search checks it once: that the filter is of the engine's catalogue, that the catalogue of the filter shows the field
+/// of the order, and that the page is within [`Limits::page`].
 ///
 /// ```
 /// use casefilter::{Catalog, Filter, Order, Request};
@@ -23,6 +26,7 @@ pub const DEFAULT_PAGE: u64 = 100;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Request {
     /// Which cases.
     pub filter: Filter,
@@ -171,16 +175,40 @@ impl Request {
     }
 }
 
+impl Request {
+    /// Checks that the request can be answered from cases of `catalog`, and gives what they are to be sorted by. `whose` says
+    /// what has the catalogue.
+    ///
+    /// # Errors
+    /// [`ErrorKind::CatalogMismatch`] when the filter is of another catalogue, or hides the field of the order.
+    #[inline]
+    pub(crate) fn check(&self, catalog: &Catalog, whose: &str) -> Result<Option<SortKey>, Error> {
+        self.filter.catalog().check_within(catalog, whose)?;
+        self.order.as_ref().map(|order| order.key_in(self.filter.catalog())).transpose()
+    }
+
+    /// Checks the page against the limits of what answers the request.
+    ///
+    /// # Errors
+    /// [`ErrorKind::PageTooLarge`].
+    #[inline]
+    pub(crate) fn check_page(&self, limits: &Limits) -> Result<(), Error> {
+        if self.limit <= limits.page { Ok(()) } else { Err(page_too_large(self.limit.to_string(), limits)) }
+    }
+}
+
 /// Reads `limit`, at most the largest page.
 fn page(text: Option<&str>, limits: &Limits) -> Result<u64, Error> {
     let Some(text) = text else { return Ok(DEFAULT_PAGE.min(limits.page)) };
-    let found = match digits("limit", text)?.parse::<u64>() {
-        Ok(limit) if limit <= limits.page => return Ok(limit),
-        Ok(limit) => limit.to_string(),
-        Err(_) => quote(text),
-    };
-    let error = Error::new(ErrorKind::PageTooLarge, 0, found, format!("at most {}", limits.page));
-    Err(error.at("limit"))
+    match digits("limit", text)?.parse::<u64>() {
+        Ok(limit) if limit <= limits.page => Ok(limit),
+        Ok(limit) => Err(page_too_large(limit.to_string(), limits)),
+        Err(_) => Err(page_too_large(quote(text), limits)),
+    }
+}
+
+fn page_too_large(found: String, limits: &Limits) -> Error {
+    Error::new(ErrorKind::PageTooLarge, 0, found, format!("at most {}", limits.page)).at("limit")
 }
 
 /// Reads `offset`, which has to fit 64 bits.

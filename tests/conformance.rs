@@ -66,7 +66,7 @@ fn check(name: &str, wanted_requests: usize) {
             }
         };
         assert_ne!(expect["error"], true, "no error: {}", note());
-        let answer = engine.search(&request);
+        let answer = engine.search(&request).unwrap();
         let ids: Vec<&str> = answer.ids().collect();
         assert_eq!(Value::from(ids.clone()), expect["ids"], "{}", note());
         assert_eq!(answer.total(), expect["totalItems"].as_u64(), "{}", note());
@@ -76,7 +76,7 @@ fn check(name: &str, wanted_requests: usize) {
             answer.documents().collect::<Vec<_>>(),
             page.iter().map(|at| documents[*at]).collect::<Vec<_>>()
         );
-        assert_eq!(total, engine.count(&request.filter), "{}", note());
+        assert_eq!(total, engine.count(&request.filter).unwrap(), "{}", note());
     }
     assert_eq!(seen, wanted_requests);
 }

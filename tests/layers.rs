@@ -29,6 +29,7 @@ const fn room(path: &'static str, may_use: &'static [&'static str], because: &'s
 const ROOMS: &[Room] = &[
     room("error", &[], "every room reports errors, so errors know no other room"),
     room("limits", &[], "bounds are numbers that the host sets"),
+    room("lock", &[], "who holds a value is not the business of what it is"),
     room("operator", &[], "operators are names, shared by what is written and what is meant"),
     room("catalog", &["error"], "fields are described before any value or request exists"),
     room("json", &["error"], "a reader of JSON knows bytes and places, not what they mean"),
@@ -67,8 +68,19 @@ const ROOMS: &[Room] = &[
     ),
     room(
         "filter",
-        &["error", "limits", "catalog", "json", "criteria", "predicate", "batch", "ingest"],
-        "a compiled filter is independent of any engine",
+        &[
+            "error",
+            "limits",
+            "operator",
+            "catalog",
+            "json",
+            "value",
+            "criteria",
+            "predicate",
+            "batch",
+            "ingest",
+        ],
+        "a filter, compiled or made of values, is independent of any engine",
     ),
     room("order", &["error", "catalog"], "an order is a field and a direction"),
     room(
@@ -105,7 +117,10 @@ const ROOMS: &[Room] = &[
     ),
     room(
         "engine",
-        &["error", "limits", "catalog", "column", "batch", "ingest", "exec", "filter", "request", "page"],
+        &[
+            "error", "limits", "lock", "catalog", "column", "batch", "ingest", "exec", "filter", "order",
+            "request", "page",
+        ],
         "many batches, live: the top of the core",
     ),
 ];

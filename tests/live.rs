@@ -138,13 +138,13 @@ fn request(catalog: &Catalog, filter: usize, order: usize, offset: u64, limit: u
 fn ask(engine: &Engine, model: &Model, request: &Request) -> Answer {
     let documents = model.documents();
     let (page, total) = reference::search(&documents, request).unwrap();
-    let answer = engine.search(request);
+    let answer = engine.search(request).unwrap();
     let wanted: Vec<&str> = page.iter().map(|at| documents[*at]).collect();
     assert_eq!(answer.documents().collect::<Vec<_>>(), wanted, "{}", request.filter);
     assert_eq!(answer.total(), Some(total), "{}", request.filter);
-    assert_eq!(engine.count(&request.filter), total, "{}", request.filter);
+    assert_eq!(engine.count(&request.filter).unwrap(), total, "{}", request.filter);
     // Without a total, a search may stop early.
-    let uncounted = engine.search(&request.clone().count(false));
+    let uncounted = engine.search(&request.clone().count(false)).unwrap();
     assert_eq!(uncounted.documents().collect::<Vec<_>>(), wanted, "{}", request.filter);
     answer
 }
@@ -277,12 +277,12 @@ fn a_long_offset_leads_to_the_same_cases_whatever_was_written_of_late() {
                 let text = ["priority = low", "id <> nobody"][(at + number) % 2];
                 let filter = Filter::compile_text(engine.catalog(), text).unwrap();
                 let order = Order::parse(engine.catalog(), order).unwrap();
-                let request = Request::new(filter).order(order).offset(offset).limit(7);
+                let request = Request::new(filter).order(order.clone()).offset(offset).limit(7);
                 let documents = model.documents();
                 let (page, _) = reference::search(&documents, &request).unwrap();
                 let wanted: Vec<&str> = page.iter().map(|at| documents[*at]).collect();
                 for count in [false, true] {
-                    let answer = engine.search(&request.clone().count(count));
+                    let answer = engine.search(&request.clone().count(count)).unwrap();
                     let found: Vec<&str> = answer.documents().collect();
                     assert_eq!(found, wanted, "{text}, {order:?} from {offset}, {batch_rows} rows a batch");
                 }
@@ -388,16 +388,17 @@ fn the_first_of_many_overlapping_batches_are_the_first_whatever_was_written() {
                         ([0, 3, 70, 300][(at % 4) as usize], [1, 20, 100][(at % 3) as usize]);
                     if order.is_empty() && at.is_multiple_of(4) {
                         // Where the rows written last begin.
-                        (offset, limit) = (engine.count(&filter).saturating_sub(13), 5);
+                        (offset, limit) = (engine.count(&filter).unwrap().saturating_sub(13), 5);
                     }
                     let order = Order::parse(engine.catalog(), order).unwrap();
-                    let request = Request::new(filter.clone()).order(order).offset(offset).limit(limit);
+                    let request =
+                        Request::new(filter.clone()).order(order.clone()).offset(offset).limit(limit);
                     let (page, _) = reference::search(&documents, &request).unwrap();
                     let wanted: Vec<&str> = page.iter().map(|at| documents[*at]).collect();
-                    let answer = engine.search(&request);
+                    let answer = engine.search(&request).unwrap();
                     let found: Vec<&str> = answer.documents().collect();
                     assert_eq!(found, wanted, "{filter}, {order:?} from {offset}, {batch_rows} rows a batch");
-                    let explanation = engine.analyze(&request, &|| std::time::Duration::ZERO);
+                    let explanation = engine.analyze(&request, &|| std::time::Duration::ZERO).unwrap();
                     listed += u64::from(explanation.page.by == PageStrategy::Listed);
                     let analysis = explanation.analysis.unwrap();
                     assert_eq!(analysis.on_page, wanted.len() as u64);
@@ -444,14 +445,14 @@ fn readers_see_every_write_whole_and_none_undone() {
                 let mut number = reader;
                 while !done.load(Ordering::Relaxed) {
                     number = (number + 7) % PAIRS;
-                    let found = tagged(&engine.search(&pairs[number]));
+                    let found = tagged(&engine.search(&pairs[number]).unwrap());
                     assert_eq!(found.len(), 2, "both or none");
                     assert_eq!(found[0], found[1], "half a write");
                     let round: usize = found[0].parse().unwrap();
                     assert!(round >= seen[number], "a write undone");
                     seen[number] = round;
                     // Cases beside the pairs are only added.
-                    let answer = engine.search(&all);
+                    let answer = engine.search(&all).unwrap();
                     let total = answer.total().unwrap();
                     assert!(total >= cases && total == answer.len() as u64);
                     cases = total;

@@ -150,9 +150,9 @@ fn conjunctions_that_become_few_select_the_same() {
         let filter = Filter::compile_text(&catalog, &text).unwrap();
         let request = Request::new(filter.clone()).limit(10_000);
         let (page, total) = reference::search(&documents, &request).unwrap();
-        assert_eq!(engine.count(&filter), total, "{text}");
+        assert_eq!(engine.count(&filter).unwrap(), total, "{text}");
         let wanted = page.iter().map(|at| documents[*at]);
-        assert!(engine.search(&request).documents().eq(wanted), "{text}");
+        assert!(engine.search(&request).unwrap().documents().eq(wanted), "{text}");
     }
 }
 
@@ -277,14 +277,14 @@ fn counts_of_ranges_and_of_listed_rows_are_those_of_the_documents() {
         }
         let beside =
             Filter::compile_text(&catalog, "id in (1, 2) or totalAmountInDefaultCurrency > 5").unwrap();
-        let explanation = engine.explain(&Request::new(beside).limit(0).count(true));
+        let explanation = engine.explain(&Request::new(beside).limit(0).count(true)).unwrap();
         assert_eq!(explanation.total.by, TotalStrategy::Beside);
         for text in (0..6).flat_map(|_| filters()) {
             let filter = Filter::compile_text(&catalog, &text).unwrap();
             let selects = |document: &&String| reference::matches(&filter, document).unwrap();
             let selected: Vec<&String> = documents.iter().filter(selects).collect();
-            assert_eq!(engine.count(&filter), selected.len() as u64, "{text}");
-            let page = engine.search(&Request::new(filter).limit(50).count(true));
+            assert_eq!(engine.count(&filter).unwrap(), selected.len() as u64, "{text}");
+            let page = engine.search(&Request::new(filter).limit(50).count(true)).unwrap();
             assert_eq!(page.total(), Some(selected.len() as u64), "{text}");
             assert!(page.documents().eq(selected.into_iter().take(50)), "{text}");
         }

@@ -25,7 +25,7 @@ fn open(path: &Path) -> Store {
 }
 
 fn all(store: &Store) -> Vec<String> {
-    let request = Request::new(Filter::all(store.catalog())).limit(u64::MAX);
+    let request = Request::new(Filter::all(store.catalog())).limit(10_000);
     store.search(&request).unwrap().documents().map(str::to_owned).collect()
 }
 
@@ -196,7 +196,7 @@ fn answers_are_those_of_an_engine() {
     for order in ["", "-priority", "totalAmountInDefaultCurrency"] {
         let order = Order::parse(store.catalog(), order).unwrap();
         let request = Request::new(Filter::all(store.catalog())).order(order).limit(3).count(true);
-        assert_eq!(store.search(&request).unwrap().into_json(), engine.search(&request).to_json());
+        assert_eq!(store.search(&request).unwrap().into_json(), engine.search(&request).unwrap().to_json());
     }
     let refused = store.upsert(br#"{"id":"a","tags":"x"}"#, Durability::Synced).unwrap_err();
     assert_eq!(

@@ -62,10 +62,10 @@ impl Oracle {
     pub(crate) fn check(&self, request: &Request) -> f64 {
         let documents: Vec<&str> = self.documents.iter().map(String::as_str).collect();
         let (page, total) = reference::search(&documents, request).unwrap();
-        let answer = self.engine.search(request);
+        let answer = self.engine.search(request).unwrap();
         let wanted: Vec<&str> = page.iter().map(|at| documents[*at]).collect();
         assert_eq!(answer.documents().collect::<Vec<_>>(), wanted, "{}", request.filter);
-        assert_eq!(self.engine.count(&request.filter), total, "{}", request.filter);
+        assert_eq!(self.engine.count(&request.filter).unwrap(), total, "{}", request.filter);
         total as f64 / CHECKED_CASES as f64
     }
 }

@@ -5,7 +5,7 @@
 
 #![no_main]
 
-use casefilter::{Catalog, Engine, Filter, Mode, Request};
+use casefilter::{Catalog, Engine, Filter, Limits, Mode, Request};
 use libfuzzer_sys::fuzz_target;
 use serde::Deserialize;
 
@@ -29,14 +29,15 @@ struct Case {
 
 /// The report or refusal, and the documents as stored.
 fn import<'f>(mode: Mode, pieces: impl Iterator<Item = &'f [u8]>) -> (Result<String, String>, Vec<String>) {
-    let engine = Engine::new(Catalog::cases());
+    let limits = Limits { page: u64::MAX, ..Limits::default() };
+    let engine = Engine::builder(Catalog::cases()).limits(limits).build();
     let mut import = engine.import(mode);
     let outcome = import
         .source("fuzz")
         .and_then(|()| pieces.into_iter().try_for_each(|piece| import.push(piece)))
         .and_then(|()| import.commit());
     engine.validate().expect("the engine keeps its invariants");
-    let answer = engine.search(&Request::new(Filter::all(engine.catalog())).limit(u64::MAX).count(true));
+    let answer = engine.search(&Request::new(Filter::all(engine.catalog())).limit(u64::MAX).count(true)).unwrap();
     assert_eq!(answer.total(), Some(engine.len() as u64));
     for (id, document) in answer.ids().zip(answer.documents()) {
         let case: Case = serde_json::from_str(document).expect("a stored document is JSON");

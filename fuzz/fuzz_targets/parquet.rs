@@ -26,7 +26,7 @@ fuzz_target!(
         assert_eq!(read.is_ok(), outcome.is_ok(), "a failed file fails the import");
         engine.validate().expect("the engine keeps its invariants");
         let all = Request::new(Filter::all(engine.catalog())).limit(10_000).count(true);
-        let answer = engine.search(&all);
+        let answer = engine.search(&all).unwrap();
         assert_eq!(answer.total(), outcome.ok().map(|report| report.stored).or(Some(0)));
         for document in answer.documents() {
             let _: IgnoredAny = serde_json::from_str(document).expect("a stored document is JSON");

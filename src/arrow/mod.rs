@@ -107,7 +107,7 @@ impl Import<'_> {
     /// import.parquet("cases.parquet", file)?;
     /// assert_eq!(import.commit()?.stored, 2);
     /// let open = Filter::compile_text(engine.catalog(), "status = open")?;
-    /// let answer = engine.search(&casefilter::Request::new(open));
+    /// let answer = engine.search(&casefilter::Request::new(open))?;
     /// let document = r#"{"id":"a","caseReview":{"status":"open"}}"#;
     /// assert_eq!(answer.documents().collect::<Vec<_>>(), [document]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())

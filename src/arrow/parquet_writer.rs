@@ -28,7 +28,7 @@ const BATCH_ROWS: usize = 8192;
 /// use casefilter::{Catalog, Engine, Mode, Order, arrow::ParquetWriter};
 /// let catalog = Catalog::cases();
 /// let order = Order::parse(&catalog, "createdAt")?;
-/// let mut writer = ParquetWriter::new(Vec::new(), &catalog, order)?;
+/// let mut writer = ParquetWriter::new(Vec::new(), &catalog, order.as_ref())?;
 /// writer.push(r#"{"id":"b","createdAt":"2024-01-01 00:00:00"}"#)?;
 /// writer.push(r#"{"id":"a","createdAt":"2024-01-02 00:00:00+0100"}"#)?;
 /// let file = writer.finish()?;
@@ -54,10 +54,12 @@ impl<W: Write + Send> ParquetWriter<W> {
     /// A file for documents that come in this order, or in none.
     ///
     /// # Errors
-    /// What `out` gives.
-    pub fn new(out: W, catalog: &Catalog, order: Option<Order>) -> io::Result<Self> {
+    /// What `out` gives, and [`InvalidInput`](io::ErrorKind::InvalidInput) for an order of another catalogue.
+    pub fn new(out: W, catalog: &Catalog, order: Option<&Order>) -> io::Result<Self> {
         let encoder = CaseEncoder::new(catalog);
         let schema = encoder.schema();
+        let order = order.map(|order| order.key_in(catalog)).transpose();
+        let order = order.map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
         let sorting = order.and_then(|order| {
             let field = catalog.field(order.field);
             // Elsewhere Parquet has another order of values than ours.

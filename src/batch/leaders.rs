@@ -208,13 +208,12 @@ impl Leaders {
 mod tests {
     use super::*;
     use crate::column::ColumnBuilder;
-    use crate::order::Order;
     use crate::value::{Number, Value};
 
     /// A column of numbers; rows of which there is none are absent.
     fn column(values: &[Option<i64>]) -> Column {
         let catalog = Catalog::cases();
-        let field = Order::parse(&catalog, "totalAmountInDefaultCurrency").unwrap().unwrap().field;
+        let field = catalog.find("totalAmountInDefaultCurrency").unwrap();
         let mut builder = ColumnBuilder::new(catalog.field(field), values.len());
         for (row, value) in values.iter().enumerate() {
             if let Some(value) = value {

@@ -117,10 +117,9 @@ impl Batch {
         self.places.get(row)
     }
 
-    /// The same rows at other places.
-    #[cfg(feature = "parallel")]
-    pub(crate) fn with_places(self, places: Vec<u64>) -> Self {
-        Self { places: Places::new(places), ..self }
+    /// Puts the rows at other places.
+    pub(crate) fn set_places(&mut self, places: Vec<u64>) {
+        self.places = Places::new(places);
     }
 
     /// The first and the last place, when the rows stand in the order of their places.

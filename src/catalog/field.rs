@@ -89,6 +89,8 @@ impl Field {
 
     /// Values known to occur, in the order in which they sort. Others are allowed, with a warning.
     ///
+    /// For string fields with one value.
+    ///
     /// ```
     /// use casefilter::{Field, FieldType};
     /// let field = Field::new("level", FieldType::String).known(["low", "high"]);
@@ -101,6 +103,8 @@ impl Field {
     }
 
     /// The value that a document without this field counts as having.
+    ///
+    /// For string fields with one value.
     ///
     /// ```
     /// use casefilter::{Catalog, Field, FieldType, Filter};
@@ -123,7 +127,9 @@ impl Field {
         self
     }
 
-    /// In documents the timestamp is Unix milliseconds, as an integer or in a string.
+    /// In documents the timestamp is Unix milliseconds, as an integer or in a string. Criteria keep the text form.
+    ///
+    /// For timestamp fields.
     ///
     /// ```
     /// use casefilter::{Catalog, Field, FieldType, Filter};
@@ -140,7 +146,7 @@ impl Field {
 
     /// The values are nearly as many as the documents, and are asked for one by one.
     ///
-    /// Engines keep an index from each value to its documents, at 8.5 bytes a document.
+    /// Engines keep an index from each value to its documents, at 8.5 bytes a document. For string fields with one value.
     #[must_use]
     pub fn key(mut self) -> Self {
         self.key = true;
@@ -206,13 +212,23 @@ impl Field {
     }
 
     pub(super) fn validate(&self) -> Result<(), CatalogError> {
-        let plain_string = self.kind == FieldType::String && !self.is_many();
-        let has_values = !self.known.is_empty() || self.default.is_some();
-        if ((has_values || self.key) && !plain_string)
-            || (self.unix_millis && self.kind != FieldType::Timestamp)
-        {
-            return Err(CatalogError::BadValues(self.name.to_string()));
+        const PLAIN: &str = "string fields with one value";
+        let is_plain = self.kind == FieldType::String && !self.is_many();
+        let settings = [
+            ("known", !self.known.is_empty(), is_plain, PLAIN),
+            ("default_value", self.default.is_some(), is_plain, PLAIN),
+            ("key", self.key, is_plain, PLAIN),
+            ("unix_millis", self.unix_millis, self.kind == FieldType::Timestamp, "timestamp fields"),
+        ];
+        match settings.into_iter().find(|(_, is_set, fits, _)| *is_set && !fits) {
+            None => Ok(()),
+            Some((setting, _, _, expected)) => Err(CatalogError::NotForType {
+                field: self.name.to_string(),
+                setting,
+                expected,
+                kind: self.kind,
+                is_many: self.is_many(),
+            }),
         }
-        Ok(())
     }
 }

@@ -49,7 +49,14 @@ struct Inner {
     visible: Box<[bool]>,
     /// The visible fields that have a value where they are absent.
     defaults: Box<[(FieldId, Box<str>)]>,
+    /// The catalogue that this one was narrowed from, and that was itself not narrowed.
+    root: Option<Catalog>,
+    /// The fields of the catalogues that this one grew from, the latest [`MOST_ANCESTORS`], so that they need not be compared.
+    ancestors: Box<[Arc<[Field]>]>,
 }
+
+/// Catalogues that grew more often compare the fields of the oldest ones.
+const MOST_ANCESTORS: usize = 16;
 
 /// Why a set of fields is no catalogue.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,8 +70,19 @@ pub enum CatalogError {
     PathConflict(String),
     /// The name in an allow-list is no field; the second is the nearest that is.
     UnknownField(String, Option<String>),
-    /// The known or default values are not of the field's type, or the field is not a plain string.
-    BadValues(String),
+    /// A setting that fields of this type, or with many values, do not have.
+    NotForType {
+        /// The name of the field.
+        field: String,
+        /// The method of [`Field`] that made the setting, such as `unix_millis`.
+        setting: &'static str,
+        /// The fields that have the setting, such as `timestamp fields`.
+        expected: &'static str,
+        /// The type of this field.
+        kind: FieldType,
+        /// Whether it has many values.
+        is_many: bool,
+    },
     /// `id` must be a plain string field without known values or default.
     BadIdentity,
     /// More than 65,535 fields.
@@ -87,11 +105,12 @@ impl fmt::Display for CatalogError {
             Self::UnknownField(name, Some(near)) => {
                 write!(f, "{} is not a field; did you mean {}?", quote(name), quote(near))
             }
-            Self::BadValues(name) => {
+            Self::NotForType { field, setting, expected, kind, is_many } => {
+                let many = if *is_many { " with many values" } else { "" };
                 write!(
                     f,
-                    "known and default values are for plain string fields, found them on {}",
-                    quote(name)
+                    "`{setting}` is for {expected}, found it on {}, which is a {kind} field{many}",
+                    quote(field)
                 )
             }
             Self::BadIdentity => f.write_str("field `id` must be a plain string at path `id`"),
@@ -107,8 +126,8 @@ impl Catalog {
     ///
     /// ```
     /// let catalog = casefilter::Catalog::cases();
-    /// let status = catalog.find("status").unwrap();
-    /// assert_eq!(catalog.field(status).name(), "caseReview.status");
+    /// let status = catalog.find("status").and_then(|id| catalog.get(id)).unwrap();
+    /// assert_eq!(status.name(), "caseReview.status");
     /// ```
     #[must_use]
     pub fn cases() -> Self {
@@ -135,7 +154,7 @@ impl Catalog {
     ///     Field::new("state", FieldType::String).known(["new", "settled"]),
     ///     Field::new("legs[].bank", FieldType::String),
     /// ])?;
-    /// assert_eq!(payments.field(payments.find("legs.bank").unwrap()).is_many(), true);
+    /// assert!(payments.find("legs.bank").and_then(|id| payments.get(id)).unwrap().is_many());
     /// # Ok::<(), casefilter::CatalogError>(())
     /// ```
     ///
@@ -160,7 +179,7 @@ impl Catalog {
             field.validate()?;
         }
         let visible = vec![true; fields.len()];
-        Self::assemble(fields.into(), visible.into())
+        Self::assemble(fields.into(), visible.into(), None, Box::default())
     }
 
     fn id_field() -> Field {
@@ -177,11 +196,18 @@ impl Catalog {
             paths: Paths::identity(),
             visible: Box::new([true]),
             defaults: Box::default(),
+            root: None,
+            ancestors: Box::default(),
         };
         Self { inner: Arc::new(inner) }
     }
 
-    fn assemble(fields: Arc<[Field]>, visible: Box<[bool]>) -> Result<Self, CatalogError> {
+    fn assemble(
+        fields: Arc<[Field]>,
+        visible: Box<[bool]>,
+        root: Option<Self>,
+        ancestors: Box<[Arc<[Field]>]>,
+    ) -> Result<Self, CatalogError> {
         let mut names = Names::default();
         let mut paths = Paths::identity();
         let mut defaults = Vec::new();
@@ -198,17 +224,22 @@ impl Catalog {
             paths.insert(field, id)?;
             defaults.extend(field.default().map(|value| (id, value.into())));
         }
-        let inner = Inner { fields, names, paths, visible, defaults: defaults.into() };
+        let inner = Inner { fields, names, paths, visible, defaults: defaults.into(), root, ancestors };
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// This catalogue with further fields behind its own.
+    /// Returns this catalogue with further fields after its own.
+    ///
+    /// Engines of the grown catalogue take the filters and orders of this one: those in a cache, or on their way. It does not
+    /// work the other way round.
     ///
     /// ```
-    /// use casefilter::{Catalog, Field, FieldType};
-    /// let wider = Catalog::cases().with([Field::new("riskScore", FieldType::Number)])?;
-    /// assert!(wider.find("riskScore").is_some());
-    /// # Ok::<(), casefilter::CatalogError>(())
+    /// use casefilter::{Catalog, Engine, Field, FieldType, Filter};
+    /// let grown = Catalog::cases().with([Field::new("riskScore", FieldType::Number)])?;
+    /// assert!(grown.find("riskScore").is_some());
+    /// let compiled_before = Filter::compile_text(&Catalog::cases(), "status = open")?;
+    /// assert_eq!(Engine::new(grown).count(&compiled_before)?, 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
@@ -224,7 +255,9 @@ impl Catalog {
         if all.len() > usize::from(u16::MAX) {
             return Err(CatalogError::TooManyFields);
         }
-        Self::assemble(all.into(), visible.into())
+        let skipped = self.inner.ancestors.len().saturating_add(1).saturating_sub(MOST_ANCESTORS);
+        let ancestors = self.inner.ancestors.iter().chain([&self.inner.fields]).skip(skipped);
+        Self::assemble(all.into(), visible.into(), None, ancestors.cloned().collect())
     }
 
     /// This catalogue narrowed to an allow-list of names or aliases.
@@ -249,7 +282,13 @@ impl Catalog {
                 *slot = true;
             }
         }
-        Self::assemble(Arc::clone(&self.inner.fields), visible.into())
+        let ancestors = self.inner.ancestors.clone();
+        Self::assemble(Arc::clone(&self.inner.fields), visible.into(), Some(self.root().clone()), ancestors)
+    }
+
+    /// The catalogue that this one was narrowed from, or this one.
+    fn root(&self) -> &Self {
+        self.inner.root.as_ref().unwrap_or(self)
     }
 
     /// The field of that name or alias, when requests may name it. Exact, constant time.
@@ -331,13 +370,27 @@ impl Catalog {
         (0..=u16::MAX).take(self.inner.fields.len()).map(FieldId)
     }
 
-    /// The field of that number.
+    /// The field of that number, hidden or not; `None` when the number comes from a catalogue with more fields.
     ///
-    /// # Panics
-    /// When the number comes from a catalogue with more fields.
+    /// ```
+    /// use casefilter::{Catalog, Field, FieldType};
+    /// let tickets = Catalog::new([Field::new("subject", FieldType::String)])?;
+    /// let subject = tickets.find("subject").and_then(|id| tickets.get(id));
+    /// assert_eq!(subject.map(Field::name), Some("subject"));
+    /// assert_eq!(Catalog::cases().find("tags").and_then(|id| tickets.get(id)), None);
+    /// # Ok::<(), casefilter::CatalogError>(())
+    /// ```
     #[must_use]
-    #[expect(clippy::indexing_slicing, reason = "a number from another catalogue is the caller's bug")]
-    pub fn field(&self, id: FieldId) -> &Field {
+    pub fn get(&self, id: FieldId) -> Option<&Field> {
+        self.inner.fields.get(id.index())
+    }
+
+    /// The field of a number that is known to be of this catalogue.
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "numbers reach it from this catalogue, or through requests that were checked against it"
+    )]
+    pub(crate) fn field(&self, id: FieldId) -> &Field {
         &self.inner.fields[id.index()]
     }
 
@@ -347,12 +400,18 @@ impl Catalog {
         self.inner.visible.get(id.index()).copied().unwrap_or(false)
     }
 
-    /// True when `self` is `other` or a narrowing of it, so that its filters run on engines of `other`.
+    /// True when the filters of `self` run on engines of `other`.
+    ///
+    /// So it is when `self` is `other`, was [narrowed](Self::allow) from it, or is what it [grew](Self::with) from. Fields are
+    /// compared by what they are: a catalogue that is made again from the same fields is the same one.
     ///
     /// ```
-    /// let all = casefilter::Catalog::cases();
+    /// use casefilter::{Catalog, Field, FieldType};
+    /// let all = Catalog::cases();
     /// let narrow = all.allow(["tags"])?;
     /// assert!(narrow.is_within(&all) && !all.is_within(&narrow));
+    /// let grown = all.with([Field::new("riskScore", FieldType::Number)])?;
+    /// assert!(narrow.is_within(&grown) && all.is_within(&grown) && !grown.is_within(&all));
     /// # Ok::<(), casefilter::CatalogError>(())
     /// ```
     #[must_use]
@@ -361,9 +420,62 @@ impl Catalog {
         if Arc::ptr_eq(&self.inner, &other.inner) {
             return true;
         }
-        let (own, others) = (&*self.inner, &*other.inner);
-        let same_fields = Arc::ptr_eq(&own.fields, &others.fields) || own.fields == others.fields;
-        same_fields && own.visible.iter().zip(&others.visible).all(|(own, others)| !own || *others)
+        let visible = || self.inner.visible.iter().zip(&other.inner.visible);
+        self.is_prefix_of(other) && visible().all(|(own, others)| !own || *others)
+    }
+
+    /// True when the fields of `other` begin with all fields of this catalogue.
+    fn is_prefix_of(&self, other: &Self) -> bool {
+        let (own, others) = (&self.inner.fields, &other.inner.fields);
+        Arc::ptr_eq(own, others)
+            || other.inner.ancestors.iter().any(|ancestor| Arc::ptr_eq(own, ancestor))
+            || others.starts_with(own)
+    }
+
+    /// True when the same number is the same field in both, as far as both have it.
+    pub(crate) fn is_akin(&self, other: &Self) -> bool {
+        self.is_prefix_of(other) || other.is_prefix_of(self)
+    }
+
+    /// The catalogue that both are within: one of them, or the one that both were narrowed from.
+    pub(crate) fn common<'c>(&'c self, other: &'c Self) -> Option<&'c Self> {
+        let wider = |a: &'c Self, b: &'c Self| match (a.is_within(b), b.is_within(a)) {
+            (true, _) => Some(b),
+            (false, true) => Some(a),
+            (false, false) => None,
+        };
+        wider(self, other).or_else(|| wider(self.root(), other.root()))
+    }
+
+    /// Checks that filters of this catalogue run where `other` is in force; `whose` says where that is.
+    ///
+    /// # Errors
+    /// [`ErrorKind::CatalogMismatch`] when this catalogue is not [within](Self::is_within) `other`.
+    #[inline]
+    pub(crate) fn check_within(&self, other: &Self, whose: &str) -> Result<(), Error> {
+        if self.is_within(other) { Ok(()) } else { Err(self.mismatch(other, whose)) }
+    }
+
+    /// The error for a filter of this catalogue that meets `other`.
+    #[cold]
+    pub(crate) fn mismatch(&self, other: &Self, whose: &str) -> Error {
+        let (own, others) = (self.fields(), other.fields());
+        let name = |field: Option<&Field>| field.map_or("none".to_owned(), |field| quote(field.name()));
+        let found = match own.iter().enumerate().find(|(at, field)| others.get(*at) != Some(*field)) {
+            Some((at, field)) if others.get(at).is_some_and(|other| other.name() == field.name()) => {
+                format!("one of a catalogue that describes {} in another way", quote(field.name()))
+            }
+            Some((at, field)) => format!(
+                "one of a catalogue whose field {at} is {}, where that of the {whose} has {}",
+                name(Some(field)),
+                name(others.get(at))
+            ),
+            None => format!("one of a catalogue with fields that that of the {whose} hides"),
+        };
+        let expected = format!(
+            "one compiled for the catalogue of the {whose}, for one narrowed from it, or for one that it grew from"
+        );
+        Error::new(ErrorKind::CatalogMismatch, 0, found, expected).at("filter")
     }
 
     /// The visible fields that have a value where they are absent, and that value.
@@ -424,6 +536,57 @@ mod tests {
     }
 
     #[test]
+    fn a_grown_catalogue_takes_the_filters_of_those_that_it_grew_from() {
+        let all = Catalog::cases();
+        let field = |name: &str| Field::new(name, FieldType::Number);
+        let narrow = all.allow(["status"]).unwrap();
+        let grown = all.with([field("x")]).unwrap();
+        let again = grown.with([field("y")]).unwrap();
+        for (smaller, larger) in [(&all, &grown), (&all, &again), (&grown, &again), (&narrow, &again)] {
+            assert!(smaller.is_within(larger) && !larger.is_within(smaller));
+            assert!(smaller.is_akin(larger) && larger.is_akin(smaller));
+        }
+        // By content, not only by descent.
+        let twin = Catalog::new(all.fields().iter().cloned().chain([field("x")])).unwrap();
+        assert!(all.is_within(&twin) && twin.is_within(&grown) && grown.is_within(&twin));
+        let mut old = all.clone();
+        for number in 0..3 * MOST_ANCESTORS {
+            old = old.with([field(&format!("f{number}"))]).unwrap();
+        }
+        assert!(all.is_within(&old) && old.inner.ancestors.len() == MOST_ANCESTORS);
+        // Siblings have nothing to do with each other.
+        let sibling = all.with([field("y")]).unwrap();
+        assert!(!sibling.is_akin(&grown) && sibling.common(&grown).is_none());
+        let error = sibling.check_within(&grown, "engine").unwrap_err();
+        assert_eq!(error.kind, ErrorKind::CatalogMismatch);
+        assert!(
+            error.to_string().starts_with("filter: found one of a catalogue whose field 43 is `y`"),
+            "{error}"
+        );
+        assert!(narrow.check_within(&grown, "engine").is_ok());
+    }
+
+    #[test]
+    fn two_narrowings_have_what_they_were_narrowed_from_in_common() {
+        let all = Catalog::cases();
+        let [status, tags] = [["status", "id"], ["tags", "id"]].map(|names| all.allow(names).unwrap());
+        let is = |found: Option<&Catalog>, expected: &Catalog| {
+            found.is_some_and(|found| Arc::ptr_eq(&found.inner, &expected.inner))
+        };
+        assert!(is(status.common(&tags), &all));
+        assert!(is(status.common(&all), &all) && is(all.common(&status), &all));
+        let twice = status.allow(["status"]).unwrap();
+        assert!(is(twice.common(&tags), &all), "narrowed twice");
+        let grown = all.with([Field::new("x", FieldType::Number)]).unwrap();
+        let of_grown = grown.allow(["x"]).unwrap();
+        assert!(is(of_grown.common(&tags), &grown) && is(tags.common(&of_grown), &grown));
+        let twin = Catalog::new(all.fields().to_vec()).unwrap().allow(["name"]).unwrap();
+        assert!(twin.common(&tags).is_some_and(|found| found.is_within(&all)));
+        let other = Catalog::new([Field::new("tags[]", FieldType::String)]).unwrap();
+        assert!(other.common(&tags).is_none() && other.common(&all).is_none());
+    }
+
+    #[test]
     fn clashing_fields_are_refused() {
         let text = |path: &str| Field::new(path, FieldType::String);
         let err = |fields: Vec<Field>| Catalog::new(fields).unwrap_err();
@@ -437,10 +600,50 @@ mod tests {
         assert_eq!(err(vec![text("")]), CatalogError::BadPath("".into()));
         assert_eq!(err(vec![text("a..b")]), CatalogError::BadPath("a..b".into()));
         assert_eq!(err(vec![text("[].b")]), CatalogError::BadPath("[].b".into()));
+    }
+
+    #[test]
+    fn a_setting_is_refused_by_its_name_on_fields_that_do_not_have_it() {
+        use FieldType::{Boolean, Number, String as Text, Timestamp};
+        const PLAIN: &str = "string fields with one value";
+        type Set = fn(Field) -> Field;
+        let settings: [(&str, &str, Set); 4] = [
+            ("known", PLAIN, |field| field.known(["a"])),
+            ("default_value", PLAIN, |field| field.default_value("a")),
+            ("key", PLAIN, Field::key),
+            ("unix_millis", "timestamp fields", Field::unix_millis),
+        ];
+        for kind in [Text, Number, Timestamp, Boolean] {
+            for path in ["f", "f[]", "a[].f"] {
+                let field = Field::new(path, kind);
+                let (name, is_many) = (field.name().to_owned(), field.is_many());
+                assert!(Catalog::new([field.clone()]).is_ok(), "{kind} at {path} without a setting");
+                for (setting, expected, set) in settings {
+                    let fits =
+                        if setting == "unix_millis" { kind == Timestamp } else { kind == Text && !is_many };
+                    let error =
+                        CatalogError::NotForType { field: name.clone(), setting, expected, kind, is_many };
+                    let wanted = if fits { None } else { Some(error) };
+                    assert_eq!(
+                        Catalog::new([set(field.clone())]).err(),
+                        wanted,
+                        "{setting} of {kind} at {path}"
+                    );
+                    assert_eq!(Catalog::cases().with([set(field.clone())]).err(), wanted);
+                }
+            }
+        }
+        let error = Catalog::new([Field::new("n", Number).key()]).unwrap_err();
         assert_eq!(
-            err(vec![Field::new("n", FieldType::Number).known(["1"])]),
-            CatalogError::BadValues("n".into())
+            error.to_string(),
+            "`key` is for string fields with one value, found it on `n`, which is a number field"
         );
-        assert_eq!(err(vec![text("t[]").default_value("x")]), CatalogError::BadValues("t".into()));
+        let error = Catalog::new([Field::new("at", Text).unix_millis()]).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "`unix_millis` is for timestamp fields, found it on `at`, which is a string field"
+        );
+        let error = Catalog::new([Field::new("tags[]", Text).known(["a"])]).unwrap_err();
+        assert!(error.to_string().ends_with("`tags`, which is a string field with many values"), "{error}");
     }
 }

@@ -22,7 +22,7 @@ use crate::request::Request;
 /// let mut import = engine.import(Mode::Strict);
 /// import.push(br#"{"id":"a","amount":1.0}"#)?;
 /// import.commit()?;
-/// let answer = engine.search(&Request::new(Filter::all(engine.catalog())).limit(1).count(true));
+/// let answer = engine.search(&Request::new(Filter::all(engine.catalog())).limit(1).count(true))?;
 /// assert_eq!(answer.documents().collect::<Vec<_>>(), [r#"{"id":"a","amount":1.0}"#]);
 /// assert_eq!(
 ///     answer.to_json(),

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::hash::BuildHasher;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use super::Engine;
 use super::current::Writing;
@@ -54,13 +54,16 @@ const MANY_IN_BATCH: usize = 16;
 /// At most so much of that is for documents, whose size nobody promised.
 const LIKELY_DOCUMENT_BYTES: usize = 1 << 26;
 
-/// A write under way: it holds up other writes, and nobody sees it until it is published.
+/// A write under way, which searches see when it is published. Dropped before, nothing of it happened.
 ///
-/// Dropped before, nothing of it happened.
+/// [Begun](Self::new) with the right to write, it holds up other writes. [Begun apart](Self::apart), it does so only from
+/// [`attach`](Self::attach) on: until then it does not know what is stored, its cases have places counted from 0, and each of them
+/// whose id is new to it counts as stored.
 pub(crate) struct Change<'e> {
     engine: &'e Engine,
-    writer: Writing<'e>,
-    snapshot: Arc<Snapshot>,
+    hasher: foldhash::quality::RandomState,
+    /// Absent until the change is attached.
+    before: Option<Before<'e>>,
     own: Own,
     /// The size of the documents of [`Own::Rows`].
     own_bytes: usize,
@@ -76,6 +79,28 @@ pub(crate) struct Change<'e> {
     released: Vec<u64>,
 }
 
+/// The right to write, and what was stored when it was got.
+struct Before<'e> {
+    writer: Writing<'e>,
+    snapshot: Arc<Snapshot>,
+}
+
+impl<'e> Before<'e> {
+    /// Waits for a write that is under way.
+    fn new(engine: &'e Engine) -> Self {
+        let writer = engine.current.write();
+        Self { writer, snapshot: engine.snapshot() }
+    }
+
+    /// Where the live case of an id is, given its hash.
+    fn find(&self, hash: u64, id: &str) -> Option<Where> {
+        if self.snapshot.cases() == 0 {
+            return None;
+        }
+        self.writer.find(&self.snapshot, hash, id)
+    }
+}
+
 /// The cases that a change stores.
 enum Own {
     /// Few: they may go to the head. [`At::batch`] is 0.
@@ -89,11 +114,39 @@ struct Sealed {
     batch: Batch,
     /// Those of its key fields that are made already.
     keys: Vec<(FieldId, BatchKeys)>,
+    /// Which covered cases its rows may replace; only of use until the change is attached.
+    covered: Covered,
 }
 
 impl From<Batch> for Sealed {
     fn from(batch: Batch) -> Self {
-        Self { batch, keys: Vec::new() }
+        Self { batch, keys: Vec::new(), covered: Covered::default() }
+    }
+}
+
+/// Rows of a batch, in order, with the live covered case of each one's id, as a base has it.
+#[derive(Default)]
+struct Covered {
+    base: Weak<View>,
+    rows: Vec<(usize, Where)>,
+}
+
+impl Covered {
+    /// Of rows that were looked up in a base.
+    fn new(base: Weak<View>, looked_up: impl Iterator<Item = Option<Where>>) -> Self {
+        let mut rows: Vec<_> = looked_up.enumerate().filter_map(|(row, at)| Some((row, at?))).collect();
+        // Collecting may have kept the memory of all that were looked up.
+        rows.shrink_to_fit();
+        Self { base, rows }
+    }
+
+    /// Looks the rows up again unless that was done in this base.
+    fn update(&mut self, batch: &Batch, base: &Arc<View>) {
+        if !std::ptr::eq(self.base.as_ptr(), Arc::as_ptr(base)) {
+            let ids: Vec<&str> = (0..batch.rows()).map(|row| batch.id(row)).collect();
+            let looked_up = base.find_all_covered(&ids);
+            *self = Self::new(Arc::downgrade(base), looked_up.into_iter().map(|(_, at)| at));
+        }
     }
 }
 
@@ -144,14 +197,19 @@ impl Next<'_> {
 impl<'e> Change<'e> {
     /// Waits for a write that is under way.
     pub(crate) fn new(engine: &'e Engine) -> Self {
-        let writer = engine.current.write();
-        let snapshot = engine.snapshot();
+        let before = Before::new(engine);
+        Self { next_place: before.writer.next_place, before: Some(before), ..Self::apart(engine) }
+    }
+
+    /// Does not wait for other writes, nor hold them up before it is attached.
+    pub(crate) fn apart(engine: &'e Engine) -> Self {
         Self {
             engine,
-            next_place: writer.next_place,
+            // That of every base of the engine.
+            hasher: engine.current.load().base.directory().hasher().clone(),
+            next_place: 0,
             last_place: u64::MAX,
-            writer,
-            snapshot,
+            before: None,
             own: Own::Rows(Vec::new()),
             own_bytes: 0,
             ids: OwnIds::default(),
@@ -183,15 +241,17 @@ impl<'e> Change<'e> {
                 filling.reserve(sizes.batch, bytes);
             }
         }
-        // How many batches the change adds to those there are, the head being one.
-        let (batches, batch, row) = match &self.own {
-            Own::Rows(rows) => {
-                let joins = self.snapshot.head.len() > 0 && self.fits_head(rows.len().saturating_add(1));
-                (usize::from(!joins), 0, rows.len())
-            }
-            Own::Batches(sealed, filling) => (sealed.len().saturating_add(1), sealed.len(), filling.rows()),
+        let (batch, row) = match &self.own {
+            Own::Rows(rows) => (0, rows.len()),
+            Own::Batches(sealed, filling) => (sealed.len(), filling.rows()),
         };
-        self.check_batches(batches)?;
+        // The next rows of a batch need no further one.
+        if row == 0 || matches!(self.own, Own::Rows(_)) {
+            match &self.before {
+                Some(Before { snapshot, .. }) => self.check_batches(snapshot, row.saturating_add(1))?,
+                None => self.check_batches(&self.engine.current.load(), row.saturating_add(1))?,
+            }
+        }
         // There are no more batches than that, and no more rows in one.
         let (batch, row) = (u32::try_from(batch).unwrap_or(u32::MAX), u16::try_from(row).unwrap_or(u16::MAX));
         Ok(At { batch, row })
@@ -206,9 +266,22 @@ impl<'e> Change<'e> {
         }
     }
 
+    /// Whether the engine can hold the batches of the change beside those that there are, the head being one; of cases that may
+    /// go to the head, when there are so many.
+    fn check_batches(&self, snapshot: &Snapshot, rows: usize) -> Result<(), Box<Error>> {
+        let added = match &self.own {
+            Own::Rows(_) => {
+                let joins = snapshot.head.len() > 0 && self.fits_head(&snapshot.head, rows);
+                usize::from(!joins)
+            }
+            Own::Batches(sealed, _) => sealed.len().saturating_add(1),
+        };
+        self.check_added(snapshot, added)
+    }
+
     /// Whether the engine can hold so many further batches.
-    fn check_batches(&self, added: usize) -> Result<(), Box<Error>> {
-        let batches = self.snapshot.batches().saturating_add(added);
+    fn check_added(&self, snapshot: &Snapshot, added: usize) -> Result<(), Box<Error>> {
+        let batches = snapshot.batches().saturating_add(added);
         let limit = self.engine.limits.batches.min(MAX_BATCHES);
         if batches <= limit {
             return Ok(());
@@ -218,19 +291,119 @@ impl<'e> Change<'e> {
         Err(Box::new(Error::new(ErrorKind::TooManyBatches, 0, found, expected)))
     }
 
-    /// Whether so many stored cases, and the deaths so far, have room in the head as it is.
-    fn fits_head(&self, rows: usize) -> bool {
-        let head = &self.snapshot.head;
+    /// Whether so many stored cases, and the deaths so far, have room in the head.
+    fn fits_head(&self, head: &Head, rows: usize) -> bool {
         let edits = rows.max(self.dead.len().saturating_add(self.own_dead.len()));
         head.len().saturating_add(edits) <= self.engine.sizes.head()
             && head.document_bytes().saturating_add(self.own_bytes) <= HEAD_BYTES
     }
 
-    fn find_before(&self, hash: u64, id: &str) -> Option<Where> {
-        if self.snapshot.cases() == 0 {
-            return None;
+    /// Gets the right to write, and finds out which stored cases the change replaces; gives how many of those that counted as
+    /// stored.
+    ///
+    /// What was looked up before is not looked up again if no other write has come in between.
+    ///
+    /// # Errors
+    /// When the engine can hold no further batch.
+    pub(crate) fn attach(&mut self) -> Result<u64, Box<Error>> {
+        if self.before.is_some() {
+            return Ok(0);
         }
-        self.writer.find(&self.snapshot, hash, id).filter(|at| !self.dead.contains_key(at))
+        if let Own::Batches(sealed, filling) = &mut self.own
+            && filling.rows() > 0
+        {
+            sealed.push(filling.seal().into());
+        }
+        let base = Arc::clone(&self.engine.current.load().base);
+        self.look_up(&base);
+        drop(base);
+        let before = Before::new(self.engine);
+        self.look_up(&before.snapshot.base);
+        let replaced = self.resolve(&before);
+        self.check_all_batches(&before.snapshot)?;
+        self.before = Some(before);
+        Ok(replaced)
+    }
+
+    /// Looks the rows of sealed batches up in a base.
+    fn look_up(&mut self, base: &Arc<View>) {
+        if let Own::Batches(sealed, _) = &mut self.own {
+            sealed.iter_mut().for_each(|sealed| sealed.covered.update(&sealed.batch, base));
+        }
+    }
+
+    /// Whether the engine can hold all batches of the change, none of which is being filled.
+    fn check_all_batches(&self, snapshot: &Snapshot) -> Result<(), Box<Error>> {
+        match &self.own {
+            Own::Rows(rows) if rows.is_empty() => Ok(()),
+            Own::Rows(rows) => self.check_batches(snapshot, rows.len()),
+            // The last one is not counted as one that is being filled.
+            Own::Batches(sealed, _) => self.check_added(snapshot, sealed.len()),
+        }
+    }
+
+    /// Gives the cases their places among those that are stored, and notes which of these they replace; gives how many that are.
+    fn resolve(&mut self, before: &Before<'_>) -> u64 {
+        let Self { hasher, own, dead, released, .. } = self;
+        let Before { writer, snapshot } = before;
+        if snapshot.cases() == 0 && writer.next_place == 0 {
+            return 0;
+        }
+        let is_searched = snapshot.cases() > 0;
+        let mut next_place = writer.next_place;
+        let mut replaced: u64 = 0;
+        // By the place that a case has in the change alone: the cases come in the order of these, but for those that replace one of
+        // the change itself and have its place.
+        let mut places: Vec<u64> = Vec::with_capacity(usize::try_from(self.next_place).unwrap_or(0));
+        let mut place_of = |own_place: u64, id: &str, covered: Option<Where>| {
+            let at = usize::try_from(own_place).unwrap_or(usize::MAX);
+            if let Some(place) = places.get(at) {
+                return *place;
+            }
+            let hash = hasher.hash_one(id);
+            let found = if is_searched { writer.find_known(snapshot, hash, &|| id, covered) } else { None };
+            let place = match found {
+                Some(at) => {
+                    dead.insert(at, hash);
+                    replaced = replaced.saturating_add(1);
+                    let (place, number) = writer.describe(snapshot, at);
+                    released.extend(number);
+                    place
+                }
+                None => {
+                    let place = next_place;
+                    next_place = place.saturating_add(1);
+                    place
+                }
+            };
+            places.push(place);
+            place
+        };
+        match own {
+            Own::Rows(rows) => {
+                for row in rows {
+                    let covered = snapshot.base.find_covered(hasher.hash_one(row.id()), row.id()).next();
+                    let place = place_of(row.place, row.id(), covered);
+                    // No search has it yet.
+                    if let Some(row) = Arc::get_mut(row) {
+                        row.place = place;
+                    }
+                }
+            }
+            Own::Batches(sealed, _) => {
+                for Sealed { batch, covered, .. } in sealed {
+                    let mut found = std::mem::take(covered).rows.into_iter().peekable();
+                    let rows = (0..batch.rows()).map(|row| {
+                        let covered = found.next_if(|(at, _)| *at == row).map(|(_, at)| at);
+                        place_of(batch.place(row), batch.id(row), covered)
+                    });
+                    let places = rows.collect();
+                    batch.set_places(places);
+                }
+            }
+        }
+        self.next_place = next_place;
+        replaced
     }
 
     /// Stores a case whose row is complete and sound.
@@ -240,7 +413,7 @@ impl<'e> Change<'e> {
     pub(crate) fn upsert(&mut self, row: &Row<'_>, document: Document<'_>) -> Result<Upserted, Box<Error>> {
         let at = self.next(document.size_bytes())?;
         let id = row.id();
-        let hash = self.snapshot.base.directory().hasher().hash_one(id);
+        let hash = self.hasher.hash_one(id);
         self.ids.announce(hash);
         // The row is pushed as that of a new case before it is known whether it is one: meanwhile that is fetched which tells. Nothing
         // finds the row yet.
@@ -279,17 +452,17 @@ impl<'e> Change<'e> {
                 _ => own.describe(before),
             })
         } else {
-            let before = match next {
-                Some(Next { covered, .. }) => {
-                    let before = self.writer.find_known(&self.snapshot, hash, &id, covered);
-                    before.filter(|at| !self.dead.contains_key(at))
-                }
-                None => self.find_before(hash, id()),
-            };
             self.ids.insert(hash, at);
-            before.map(|before| {
-                self.dead.insert(before, hash);
-                self.writer.describe(&self.snapshot, before)
+            self.before.as_ref().and_then(|before| {
+                let found = match next {
+                    Some(Next { covered, .. }) => {
+                        before.writer.find_known(&before.snapshot, hash, &id, covered)
+                    }
+                    None => before.find(hash, id()),
+                };
+                let found = found.filter(|at| !self.dead.contains_key(at))?;
+                self.dead.insert(found, hash);
+                Some(before.writer.describe(&before.snapshot, found))
             })
         };
         match before {
@@ -350,14 +523,23 @@ impl<'e> Change<'e> {
             sealed.push(filling.seal().into());
         }
         let number = sealed.len();
-        self.check_batches(number.saturating_add(1))?;
+        match &self.before {
+            Some(Before { snapshot, .. }) => self.check_batches(snapshot, 0)?,
+            None => self.check_batches(&self.engine.current.load(), 0)?,
+        }
         // There are fewer batches than that.
         let number = u32::try_from(number).unwrap_or(u32::MAX);
         let mut places: Vec<u64> = (0..built.known).map(|row| built.batch.place(row)).collect();
-        let Lookup { ids, keys } = std::mem::take(&mut built.lookup);
+        let Lookup { base, mut ids, keys } = std::mem::take(&mut built.lookup);
+        if let Some(Before { snapshot, .. }) = &self.before
+            && !std::ptr::eq(base.as_ptr(), Arc::as_ptr(&snapshot.base))
+        {
+            let texts: Vec<&str> = (0..built.batch.rows()).map(|row| built.batch.id(row)).collect();
+            ids = snapshot.base.find_all_covered(&texts);
+        }
         self.ids.reserve(ids.len());
-        let mut later = ids.iter().skip(EARLY);
-        for (row, (hash, covered)) in (built.known..).zip(ids.iter().copied()) {
+        let mut later = ids.iter().skip(built.known.saturating_add(EARLY));
+        for (row, (hash, covered)) in ids.iter().copied().enumerate().skip(built.known) {
             if let Some((later, _)) = later.next() {
                 self.ids.announce(*later);
             }
@@ -368,8 +550,13 @@ impl<'e> Change<'e> {
             places.push(place);
             stored(&built, row, upserted, place);
         }
+        let covered = match &self.before {
+            Some(_) => Covered::default(),
+            None => Covered::new(base, ids.into_iter().map(|(_, at)| at)),
+        };
+        built.batch.set_places(places);
         if let Own::Batches(sealed, _) = &mut self.own {
-            sealed.push(Sealed { batch: built.batch.with_places(places), keys });
+            sealed.push(Sealed { batch: built.batch, keys, covered });
         }
         Ok(built.text)
     }
@@ -379,18 +566,23 @@ impl<'e> Change<'e> {
         self.last_place
     }
 
-    /// Deletes a case; false when there is none of this id. The change stores none itself.
+    /// Deletes a case; false when there is none of this id. The change stores none itself, and was not begun apart.
     pub(crate) fn delete(&mut self, id: &str) -> bool {
         debug_assert_eq!(self.ids.len(), 0, "no change both stores and deletes");
-        let hash = self.snapshot.base.directory().hasher().hash_one(id);
-        let Some(before) = self.find_before(hash, id) else { return false };
-        self.dead.insert(before, hash);
-        self.released.extend(self.writer.describe(&self.snapshot, before).1);
+        let Some(before) = &self.before else { return false };
+        let hash = self.hasher.hash_one(id);
+        let Some(found) = before.find(hash, id).filter(|at| !self.dead.contains_key(at)) else {
+            return false;
+        };
+        self.dead.insert(found, hash);
+        self.released.extend(before.writer.describe(&before.snapshot, found).1);
         true
     }
 
-    /// Makes everything ready that could fail or take time; nobody sees it yet.
+    /// Makes everything ready that could fail or take time; nobody sees it yet. The change is attached.
     pub(crate) fn prepare(mut self) -> Prepared<'e> {
+        debug_assert!(self.before.is_some(), "a change is attached before it is prepared");
+        let mut before = self.before.take().unwrap_or_else(|| Before::new(self.engine));
         let stored = match &self.own {
             Own::Rows(rows) => rows.len(),
             Own::Batches(sealed, filling) => {
@@ -399,32 +591,33 @@ impl<'e> Change<'e> {
         };
         let writes = stored.saturating_add(self.dead.len()).saturating_add(1);
         match &self.own {
-            Own::Rows(rows) if self.fits_head(rows.len()) => {
+            Own::Rows(rows) if self.fits_head(&before.snapshot.head, rows.len()) => {
                 let (mut budget, mut keys) =
                     (MERGE_STEP.saturating_mul(writes), KEY_STEP.saturating_mul(writes));
-                if let Some(merge) = &mut self.writer.merge {
-                    let directory = self.snapshot.base.directory();
+                let Before { writer, snapshot } = &mut before;
+                let directory = snapshot.base.directory();
+                if let Some(merge) = &mut writer.merge {
                     merge.step(&self.engine.catalog, directory, self.engine.sizes, &mut budget);
                 }
-                if let Some(work) = &mut self.writer.keys {
-                    work.step(self.snapshot.base.directory(), &mut keys);
+                if let Some(work) = &mut writer.keys {
+                    work.step(directory, &mut keys);
                 }
-                self.prepare_in_head()
+                self.prepare_in_head(before)
             }
-            _ => self.prepare_sealed(writes),
+            _ => self.prepare_sealed(before, writes),
         }
     }
 
     /// Adds what the change did to the head.
-    fn prepare_in_head(self) -> Prepared<'e> {
-        let before = &self.snapshot;
+    fn prepare_in_head(self, before: Before<'e>) -> Prepared<'e> {
+        let Before { writer, snapshot: before } = before;
         let mut head = before.head.clone();
         let first = head.rows();
         let rows = match self.own {
             Own::Rows(rows) => rows,
             Own::Batches(..) => Vec::new(),
         };
-        let mut effects = Effects::new(self.next_place, self.writer.next_batch);
+        let mut effects = Effects::new(self.next_place, writer.next_batch);
         effects.note_dead(&self.dead);
         effects.died = self.dead.keys().copied().filter(|at| matches!(at, Where::Covered(..))).collect();
         let hasher = before.base.directory().hasher();
@@ -433,24 +626,25 @@ impl<'e> Change<'e> {
         let cases = before.cases().saturating_add(self.ids.len()).saturating_sub(self.dead.len());
         head.extend(&rows, self.dead.into_keys().chain(own_dead));
         effects.head = rows;
-        let after = Arc::new(Snapshot::new(Arc::clone(&before.base), head, cases).following(before));
-        Prepared { writer: self.writer, after, released: self.released, effects }
+        let after = Arc::new(Snapshot::new(Arc::clone(&before.base), head, cases).following(&before));
+        Prepared { writer, after, released: self.released, effects }
     }
 
     /// Seals the head as it was, and batches of the change if it has some; other cases of it start a new head. `writes` are
     /// the cases that the change stores or deletes, and one more.
-    fn prepare_sealed(mut self, writes: usize) -> Prepared<'e> {
+    fn prepare_sealed(mut self, before: Before<'e>, writes: usize) -> Prepared<'e> {
+        let Before { mut writer, snapshot } = before;
         let (mut budget, mut keys) = (MERGE_STEP.saturating_mul(writes), KEY_STEP.saturating_mul(writes));
         let engine = self.engine;
         let (catalog, sizes, keep) = (&engine.catalog, engine.sizes, engine.keep);
-        let mut view = View::clone(self.snapshot.view(catalog, keep));
-        let mut effects = Effects::new(self.next_place, self.writer.next_batch);
+        let mut view = View::clone(snapshot.view(catalog, keep));
+        let mut effects = Effects::new(self.next_place, writer.next_batch);
         effects.is_new_head = true;
         effects.note_dead(&self.dead);
         view.kill(std::mem::take(&mut self.dead).into_keys().collect());
         view.drop_where(catalog, |slot| slot.live_rows == 0);
-        let mut merge = self.writer.merge.take();
-        if view.apart(self.snapshot.head.id).is_some() {
+        let mut merge = writer.merge.take();
+        if view.apart(snapshot.head.id).is_some() {
             let is_taken = |id| merge.as_ref().is_some_and(|merge| merge.takes(id));
             effects.moved.extend(join_head(&mut view, keep, sizes, is_taken));
         }
@@ -475,7 +669,7 @@ impl<'e> Change<'e> {
             view.settle();
         }
         effects.merge = merge;
-        let mut key_work = self.writer.keys.take();
+        let mut key_work = writer.keys.take();
         while let Some(mut work) = key_work.take().or_else(|| view.directory().key_work(writes)) {
             if !work.step(view.directory(), &mut keys) {
                 key_work = Some(work);
@@ -496,7 +690,7 @@ impl<'e> Change<'e> {
             effects.head = rows;
         }
         let after = Arc::new(Snapshot::new(Arc::new(view), head, cases.saturating_add(own_cases)));
-        Prepared { writer: self.writer, after, released: self.released, effects }
+        Prepared { writer, after, released: self.released, effects }
     }
 
     /// Adds sealed batches of the change to a view.
@@ -507,7 +701,7 @@ impl<'e> Change<'e> {
                 rows.push(at.row);
             }
         }
-        for (Sealed { batch, keys }, dead) in sealed.into_iter().zip(dead) {
+        for (Sealed { batch, keys, .. }, dead) in sealed.into_iter().zip(dead) {
             let live = Bitmap::ones(batch.rows()).without(dead.into_iter().map(usize::from));
             let slot = Slot::new(effects.take_batch_id(), batch, Selection::from_bitmap(live));
             if self.engine.sizes.is_covered(slot.live_rows) {

@@ -5,17 +5,18 @@
 //! the swap and the lock themselves do as they promise is for `arc-swap` and the standard library to hold.
 
 use std::ops::{Deref, DerefMut};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use arc_swap::{ArcSwap, Guard};
 
 use super::snapshot::Snapshot;
 use super::writer::Writer;
+use crate::lock::{Held, Lock};
 
 /// The snapshot that everybody sees, and what the write under way alone may see.
 pub(super) enum Current {
     /// A pointer that is swapped, and a lock.
-    Swapped(ArcSwap<Snapshot>, Mutex<Writer>),
+    Swapped(ArcSwap<Snapshot>, Lock<Writer>),
     /// The same, with every step of it one that `shuttle` chooses the order of.
     #[cfg(test)]
     Modelled(shuttle::sync::Mutex<Arc<Snapshot>>, Box<shuttle::sync::Mutex<Writer>>),
@@ -23,7 +24,7 @@ pub(super) enum Current {
 
 impl Current {
     pub(super) fn new(first: Snapshot, writer: Writer) -> Self {
-        Self::Swapped(ArcSwap::from_pointee(first), Mutex::new(writer))
+        Self::Swapped(ArcSwap::from_pointee(first), Lock::new(writer))
     }
 
     #[cfg(test)]
@@ -47,18 +48,17 @@ impl Current {
     pub(super) fn write(&self) -> Writing<'_> {
         match self {
             // A write changes the writer's state in one step at the end, so a panic before leaves it whole.
-            Self::Swapped(current, writer) => {
-                Writing::Swapped(current, writer.lock().unwrap_or_else(PoisonError::into_inner))
-            }
+            Self::Swapped(current, writer) => Writing::Swapped(current, writer.lock()),
             #[cfg(test)]
             Self::Modelled(current, writer) => Writing::Modelled(current, writer.lock().unwrap()),
         }
     }
 }
 
-/// The right to write, which one thread at a time has.
+/// The right to write, which one write at a time has; it may move to another thread.
+#[cfg_attr(test, expect(clippy::large_enum_variant, reason = "the smaller variant is for tests alone"))]
 pub(super) enum Writing<'e> {
-    Swapped(&'e ArcSwap<Snapshot>, MutexGuard<'e, Writer>),
+    Swapped(&'e ArcSwap<Snapshot>, Held<'e, Writer>),
     #[cfg(test)]
     Modelled(&'e shuttle::sync::Mutex<Arc<Snapshot>>, shuttle::sync::MutexGuard<'e, Writer>),
 }

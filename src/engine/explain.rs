@@ -12,7 +12,9 @@ pub use crate::exec::{Means, Work};
 use super::Engine;
 use super::search::{Search, query, ready_total};
 use super::view::View;
+use crate::error::Error;
 use crate::exec::{self, Explained, Measured, Trace};
+use crate::order::SortKey;
 use crate::page::{At, Walk};
 use crate::request::Request;
 
@@ -161,19 +163,18 @@ impl Engine {
     /// let engine = Engine::new(Catalog::cases());
     /// engine.upsert_many(br#"[{"id":"a","tags":["vip"]},{"id":"b","tags":["cash"]}]"#)?;
     /// let filter = Filter::compile_text(engine.catalog(), "tags in (vip) and priority = medium")?;
-    /// let explanation = engine.explain(&Request::new(filter));
+    /// let explanation = engine.explain(&Request::new(filter))?;
     /// let tests: Vec<_> = explanation.nodes.iter().map(|node| (node.test.as_str(), node.expected)).collect();
     /// assert_eq!(tests, [("all of", 1), ("tags = vip", 1), ("priority = medium", 2)]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// # Panics
+    /// # Errors
     /// As [`search`](Self::search).
     ///
     /// # Complexity
     /// As planning a search: criteria times batches.
-    #[must_use]
-    pub fn explain(&self, request: &Request) -> Explanation {
+    pub fn explain(&self, request: &Request) -> Result<Explanation, Error> {
         self.explained(request, None)
     }
 
@@ -187,30 +188,33 @@ impl Engine {
     /// engine.upsert_many(br#"[{"id":"a","tags":["vip"]},{"id":"b","tags":["cash"]}]"#)?;
     /// let filter = Filter::compile_text(engine.catalog(), "tags in (vip) and priority = medium")?;
     /// let start = std::time::Instant::now();
-    /// let explanation = engine.analyze(&Request::new(filter), &|| start.elapsed());
+    /// let explanation = engine.analyze(&Request::new(filter), &|| start.elapsed())?;
     /// assert_eq!(explanation.nodes[2].kept, Some(2));
     /// assert_eq!(explanation.analysis.unwrap().selected, 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// # Panics
+    /// # Errors
     /// As [`search`](Self::search).
     ///
     /// # Complexity
     /// Criteria times cases.
-    #[must_use]
-    pub fn analyze(&self, request: &Request, clock: &dyn Fn() -> Duration) -> Explanation {
+    pub fn analyze(&self, request: &Request, clock: &dyn Fn() -> Duration) -> Result<Explanation, Error> {
         self.explained(request, Some(clock))
     }
 
-    fn explained(&self, request: &Request, clock: Option<&dyn Fn() -> Duration>) -> Explanation {
-        self.check(&request.filter);
+    fn explained(
+        &self,
+        request: &Request,
+        clock: Option<&dyn Fn() -> Duration>,
+    ) -> Result<Explanation, Error> {
+        let order = self.check(request)?;
         let snapshot = self.current.load();
         let view = snapshot.view(&self.catalog, self.keep);
         // First, so that it meets the cases as any other search does.
-        let searched = clock.map(|clock| self.searched(request, view, clock));
+        let searched = clock.map(|clock| self.searched((request, order), view, clock));
         let query = query(request, view);
-        let search = Search::new(&self.catalog, request, view, &query);
+        let search = Search::new(&self.catalog, (request, order), view, &query);
 
         let mut plans = vec![Explained::default(); request.filter.size()];
         let mut asked: u64 = 0;
@@ -239,7 +243,7 @@ impl Engine {
         let all = view.slots().count() as u64;
         let known_batches = plans.get(root).map_or(0, |plan| plan.exact);
         let selected = measured.as_ref().and_then(|nodes| nodes.get(root)).map_or(0, |node| node.rows);
-        Explanation {
+        Ok(Explanation {
             cases: view.cases() as u64,
             batches: Batches { all, ruled_out: all.saturating_sub(asked) },
             nodes: nodes(request, &plans, measured.as_deref(), asked),
@@ -251,13 +255,13 @@ impl Engine {
                 work,
                 phases,
             }),
-        }
+        })
     }
 
     /// A search with notes taken of it.
     fn searched(
         &self,
-        request: &Request,
+        (request, order): (&Request, Option<SortKey>),
         view: &View,
         clock: &dyn Fn() -> Duration,
     ) -> (Vec<At>, Work, Vec<Phase>) {
@@ -267,7 +271,7 @@ impl Engine {
             (Vec::new(), trace.now())
         } else {
             let query = query(request, view).traced(&trace);
-            let search = Search::new(&self.catalog, request, view, &query);
+            let search = Search::new(&self.catalog, (request, order), view, &query);
             let strategy = search.strategy();
             let looked_up = trace.now();
             (search.run(&strategy).0, looked_up)
@@ -282,10 +286,7 @@ impl Engine {
 
     fn page(&self, request: &Request, search: &Search<'_>) -> Page {
         let strategy = search.strategy();
-        let order = request.order.map(|order| {
-            let sign = if order.descending { "-" } else { "" };
-            format!("{sign}{}", self.catalog.field(order.field).name())
-        });
+        let order = request.order.as_ref().map(ToString::to_string);
         Page {
             by: strategy.page,
             order,

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use super::Engine;
 use super::import::{Mode, Reading};
@@ -47,9 +47,10 @@ pub(super) struct Gathered<'t, 's> {
 struct Reader {
     /// For as many groups as are read at once.
     turns: Turns,
-    /// The sealed batches of before the import. A thread may outlive the import, so it must not hold the whole snapshot, and
-    /// with that the file behind it.
-    base: Arc<View>,
+    /// The sealed batches of before the import, which other writes may replace meanwhile, and which a thread that outlives the import
+    /// must not hold.
+    base: Weak<View>,
+    hasher: foldhash::quality::RandomState,
     sizes: Sizes,
     catalog: Catalog,
     limits: Limits,
@@ -122,15 +123,15 @@ pub(super) struct Built<'t> {
 
 impl<'t, 's> Gathered<'t, 's> {
     /// None when there is but one thread to read on.
-    ///
-    /// To be called when no other write can be published before the import is.
     pub(super) fn new(engine: &Engine, mode: Mode) -> Option<Self> {
         let threads = rayon::current_num_threads();
         let (catalog, limits, keep) = (engine.catalog.clone(), engine.limits.clone(), engine.keep);
+        let base = Arc::clone(&engine.current.load().base);
         (threads > 1).then(|| Self {
             reader: Arc::new(Reader {
                 turns: Turns::new(threads.min(MOST_GROUPS)),
-                base: Arc::clone(&engine.current.load().base),
+                base: Arc::downgrade(&base),
+                hasher: base.directory().hasher().clone(),
                 sizes: engine.sizes,
                 catalog,
                 limits,
@@ -248,7 +249,7 @@ impl<'t> Group<'t> {
     }
 
     fn build(mut self, reader: &Reader) -> Built<'t> {
-        let Reader { turns, base, sizes, catalog, limits, keep, mode } = reader;
+        let Reader { turns, base, hasher, sizes, catalog, limits, keep, mode } = reader;
         let _turn = turns.take();
         let builder = self.builder.take().map(|builder| *builder);
         let mut builder = builder.unwrap_or_else(|| BatchBuilder::new(catalog, *keep, self.waiting.len()));
@@ -295,7 +296,7 @@ impl<'t> Group<'t> {
         }
         drop(row);
         let batch = builder.seal();
-        let lookup = Lookup::new(catalog, *sizes, base, &batch, known);
+        let lookup = Lookup::new(catalog, *sizes, hasher, base.upgrade().as_ref(), &batch);
         Built { batch, known, report, failed, lookup, documents, text: self.text }
     }
 }

@@ -32,7 +32,10 @@ pub enum Mode {
     Lenient,
 }
 
-/// An import under way: nothing of it is visible until [`commit`](Import::commit), or ever without it.
+/// An import in progress. Searches do not see its cases until [`commit`](Import::commit); dropping it discards them.
+///
+/// It is `Send`, and holds up no other write before its commit: until then cases are read and put into batches. The import of a
+/// store is another matter, since it writes documents to the file as they come.
 ///
 /// A source is NDJSON, a JSON array of cases or a search answer; which, its first bytes tell. A byte-order mark before them is
 /// passed over.
@@ -102,7 +105,8 @@ impl<'e> Import<'e> {
     pub(super) fn new(engine: &'e Engine, mode: Mode, store: Option<StoreDocument<'e>>) -> Self {
         let pending = Pending {
             mode,
-            change: Change::new(engine),
+            // A store has to know the place of a document that it takes.
+            change: if store.is_some() { Change::new(engine) } else { Change::apart(engine) },
             store,
             spare: Row::default(),
             habits: Habits::default(),
@@ -171,7 +175,7 @@ impl<'e> Import<'e> {
         self.commit()
     }
 
-    /// Makes the cases visible, all at once.
+    /// Makes the cases visible, all at once. They replace what is stored at this moment.
     ///
     /// # Errors
     /// As [`push`](Self::push), for what the last source ended with. Nothing is visible then.
@@ -186,7 +190,11 @@ impl<'e> Import<'e> {
         self.finish_source()?;
         #[cfg(feature = "parallel")]
         self.settle()?;
-        let Pending { change, report, .. } = self.pending;
+        let attached = self.pending.change.attach();
+        let replaced = attached.map_err(|error| Refusal::new(&self.pending.source, 0, *error))?;
+        let Pending { change, mut report, .. } = self.pending;
+        report.stored = report.stored.saturating_sub(replaced);
+        report.replaced = report.replaced.saturating_add(replaced);
         Ok((change.prepare(), report))
     }
 

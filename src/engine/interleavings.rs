@@ -33,7 +33,7 @@ fn pair(round: usize) -> String {
 /// The rounds of the pair's two cases, and how many cases there are beside them.
 fn look(engine: &Engine) -> (Vec<usize>, usize) {
     let all = Request::new(Filter::all(engine.catalog())).limit(10_000).count(true);
-    let answer = engine.search(&all);
+    let answer = engine.search(&all).unwrap();
     let name = |text: &str| {
         let (_, name) = text.split_once("\"name\":\"")?;
         name.trim_end_matches("\"}").parse().ok()

@@ -119,7 +119,7 @@ use crate::limits::Limits;
 /// import.push(b"{\"id\":\"a\",\"caseReview\":{\"status\":\"open\"}}\n{\"id\":\"b\",\"tags\":[\"vip\"]}\n")?;
 /// import.commit()?;
 /// let filter = Filter::compile_text(engine.catalog(), "status = open or tags in (vip)")?;
-/// let answer = engine.search(&Request::new(filter).count(true));
+/// let answer = engine.search(&Request::new(filter).count(true))?;
 /// assert_eq!(answer.ids().collect::<Vec<_>>(), ["a", "b"]);
 /// assert_eq!(answer.total(), Some(2));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -144,7 +144,7 @@ pub struct EngineBuilder {
 }
 
 impl EngineBuilder {
-    /// Bounds on case documents.
+    /// Bounds on case documents, and by [`Limits::page`] on the pages of searches.
     #[must_use]
     pub fn limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
@@ -225,7 +225,7 @@ impl Engine {
         &self.catalog
     }
 
-    /// The bounds on case documents.
+    /// The bounds on case documents and pages.
     #[must_use]
     pub fn limits(&self) -> &Limits {
         &self.limits
@@ -248,7 +248,7 @@ impl Engine {
         self.len() == 0
     }
 
-    /// Begins an import, which waits for another write that is under way.
+    /// Begins an import. Other writes, and other imports, go on until it is [committed](Import::commit).
     #[must_use]
     pub fn import(&self, mode: Mode) -> Import<'_> {
         Import::new(self, mode, None)

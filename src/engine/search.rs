@@ -9,10 +9,15 @@ use super::view::View;
 use super::{Answer, Engine};
 use crate::batch::{Batch, Leader, Leading, split};
 use crate::catalog::Catalog;
+use crate::error::Error;
 use crate::exec::{self, Known, Query, Selected, Spread};
 use crate::filter::Filter;
+use crate::order::SortKey;
 use crate::page::{At, Covered, SortBy, Visit, first_page, listed_page, listed_page_as_stored, sorted_page};
 use crate::request::Request;
+
+/// What errors about catalogues call an engine.
+const ENGINE: &str = "engine";
 
 impl Engine {
     /// Answers a request.
@@ -23,25 +28,33 @@ impl Engine {
     /// engine.upsert_many(br#"[{"id":"a","totalAmountInDefaultCurrency":5},{"id":"b"},{"id":"c","totalAmountInDefaultCurrency":7}]"#)?;
     /// let largest_first = Request::new(Filter::all(engine.catalog()))
     ///     .order(Order::parse(engine.catalog(), "-totalAmountInDefaultCurrency")?);
-    /// assert_eq!(engine.search(&largest_first).ids().collect::<Vec<_>>(), ["c", "a", "b"]);
+    /// assert_eq!(engine.search(&largest_first)?.ids().collect::<Vec<_>>(), ["c", "a", "b"]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// # Panics
-    /// When the filter was compiled for a catalogue that is not [within](crate::Catalog::is_within) the engine's.
-    #[must_use]
-    pub fn search(&self, request: &Request) -> Answer {
-        self.check(&request.filter);
+    /// # Errors
+    /// - [`ErrorKind::PageTooLarge`](crate::ErrorKind::PageTooLarge) when the limit is above
+    ///   [`Limits::page`](crate::Limits::page) of the engine, as for a request by [`Request::parse`].
+    /// - [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch), a mistake of the host: the filter was compiled for
+    ///   a catalogue that is not [within](crate::Catalog::is_within) the engine's, or for one that hides the field of the order.
+    pub fn search(&self, request: &Request) -> Result<Answer, Error> {
+        request.check_page(&self.limits)?;
+        self.search_any_page(request)
+    }
+
+    /// As [`search`](Self::search), with a page of any size.
+    pub(crate) fn search_any_page(&self, request: &Request) -> Result<Answer, Error> {
+        let order = request.check(&self.catalog, ENGINE)?;
         let snapshot = self.current.load();
         let view = snapshot.view(&self.catalog, self.keep);
         if let Some(total) = ready_total(request, view) {
-            return Answer::new(&snapshot, view, Vec::new(), Some(total), request);
+            return Ok(Answer::new(&snapshot, view, Vec::new(), Some(total), request));
         }
         let query = query(request, view);
-        let search = Search::new(&self.catalog, request, view, &query);
+        let search = Search::new(&self.catalog, (request, order), view, &query);
         let (rows, total) = search.run(&search.strategy());
         let total = request.count.then_some(total);
-        Answer::new(&snapshot, view, rows, total, request).with_examined(search.examined.get())
+        Ok(Answer::new(&snapshot, view, rows, total, request).with_examined(search.examined.get()))
     }
 
     /// How many cases the filter selects.
@@ -49,21 +62,21 @@ impl Engine {
     /// ```
     /// use casefilter::{Catalog, Engine, Filter};
     /// let engine = Engine::new(Catalog::cases());
-    /// assert_eq!(engine.count(&Filter::all(engine.catalog())), 0);
+    /// assert_eq!(engine.count(&Filter::all(engine.catalog()))?, 0);
+    /// # Ok::<(), casefilter::Error>(())
     /// ```
     ///
-    /// # Panics
-    /// As [`search`](Self::search).
-    #[must_use]
-    pub fn count(&self, filter: &Filter) -> u64 {
-        self.search(&Request::new(filter.clone()).limit(0).count(true)).total().unwrap_or(0)
+    /// # Errors
+    /// [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch), as [`search`](Self::search).
+    pub fn count(&self, filter: &Filter) -> Result<u64, Error> {
+        let answer = self.search(&Request::new(filter.clone()).limit(0).count(true))?;
+        Ok(answer.total().unwrap_or(0))
     }
 
-    pub(super) fn check(&self, filter: &Filter) {
-        assert!(
-            filter.catalog().is_within(&self.catalog),
-            "the filter was compiled for a catalogue that is not within the engine's"
-        );
+    /// Checks a request that is only explained; gives what its cases are sorted by.
+    pub(super) fn check(&self, request: &Request) -> Result<Option<SortKey>, Error> {
+        request.check_page(&self.limits)?;
+        request.check(&self.catalog, ENGINE)
     }
 }
 
@@ -114,6 +127,7 @@ pub enum PageStrategy {
 pub(super) struct Search<'s> {
     catalog: &'s Catalog,
     request: &'s Request,
+    order: Option<SortKey>,
     view: &'s View,
     query: &'s Query<'s>,
     /// See [`numbers`](Self::numbers).
@@ -156,11 +170,11 @@ pub(super) fn visit(view: &View, number: usize) -> Option<Visit<'_>> {
 impl<'s> Search<'s> {
     pub(super) fn new(
         catalog: &'s Catalog,
-        request: &'s Request,
+        (request, order): (&'s Request, Option<SortKey>),
         view: &'s View,
         query: &'s Query<'s>,
     ) -> Self {
-        Self { catalog, request, view, query, numbers: OnceCell::new(), examined: Cell::new(0) }
+        Self { catalog, request, order, view, query, numbers: OnceCell::new(), examined: Cell::new(0) }
     }
 
     /// The batches that may have a selected row.
@@ -176,7 +190,7 @@ impl<'s> Search<'s> {
     }
 
     pub(super) fn strategy(&self) -> Strategy {
-        let Request { limit, order, count, .. } = self.request;
+        let Request { limit, count, .. } = self.request;
         // A count that reads few rows or none leaves the page free to stop early.
         let total = match count {
             false => TotalStrategy::NotAsked,
@@ -187,7 +201,7 @@ impl<'s> Search<'s> {
                 None => TotalStrategy::Counting,
             },
         };
-        let page = match order {
+        let page = match self.order {
             _ if *limit == 0 => PageStrategy::Empty,
             _ if self.query.listed().is_some() => PageStrategy::Listed,
             None if self.view.is_ordered() => PageStrategy::Stored,
@@ -222,7 +236,7 @@ impl<'s> Search<'s> {
             PageStrategy::Sorted => {
                 let (in_order, (kept, all), others) = self.in_order();
                 let batch = |number| self.view.slot(number).map(|slot| &*slot.batch);
-                let order = self.request.order.filter(|_| self.query.asks_rows_fast());
+                let order = self.order.filter(|_| self.query.asks_rows_fast());
                 let leading =
                     order.and_then(|order| self.view.directory().first(order.field, order.descending));
                 let spread = LazyCell::new(|| Some(Spread::new(self.query, leading?, batch)));
@@ -254,7 +268,7 @@ impl<'s> Search<'s> {
             Some(At { batch: u32::try_from(number).ok()?, row })
         }));
         let apart = visits(self.view, self.view.apart_numbers());
-        if self.request.order.is_none() && self.view.is_ordered() {
+        if self.order.is_none() && self.view.is_ordered() {
             return listed_page_as_stored(rows, apart, page, |visit| self.select(visit));
         }
         let rows = rows.into_iter().filter_map(|at| Some((self.view.batch(at)?, at)));
@@ -262,7 +276,7 @@ impl<'s> Search<'s> {
     }
 
     pub(super) fn sort_by(&self) -> SortBy<'s> {
-        SortBy::new(self.request.order, self.catalog.fields())
+        SortBy::new(self.order, self.catalog.fields())
     }
 
     pub(super) fn visits(&self) -> impl Iterator<Item = Visit<'s>> {
@@ -275,10 +289,8 @@ impl<'s> Search<'s> {
         let apart = self.view.apart_numbers().start;
         let numbers = self.numbers();
         let (covered, others) = numbers.split_at(numbers.partition_point(|number| *number < apart));
-        let order = self
-            .request
-            .order
-            .and_then(|order| self.view.directory().in_order(order.field, order.descending));
+        let order =
+            self.order.and_then(|order| self.view.directory().in_order(order.field, order.descending));
         let (in_order, others) = match order {
             Some(in_order) => (in_order, others),
             None => (&[][..], numbers),

@@ -33,7 +33,7 @@ fn store(engine: &Engine, cases: &[(&str, u64)], publish: bool) -> Vec<u64> {
 }
 
 fn all(engine: &Engine) -> Vec<(String, Option<u64>)> {
-    let answer = engine.search(&Request::new(Filter::all(engine.catalog())).limit(10_000));
+    let answer = engine.search(&Request::new(Filter::all(engine.catalog())).limit(10_000)).unwrap();
     answer.ids().map(str::to_owned).zip(answer.document_numbers()).collect()
 }
 
@@ -176,7 +176,7 @@ fn batches_stay_few_and_nothing_is_lost_when_they_merge() {
     let by_id = Request::new(Filter::all(engine.catalog()))
         .order(Order::parse(engine.catalog(), "id").unwrap())
         .limit(10_000);
-    assert_eq!(engine.search(&by_id).len(), engine.len());
+    assert_eq!(engine.search(&by_id).unwrap().len(), engine.len());
 }
 
 #[test]
@@ -211,8 +211,8 @@ fn heads_are_joined_as_long_as_their_columns_wait() {
         if number.is_multiple_of(7) && number < 5000 {
             let cases = u64::from(number) + 1;
             let untagged = u64::from(number / 3) + 1;
-            assert_eq!(engine.count(&tagged), cases - untagged, "after {number}");
-            assert_eq!(engine.count(&small), cases.min(100));
+            assert_eq!(engine.count(&tagged).unwrap(), cases - untagged, "after {number}");
+            assert_eq!(engine.count(&small).unwrap(), cases.min(100));
         }
     }
     joins.dedup();
@@ -258,12 +258,12 @@ fn a_wholly_replaced_batch_is_gone() {
 fn ids(engine: &Engine) -> Vec<String> {
     engine.validate().unwrap();
     let filter = Filter::all(engine.catalog());
-    let answer = engine.search(&Request::new(filter.clone()).limit(10_000).count(true));
+    let answer = engine.search(&Request::new(filter.clone()).limit(10_000).count(true)).unwrap();
     let mut ids: Vec<String> = answer.ids().map(str::to_owned).collect();
     ids.sort();
     let count = ids.len();
     assert_eq!(
-        (answer.total(), engine.count(&filter), engine.len()),
+        (answer.total(), engine.count(&filter).unwrap(), engine.len()),
         (Some(count as u64), count as u64, count)
     );
     ids
@@ -339,7 +339,7 @@ fn many_keys_are_found_in_all_batches_whatever_stands_beside_them() {
         let list: Vec<String> = wanted.iter().map(|person| format!("p{person}")).collect();
         let text = format!("applicantReference.applicantId in ({})", list.join(", "));
         let filter = Filter::compile_text(engine.catalog(), &text).unwrap();
-        let found = engine.search(&Request::new(filter).limit(1000).count(true));
+        let found = engine.search(&Request::new(filter).limit(1000).count(true)).unwrap();
         let expected = (0..500).filter(|n| person(*n).is_some_and(|person| wanted.contains(&person)));
         assert_eq!(
             found.ids().map(|id| id.parse().unwrap()).collect::<Vec<u32>>(),
@@ -361,7 +361,7 @@ fn numbers_of_batches_that_went_are_used_again() {
         }
         let found = (0..400).filter(|id| {
             let filter = Filter::compile_text(engine.catalog(), &format!("id = {id}")).unwrap();
-            engine.count(&filter) == 1
+            engine.count(&filter).unwrap() == 1
         });
         assert_eq!(found.count() as u64, (round * 40 + 80).min(400));
     }
@@ -419,7 +419,7 @@ fn the_head_selects_the_same_by_rows_and_by_columns() {
         });
         let answers = || {
             requests.each_ref().map(|request| {
-                let answer = engine.search(request);
+                let answer = engine.search(request).unwrap();
                 (answer.ids().map(str::to_owned).collect::<Vec<_>>(), answer.total())
             })
         };
@@ -442,9 +442,9 @@ fn an_answer_without_cases_holds_none() {
     let holders = Arc::strong_count(view);
     let request =
         |text: &str| Request::new(Filter::compile_text(engine.catalog(), text).unwrap()).count(true);
-    let counted = engine.search(&request("priority = high").limit(0));
-    let behind = engine.search(&request("id in (a, b)").offset(2));
+    let counted = engine.search(&request("priority = high").limit(0)).unwrap();
+    let behind = engine.search(&request("id in (a, b)").offset(2)).unwrap();
     assert_eq!((counted.total(), behind.total(), Arc::strong_count(view)), (Some(1), Some(2), holders));
-    let page = engine.search(&request("priority = high"));
+    let page = engine.search(&request("priority = high")).unwrap();
     assert_eq!((page.len(), Arc::strong_count(view)), (1, holders + 1));
 }

@@ -7,7 +7,6 @@ use super::dead::DeadRows;
 use crate::batch::{Batch, BatchKeys, Directory, KeyWork, split};
 use crate::catalog::{Catalog, FieldId};
 use crate::column::{Bitmap, Selection};
-#[cfg(feature = "parallel")]
 use crate::exec::find_keys;
 use crate::page::At;
 
@@ -185,7 +184,6 @@ impl View {
     }
 
     /// For each of many ids its hash, and where in the covered batches its live row is, if it has one.
-    #[cfg(feature = "parallel")]
     pub(super) fn find_all_covered(&self, ids: &[&str]) -> Vec<(u64, Option<Where>)> {
         let hasher = self.directory.hasher();
         let mut found: Vec<(u64, Option<Where>)> = ids.iter().map(|id| (hasher.hash_one(id), None)).collect();

@@ -20,7 +20,6 @@ pub(crate) use evaluate::{Selected, select, select_after};
 pub use explain::Means;
 pub(crate) use explain::{Explained, Measured, explain, measure};
 pub(crate) use kernels::prefetch;
-#[cfg(feature = "parallel")]
 pub(crate) use query::find_keys;
 pub(crate) use query::{Known, Query, counted_strings};
 pub(crate) use ready::Ready;

@@ -15,7 +15,7 @@ use crate::filter::Filter;
 use crate::ingest::read_case;
 use crate::limits::Limits;
 use crate::operator::Operator;
-use crate::order::Order;
+use crate::order::SortKey;
 use crate::predicate::{Comparison, Tree};
 use crate::request::Request;
 use crate::value::Value;
@@ -51,9 +51,10 @@ pub fn matches(filter: &Filter, document: &str) -> Result<bool, Error> {
 /// ```
 ///
 /// # Errors
-/// The first document that is not a case.
+/// The first document that is not a case, or an order that does not [fit](crate::ErrorKind::CatalogMismatch) the filter.
 pub fn search(documents: &[&str], request: &Request) -> Result<(Vec<usize>, u64), Error> {
     let catalog = request.filter.catalog();
+    let order = request.check(catalog, "reference")?;
     let mut stored: Vec<(usize, Row<'_>)> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
     for (at, document) in documents.iter().enumerate() {
@@ -67,7 +68,7 @@ pub fn search(documents: &[&str], request: &Request) -> Result<(Vec<usize>, u64)
     let written = request.filter.written();
     let mut selected: Vec<&(usize, Row<'_>)> =
         stored.iter().filter(|(_, row)| selects(&written, row)).collect();
-    if let Some(order) = request.order {
+    if let Some(order) = order {
         selected.sort_by(|(_, a), (_, b)| compare(catalog, order, a, b));
     }
     let total = selected.len() as u64;
@@ -105,7 +106,7 @@ fn holds(comparison: &Comparison<'_>, set: &[&Value<'_>]) -> bool {
 }
 
 /// Absent last in both directions; known values in their order, then others; ties by `id` ascending.
-fn compare(catalog: &Catalog, order: Order, a: &Row<'_>, b: &Row<'_>) -> Ordering {
+fn compare(catalog: &Catalog, order: SortKey, a: &Row<'_>, b: &Row<'_>) -> Ordering {
     let field = catalog.field(order.field);
     let rank = |value: &Value<'_>| match value {
         Value::String(text) => field.known_rank(text).unwrap_or(usize::MAX),

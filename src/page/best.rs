@@ -575,8 +575,9 @@ mod tests {
                     sorted.iter().filter(|(amount, _)| *amount != 3).map(|(_, id)| id.as_str()).collect();
                 for offset in (0..expected.len()).step_by(rows as usize / 61) {
                     let order = Order::parse(engine.catalog(), order).unwrap();
-                    let request = Request::new(filter.clone()).order(order).offset(offset as u64).limit(5);
-                    let answer = engine.search(&request);
+                    let request = Request::new(filter.clone()).order(order.clone());
+                    let request = request.offset(offset as u64).limit(5);
+                    let answer = engine.search(&request).unwrap();
                     let wanted = &expected[offset..expected.len().min(offset + 5)];
                     assert_eq!(answer.ids().collect::<Vec<_>>(), wanted, "{order:?} from {offset} of {rows}");
                 }

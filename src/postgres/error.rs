@@ -22,12 +22,21 @@ pub enum PostgresErrorKind {
     Table,
     /// The server refused a statement, or its answer is none.
     Refused,
+    /// The filter or the order is of another catalogue than the table: a mistake of the host.
+    Request,
 }
 
 impl PostgresErrorKind {
     /// Every kind.
-    pub const ALL: [Self; 6] =
-        [Self::Options, Self::Unavailable, Self::Timeout, Self::Exhausted, Self::Table, Self::Refused];
+    pub const ALL: [Self; 7] = [
+        Self::Options,
+        Self::Unavailable,
+        Self::Timeout,
+        Self::Exhausted,
+        Self::Table,
+        Self::Refused,
+        Self::Request,
+    ];
 
     /// A stable name in lower case.
     #[must_use]
@@ -39,6 +48,7 @@ impl PostgresErrorKind {
             Self::Exhausted => "exhausted",
             Self::Table => "table",
             Self::Refused => "refused",
+            Self::Request => "request",
         }
     }
 

@@ -17,6 +17,7 @@ use super::error::{PostgresError, PostgresErrorKind};
 use super::options::PostgresOptions;
 use crate::catalog::Catalog;
 use crate::engine::{AnswerWriter, WrittenAnswer};
+use crate::error::Error;
 use crate::filter::Filter;
 use crate::request::Request;
 use crate::sql::{Dialect, Statement, Table};
@@ -136,10 +137,11 @@ impl PostgresSource {
     /// # Errors
     /// Those that [are transient](PostgresErrorKind::is_transient) may be gone a moment later; [`Table`](PostgresErrorKind::Table)
     /// and [`Refused`](PostgresErrorKind::Refused) stay until somebody mends the table.
+    /// [`Request`](PostgresErrorKind::Request) when the filter was compiled for a catalogue that is not
+    /// [within](Catalog::is_within) the table's, or hides the field of the order.
     ///
     /// # Panics
-    /// When the filter was compiled for a catalogue that is not [within](Catalog::is_within) the table's; outside a
-    /// Tokio runtime.
+    /// Outside a Tokio runtime.
     pub async fn search(&self, request: &Request) -> Result<WrittenAnswer, PostgresError> {
         let counts = &self.inner.counts;
         let result = self.find(request).await;
@@ -178,8 +180,10 @@ impl PostgresSource {
 
     async fn find(&self, request: &Request) -> Result<WrittenAnswer, PostgresError> {
         let table = &self.inner.table;
-        let page = table.page(Dialect::Postgres, request);
+        let misfit = |error: Error| PostgresError::new(PostgresErrorKind::Request, error.to_string());
+        let page = table.page(Dialect::Postgres, request).map_err(misfit)?;
         let count = request.count.then(|| table.count(Dialect::Postgres, &request.filter));
+        let count = count.transpose().map_err(misfit)?;
         let (rows, total) = self
             .lent(async |connection| {
                 let page = self.prepare(connection, page).await?;

@@ -14,9 +14,9 @@ mod tree;
 pub(crate) use lint::{MOST_WARNINGS, Places, lint};
 pub use lint::{Warning, WarningKind};
 pub(crate) use lower::{compile, compile_sound, lower};
-pub(crate) use optimize::{both, normalize};
-pub(crate) use print::{Line, body_json, lines, plan, text};
+pub(crate) use optimize::{joined, normalize};
+pub(crate) use print::{Line, body_json, json_string, lines, plan, text};
 #[cfg(feature = "sql")]
 pub(crate) use print::{number_bound, timestamp_bound};
 pub(crate) use set::Set;
-pub(crate) use tree::{Comparison, Leaf, Node, Test, Tree};
+pub(crate) use tree::{Children, Comparison, Leaf, Node, Test, Tree};

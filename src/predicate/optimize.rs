@@ -67,11 +67,16 @@ impl<'c> Optimizer<'c> {
     }
 }
 
-/// The normal form of what both trees select, each in normal form already.
-pub(crate) fn both(first: &Tree<Leaf>, second: &Tree<Leaf>, catalog: &Catalog) -> Tree<Leaf> {
-    let mut builder = Builder::new(catalog, first.nodes().len().saturating_add(second.nodes().len()));
-    let roots = [builder.tree(first), builder.tree(second)];
-    let root = builder.make(Connective::And, &roots);
+/// The normal form of trees joined by a connective, each in normal form already; at least one.
+pub(crate) fn joined<'t>(
+    connective: Connective,
+    trees: impl Iterator<Item = &'t Tree<Leaf>> + Clone,
+    catalog: &Catalog,
+) -> Tree<Leaf> {
+    let nodes = trees.clone().map(|tree| tree.nodes().len()).fold(0, usize::saturating_add);
+    let mut builder = Builder::new(catalog, nodes);
+    let roots: Children = trees.map(|tree| builder.tree(tree)).collect();
+    let root = builder.make(connective, &roots);
     builder.finish(root)
 }
 

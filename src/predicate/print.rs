@@ -307,7 +307,8 @@ fn json_values(values: &[Value<'_>], out: &mut String) {
     out.push(']');
 }
 
-fn json_string(text: &str, out: &mut String) {
+/// Writes a string as JSON has it, which the text syntax reads as well.
+pub(crate) fn json_string(text: &str, out: &mut String) {
     // A string always has a JSON form.
     out.push_str(&serde_json::to_string(text).unwrap_or_default());
 }

@@ -182,20 +182,16 @@ impl Tree<Comparison<'_>> {
 }
 
 impl<L> Tree<L> {
-    /// The tree that is true where both are.
-    pub(crate) fn and(self, other: Self) -> Self {
-        let mut nodes = self.nodes;
+    /// Puts the nodes of this tree after others, its root last.
+    pub(crate) fn append_to(self, nodes: &mut Vec<Node<L>>) {
         let first = nodes.len();
-        nodes.extend(other.nodes.into_iter().map(|node| match node {
+        nodes.extend(self.nodes.into_iter().map(|node| match node {
             Node::Branch(connective, mut children) => {
                 children.iter_mut().for_each(|child| *child = child.saturating_add(first));
                 Node::Branch(connective, children)
             }
             node => node,
         }));
-        let roots = [first.saturating_sub(1), nodes.len().saturating_sub(1)];
-        nodes.push(Node::Branch(Connective::And, Children::from_slice(&roots)));
-        Self::from_nodes(nodes)
     }
 }
 

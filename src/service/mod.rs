@@ -43,8 +43,13 @@
 //! To a token with `fields` any other is no field at all, in criteria and in `order`, and is cut out of the
 //! documents, together with all members that no field names. `filter` may name any field; it is
 //! [and-ed](crate::Filter::and) to each search after that is compiled, so that no criteria reach around it, and the page and the count
-//! are made of what is left. **Both hold for searches of cases alone**: whoever may use operations 2 to 5 may
-//! use them for every applicant whose id, or share token, they have.
+//! are made of what is left. **Both hold for searches of cases alone**: a token with permissions for operations 2 to 5 may
+//! be used for every applicant whose id, or share token, its holder has. `casefilter token app` and `casefilter serve` warn of such
+//! tokens ([`TokenEntry::cautions`]).
+//!
+//! Objects and elements of arrays of which no field is left are cut out as well, so that neither they nor the length of a list tell
+//! what was in them. A field that is left may still tell of one that is hidden: a case that has `createdByRule.title` was created
+//! by a rule, which `createdByType` says. Hide both, or neither.
 //!
 //! # Signatures
 //!

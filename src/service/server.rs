@@ -89,8 +89,11 @@ struct Server {
 
 impl Service {
     /// A service of the cases and records in a store, for these tokens.
+    ///
+    /// The largest page is the smaller one of the two of `options` and of the store.
     #[must_use]
-    pub fn new(store: Store, tokens: Tokens, options: ServiceOptions) -> Self {
+    pub fn new(store: Store, tokens: Tokens, mut options: ServiceOptions) -> Self {
+        options.limits.page = options.limits.page.min(store.limits().page);
         Self {
             shared: Shared::new(store, tokens, options),
             tls: None,

@@ -61,6 +61,17 @@ impl Permission {
             Self::ViewPersonalData => "viewPersonalData",
         }
     }
+
+    /// Whether it lets a token do something with applicants, whom neither fields nor filter of the token hold.
+    fn is_for_applicants(self) -> bool {
+        match self {
+            Self::ViewCases | Self::ViewPersonalData => false,
+            Self::ViewApplicants
+            | Self::CreateApplicants
+            | Self::ViewAmlScreening
+            | Self::ChangePersonalData => true,
+        }
+    }
 }
 
 /// A token as it stands in a file.
@@ -148,6 +159,71 @@ impl TokenEntry {
     pub fn secret(&self) -> &str {
         &self.secret.0
     }
+
+    /// What the token lets its holder see or change although its fields and its filter seem to forbid it: a sentence each, for the
+    /// operator.
+    ///
+    /// ```
+    /// use casefilter::service::{Permission, TokenEntry};
+    /// let filter = Some("clientId = acme".to_owned());
+    /// let searches = TokenEntry::mint(vec![Permission::ViewCases], None, None, filter.clone())?;
+    /// assert!(searches.cautions().is_empty());
+    /// let changes = TokenEntry::mint(vec![Permission::ChangePersonalData], None, None, filter)?;
+    /// assert!(changes.cautions()[0].contains("changePersonalData is for all applicants"));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn cautions(&self) -> Vec<String> {
+        let mut cautions = Vec::new();
+        let held: Vec<&str> = [("--filter", self.filter.is_some()), ("--fields", self.fields.is_some())]
+            .into_iter()
+            .filter_map(|(flag, is_set)| is_set.then_some(flag))
+            .collect();
+        let beyond: Vec<&str> = self
+            .permissions
+            .iter()
+            .filter(|permission| permission.is_for_applicants())
+            .map(|permission| permission.name())
+            .collect();
+        if !held.is_empty() && !beyond.is_empty() {
+            let (are, mean) = if beyond.len() == 1 { ("is", "it does") } else { ("are", "they do") };
+            cautions.push(format!(
+                "{} hold searches of cases only: {} {are} for all applicants, those of other clients too; leave {} out unless {mean} no harm",
+                held.join(" and "),
+                beyond.join(", "),
+                if beyond.len() == 1 { "it" } else { "them" },
+            ));
+        }
+        let fields = self.fields.as_deref().unwrap_or_default();
+        if self.fields.is_some() && !fields.iter().any(|field| field == CREATED_BY) {
+            let telling: Vec<&str> =
+                fields.iter().map(String::as_str).filter(|field| tells_created_by(field)).collect();
+            if !telling.is_empty() {
+                cautions.push(format!(
+                    "{CREATED_BY} is hidden, but a case that has {} tells it",
+                    telling.join(" or ")
+                ));
+            }
+        }
+        cautions
+    }
+
+    /// What messages call the token: its name, or the number that it has in the file.
+    fn called(&self, number: usize) -> String {
+        self.name
+            .as_deref()
+            .map_or_else(|| format!("token {number}"), |name| format!("token {}", quote(name)))
+    }
+}
+
+/// The field that says who made a case.
+const CREATED_BY: &str = "createdByType";
+
+/// Whether only cases of one sort by [`CREATED_BY`] have the field.
+fn tells_created_by(field: &str) -> bool {
+    field == "createdByOfficer"
+        || field.starts_with("createdByRule.")
+        || field.starts_with("createdByWorkflowRef.")
 }
 
 impl TokenFile {
@@ -165,6 +241,14 @@ impl TokenFile {
         (1..)
             .zip(&self.tokens)
             .map(|(number, entry): (usize, _)| entry.name.clone().unwrap_or_else(|| number.to_string()))
+    }
+
+    /// The [cautions](TokenEntry::cautions) of all tokens, each with the name of its token, or its number in the file.
+    pub fn cautions(&self) -> impl Iterator<Item = String> {
+        (1..).zip(&self.tokens).flat_map(|(number, entry)| {
+            let name = entry.called(number);
+            entry.cautions().into_iter().map(move |caution| format!("{name}: {caution}"))
+        })
     }
 
     /// Adds a token.
@@ -251,7 +335,7 @@ impl Tokens {
                 let catalog = narrow.unwrap_or_else(|| catalog.clone());
                 let cache = FilterCache::new(catalog, limits.clone(), OWN_CACHE_BYTES);
                 Arc::new(match &bound {
-                    Some(bound) => cache.within(bound),
+                    Some(bound) => cache.within(bound).map_err(|error| wrong(error.to_string()))?,
                     None => cache,
                 })
             };

@@ -13,7 +13,7 @@
 //! let table = Table::new(&catalog).named("compliance.cases")?;
 //! let filter = Filter::compile_text(&catalog, "status <> open and totalAmountInDefaultCurrency >= 10000")?;
 //! let request = Request::new(filter).order(Order::parse(&catalog, "-createdAt")?).limit(20);
-//! let statement = table.page(Dialect::ClickHouse, &request);
+//! let statement = table.page(Dialect::ClickHouse, &request)?;
 //! assert_eq!(statement.params().len(), 2);
 //! assert!(statement.to_literal().starts_with("SELECT `id`, `document` FROM `compliance`.`cases` WHERE "));
 //! # Ok::<(), Box<dyn std::error::Error>>(())

@@ -5,8 +5,9 @@ use super::dialect::{Dialect, Form, Operand, Syntax, separated, table_name};
 use super::table::{DOCUMENT, PLACE, Table};
 use super::test::write_predicate;
 use crate::catalog::FieldId;
+use crate::error::Error;
 use crate::filter::Filter;
-use crate::order::Order;
+use crate::order::SortKey;
 use crate::request::Request;
 
 /// A statement of one dialect, and the values of its parameters.
@@ -15,7 +16,7 @@ use crate::request::Request;
 /// use casefilter::{Catalog, Filter, Request, sql::{Dialect, Table}};
 /// let catalog = Catalog::cases();
 /// let filter = Filter::compile_text(&catalog, "status = open and tags in (vip, cash)")?;
-/// let statement = Table::new(&catalog).page(Dialect::Postgres, &Request::new(filter));
+/// let statement = Table::new(&catalog).page(Dialect::Postgres, &Request::new(filter))?;
 /// assert_eq!(
 ///     statement.sql(),
 ///     r#"SELECT "id", "document" FROM "cases" WHERE "case_review_status" = $1::text AND "tags" && $2::text[] ORDER BY "place" LIMIT 100"#
@@ -101,7 +102,7 @@ impl Statement {
     /// ```
     /// use casefilter::{Catalog, Filter, sql::{Dialect, Table}};
     /// let filter = Filter::compile_text(&Catalog::cases(), "name = \"O'Hara\\\\\"")?;
-    /// let statement = Table::new(&Catalog::cases()).count(Dialect::ClickHouse, &filter);
+    /// let statement = Table::new(&Catalog::cases()).count(Dialect::ClickHouse, &filter)?;
     /// assert_eq!(statement.to_literal(), r"SELECT count(*) FROM `cases` WHERE `name` = 'O\'Hara\\'");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -140,6 +141,9 @@ impl Statement {
     }
 }
 
+/// What errors about catalogues call a table.
+const TABLE: &str = "table";
+
 /// Statements over a table.
 impl Table {
     /// The statement that gives `id` and document of the cases on the page that a request wants.
@@ -149,42 +153,41 @@ impl Table {
     /// let catalog = Catalog::cases();
     /// let request = Request::new(Filter::all(&catalog)).order(Order::parse(&catalog, "-createdAt")?).limit(20);
     /// assert_eq!(
-    ///     Table::new(&catalog).page(Dialect::DuckDb, &request).sql(),
+    ///     Table::new(&catalog).page(Dialect::DuckDb, &request)?.sql(),
     ///     r#"SELECT "id", "document" FROM "cases" ORDER BY "created_at" DESC NULLS LAST, "id" LIMIT 20"#
     /// );
     /// # Ok::<(), casefilter::Error>(())
     /// ```
     ///
-    /// # Panics
-    /// When the filter was compiled for a catalogue that is not [within](crate::Catalog::is_within) the table's.
+    /// The limit is taken as it is.
+    ///
+    /// # Errors
+    /// [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch), a mistake of the host: the filter was compiled for
+    /// a catalogue that is not [within](crate::Catalog::is_within) the table's, or for one that hides the field of the order.
     ///
     /// Complexity: linear in the normal form of the filter, as for [`count`](Self::count).
-    #[must_use]
-    pub fn page(&self, dialect: Dialect, request: &Request) -> Statement {
+    pub fn page(&self, dialect: Dialect, request: &Request) -> Result<Statement, Error> {
+        let order = request.check(self.catalog(), TABLE)?;
         let syntax = dialect.syntax();
         let mut wanted = String::new();
         separated(["id", DOCUMENT].iter(), ", ", &mut wanted, |name, out| syntax.identifier(name, out));
-        let order = self.order_by(syntax, request.order);
+        let order = self.order_by(syntax, order);
         let (before, behind) = syntax.page(&wanted, &order, request.offset, request.limit);
         let mut statement = self.select(dialect, &before, &request.filter);
         statement.push(&behind);
-        statement
+        Ok(statement)
     }
 
     /// The statement that counts the cases that a filter selects.
     ///
-    /// # Panics
+    /// # Errors
     /// As [`page`](Self::page).
-    #[must_use]
-    pub fn count(&self, dialect: Dialect, filter: &Filter) -> Statement {
-        self.select(dialect, "SELECT count(*)", filter)
+    pub fn count(&self, dialect: Dialect, filter: &Filter) -> Result<Statement, Error> {
+        filter.catalog().check_within(self.catalog(), TABLE)?;
+        Ok(self.select(dialect, "SELECT count(*)", filter))
     }
 
     fn select(&self, dialect: Dialect, what: &str, filter: &Filter) -> Statement {
-        assert!(
-            filter.catalog().is_within(self.catalog()),
-            "the filter was compiled for a catalogue that is not within the table's"
-        );
         let mut statement = Statement::new(dialect);
         statement.push(what);
         statement.push(" FROM ");
@@ -197,7 +200,7 @@ impl Table {
     }
 
     /// What an order sorts by: absent last in both directions, known values first, ties by `id`.
-    fn order_by(&self, syntax: &dyn Syntax, order: Option<Order>) -> String {
+    fn order_by(&self, syntax: &dyn Syntax, order: Option<SortKey>) -> String {
         let quote = |name: &str, collation: &str| {
             let mut out = String::new();
             syntax.identifier(name, &mut out);

@@ -5,6 +5,7 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::engine::Refusal;
+use crate::error::Error;
 
 /// What sort of fault a [`StoreError`] is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -33,6 +34,8 @@ pub enum StoreErrorKind {
     ReadOnly,
     /// A case was refused; nothing was stored.
     Refused,
+    /// The request does not fit the store: its filter or order is of another catalogue, or its page too large.
+    Request,
 }
 
 impl StoreErrorKind {
@@ -51,6 +54,7 @@ impl StoreErrorKind {
             Self::Failed => "failed",
             Self::ReadOnly => "read_only",
             Self::Refused => "refused",
+            Self::Request => "request",
         }
     }
 }
@@ -62,16 +66,23 @@ pub struct StoreError {
     file: String,
     detail: String,
     refusal: Option<Box<Refusal>>,
+    request: Option<Box<Error>>,
 }
 
 impl StoreError {
     pub(super) fn new(kind: StoreErrorKind, file: &str, detail: impl Into<String>) -> Self {
-        Self { kind, file: file.to_owned(), detail: detail.into(), refusal: None }
+        Self { kind, file: file.to_owned(), detail: detail.into(), refusal: None, request: None }
     }
 
     pub(super) fn refused(file: &str, refusal: Refusal) -> Self {
         let detail = refusal.to_string();
         Self { refusal: Some(Box::new(refusal)), ..Self::new(StoreErrorKind::Refused, file, detail) }
+    }
+
+    /// A request that does not fit.
+    pub(super) fn request(file: &str, error: Error) -> Self {
+        let detail = error.to_string();
+        Self { request: Some(Box::new(error)), ..Self::new(StoreErrorKind::Request, file, detail) }
     }
 
     /// What sort of fault it is.
@@ -85,12 +96,18 @@ impl StoreError {
     pub fn refusal(&self) -> Option<&Refusal> {
         self.refusal.as_deref()
     }
+
+    /// What is wrong with the request, when that is the reason.
+    #[must_use]
+    pub fn request_error(&self) -> Option<&Error> {
+        self.request.as_deref()
+    }
 }
 
 impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind {
-            StoreErrorKind::Refused => f.write_str(&self.detail),
+            StoreErrorKind::Refused | StoreErrorKind::Request => f.write_str(&self.detail),
             _ => write!(f, "{}: {}", self.file, self.detail),
         }
     }

@@ -10,6 +10,7 @@ use super::error::{Fault, StoreError, StoreErrorKind, guarded};
 use super::tables::State;
 use super::write::{Added, Log, put_documents};
 use crate::engine::{Import, Mode, Report, StoreDocument};
+use crate::lock::Held;
 
 /// An import into a [`Store`] under way: nothing of it is visible, or on disk for good, until
 /// [`commit`](Self::commit).
@@ -20,7 +21,7 @@ pub struct StoreImport<'s> {
     store: &'s Store,
     import: Import<'s>,
     sink: Arc<Mutex<Sink>>,
-    log: MutexGuard<'s, Log>,
+    log: Held<'s, Log>,
 }
 
 /// Where the documents of an import go.

@@ -79,7 +79,6 @@ mod verify;
 mod write;
 
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use redb::ReadOnlyTable;
@@ -99,8 +98,10 @@ use crate::batch::MAX_ROWS;
 use crate::catalog::Catalog;
 use crate::engine::explain::Explanation;
 use crate::engine::{Answer, AnswerWriter, Engine, Memory, WrittenAnswer};
+use crate::error::Error;
 use crate::filter::Filter;
 use crate::limits::Limits;
+use crate::lock::{Held, Lock};
 use crate::request::Request;
 
 /// When a write is on disk.
@@ -135,7 +136,7 @@ impl Default for StoreOptions {
 }
 
 impl StoreOptions {
-    /// Bounds on case documents.
+    /// Bounds on case documents, and by [`Limits::page`] on the pages of searches.
     #[must_use]
     pub fn limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
@@ -167,7 +168,7 @@ pub struct Store {
     /// What errors call the file.
     name: String,
     /// Whoever writes holds it; it stands for the order of writes.
-    log: Mutex<Log>,
+    log: Lock<Log>,
     engine: Engine,
     file: File,
     options: StoreOptions,
@@ -225,7 +226,7 @@ impl Store {
         let loaded = load(&file, catalog, &options).map_err(|fault| fault.of_file(&name))?;
         let Loaded { engine, state, stored, replayed } = loaded;
         let since_checkpoint = replayed.saturating_add(state.released);
-        let log = Mutex::new(Log::new(state, stored, since_checkpoint, file.is_read_only()));
+        let log = Lock::new(Log::new(state, stored, since_checkpoint, file.is_read_only()));
         Ok(Self { name, log, engine, file, options })
     }
 
@@ -233,6 +234,12 @@ impl Store {
     #[must_use]
     pub fn catalog(&self) -> &Catalog {
         self.engine.catalog()
+    }
+
+    /// The bounds on case documents and pages.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        self.engine.limits()
     }
 
     /// How many cases there are.
@@ -255,41 +262,36 @@ impl Store {
 
     /// How many cases the filter selects.
     ///
-    /// # Panics
-    /// As [`Engine::search`].
-    #[must_use]
-    pub fn count(&self, filter: &Filter) -> u64 {
+    /// # Errors
+    /// As [`Engine::count`].
+    pub fn count(&self, filter: &Filter) -> Result<u64, Error> {
         self.engine.count(filter)
     }
 
     /// How a request is answered, as [`Engine::explain`] tells it; the file is not read.
     ///
-    /// # Panics
-    /// As [`Engine::search`].
-    #[must_use]
-    pub fn explain(&self, request: &Request) -> Explanation {
+    /// # Errors
+    /// As [`Engine::explain`].
+    pub fn explain(&self, request: &Request) -> Result<Explanation, Error> {
         self.engine.explain(request)
     }
 
     /// How a request is answered and what that cost, as [`Engine::analyze`] tells it; documents are not read, nor
     /// is their reading measured.
     ///
-    /// # Panics
-    /// As [`Engine::search`].
-    #[must_use]
-    pub fn analyze(&self, request: &Request, clock: &dyn Fn() -> Duration) -> Explanation {
+    /// # Errors
+    /// As [`Engine::analyze`].
+    pub fn analyze(&self, request: &Request, clock: &dyn Fn() -> Duration) -> Result<Explanation, Error> {
         self.engine.analyze(request, clock)
     }
 
     /// Answers a request, from the cases of one moment; the documents of the page are read from the file.
     ///
     /// # Errors
-    /// When the file cannot be read, or is damaged where the documents lie.
-    ///
-    /// # Panics
-    /// As [`Engine::search`].
+    /// When the file cannot be read, or is damaged where the documents lie; [`StoreErrorKind::Request`] for a request that
+    /// [`Engine::search`] would not answer.
     pub fn search(&self, request: &Request) -> Result<WrittenAnswer, StoreError> {
-        let answer = self.engine.search(request);
+        let answer = self.engine.search(request).map_err(|error| StoreError::request(&self.name, error))?;
         let write = |documents: &Documents| {
             let mut page = AnswerWriter::new(request, answer.total(), answer.examined(), answer.len());
             for (number, id) in answer.document_numbers().zip(answer.ids()) {
@@ -333,21 +335,22 @@ impl Store {
 
     /// The ids of the cases on the page that a request asks for, in order; the file is not read.
     ///
-    /// # Panics
+    /// # Errors
     /// As [`Engine::search`].
-    #[must_use]
-    pub fn ids(&self, request: &Request) -> Vec<String> {
-        self.engine.search(request).ids().map(str::to_owned).collect()
+    pub fn ids(&self, request: &Request) -> Result<Vec<String>, Error> {
+        Ok(self.engine.search(request)?.ids().map(str::to_owned).collect())
     }
 
     /// The documents of the cases that a request selects, one read after the other, all of one moment.
     ///
-    /// # Panics
-    /// As [`Engine::search`].
-    pub fn documents(&self, request: &Request) -> StoredDocuments<'_> {
-        let answer = self.engine.search(request);
+    /// Since one document is in memory at a time, the limit of the request may be above [`Limits::page`].
+    ///
+    /// # Errors
+    /// [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch), as [`Engine::search`].
+    pub fn documents(&self, request: &Request) -> Result<StoredDocuments<'_>, Error> {
+        let answer = self.engine.search_any_page(request)?;
         let numbers = answer.document_numbers().collect::<Vec<_>>().into_iter();
-        StoredDocuments { store: self, answer, numbers }
+        Ok(StoredDocuments { store: self, answer, numbers })
     }
 
     /// Makes a checkpoint and closes the file, which dropping the store does as well, but without telling what
@@ -360,9 +363,9 @@ impl Store {
         self.sync()
     }
 
-    fn lock_log(&self) -> MutexGuard<'_, Log> {
+    fn lock_log(&self) -> Held<'_, Log> {
         // The log changes in one step at the end of a write, so a panic before leaves it whole.
-        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+        self.log.lock()
     }
 
     /// The error for something that was refused.

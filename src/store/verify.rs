@@ -69,7 +69,7 @@ impl Store {
             }
             Err(fault) => compacted.and(Err(fault)),
         };
-        let mut log = self.log.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut log = self.lock_log();
         result.map_err(|fault| {
             log.fail();
             fault.of_file(&self.name)

@@ -19,6 +19,7 @@ use crate::ingest::trim;
 const MOST_REOPENINGS: u64 = 8;
 
 /// What the next write needs to know of the file.
+#[derive(Default)]
 pub(super) struct Log {
     pub(super) state: State,
     /// The stored batches, as they are in the file.
@@ -175,7 +176,7 @@ impl Store {
     /// refused from then on: those that were not synced are lost with the file that is closed.
     pub(super) fn reopen(&self, generation: u64) -> bool {
         // Whoever has it may be opening the file, or may be a write that waits for what is read here.
-        let Ok(mut log) = self.log.try_lock() else { return true };
+        let Some(mut log) = self.log.try_lock() else { return true };
         let times = self.file.generation();
         if times != generation || log.is_read_only || times >= MOST_REOPENINGS {
             return times != generation;

@@ -69,6 +69,61 @@ impl Value<'_> {
     }
 }
 
+impl<'a> From<&'a str> for Value<'a> {
+    fn from(text: &'a str) -> Self {
+        Self::String(Cow::Borrowed(text))
+    }
+}
+
+impl<'a> From<&'a String> for Value<'a> {
+    fn from(text: &'a String) -> Self {
+        Self::String(Cow::Borrowed(text))
+    }
+}
+
+impl From<String> for Value<'_> {
+    fn from(text: String) -> Self {
+        Self::String(Cow::Owned(text))
+    }
+}
+
+impl<'a> From<Cow<'a, str>> for Value<'a> {
+    fn from(text: Cow<'a, str>) -> Self {
+        Self::String(text)
+    }
+}
+
+impl From<bool> for Value<'_> {
+    fn from(boolean: bool) -> Self {
+        Self::Boolean(boolean)
+    }
+}
+
+impl From<Timestamp> for Value<'_> {
+    fn from(timestamp: Timestamp) -> Self {
+        Self::Timestamp(timestamp)
+    }
+}
+
+/// Any double by [`Number::new`], which says which are numbers.
+impl From<Number> for Value<'_> {
+    fn from(number: Number) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl From<i32> for Value<'_> {
+    fn from(number: i32) -> Self {
+        Self::Number(number.into())
+    }
+}
+
+impl From<u32> for Value<'_> {
+    fn from(number: u32) -> Self {
+        Self::Number(number.into())
+    }
+}
+
 impl fmt::Display for Value<'_> {
     /// The text form of a criterion's value.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -6,6 +6,18 @@ use std::fmt;
 #[derive(Clone, Copy, PartialEq)]
 pub struct Number(f64);
 
+impl From<i32> for Number {
+    fn from(value: i32) -> Self {
+        Self(f64::from(value))
+    }
+}
+
+impl From<u32> for Number {
+    fn from(value: u32) -> Self {
+        Self(f64::from(value))
+    }
+}
+
 impl Number {
     /// The least number.
     pub const MIN: Self = Self(f64::MIN);

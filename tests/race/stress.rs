@@ -40,7 +40,7 @@ fn read(engine: &Engine, reader: usize, done: &[AtomicUsize]) {
     for turn in reader.. {
         let writer = turn % 2;
         let acknowledged = done[writer].load(Ordering::SeqCst);
-        let answer = engine.search(&Request::new(filters[writer].clone()));
+        let answer = engine.search(&Request::new(filters[writer].clone())).unwrap();
         let rounds: Vec<usize> = answer
             .documents()
             .map(|text| text.split("\"t").nth(2).and_then(|tag| tag.split('"').next()).unwrap().parse().unwrap())
@@ -48,7 +48,7 @@ fn read(engine: &Engine, reader: usize, done: &[AtomicUsize]) {
         assert!(matches!(rounds.as_slice(), [a, b] if a == b), "half a write: {rounds:?}");
         assert!(rounds[0] >= seen[writer].max(acknowledged), "a write undone");
         seen[writer] = rounds[0];
-        let answer = engine.search(&all);
+        let answer = engine.search(&all).unwrap();
         assert!(answer.total().unwrap() >= answer.len() as u64);
         if seen == [ROUNDS; 2] {
             return;

@@ -54,7 +54,7 @@ fn check_vectors(name: &str) {
         match Request::parse(engine.catalog(), &Limits::default(), body.as_bytes(), &params) {
             Ok(request) => {
                 assert_eq!(answer.status, 200, "{line}");
-                assert_eq!(answer.text(), engine.search(&request).to_json(), "{line}");
+                assert_eq!(answer.text(), engine.search(&request).unwrap().to_json(), "{line}");
                 assert_eq!(answer.header("cache-control"), Some("no-store"));
             }
             Err(errors) => {

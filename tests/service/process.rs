@@ -327,6 +327,26 @@ fn app_tokens_are_made_with_secrets_of_their_own() {
     let of_numbers = ["--file", "numbers.json", "--allow", "viewCases"];
     assert_eq!(make(&[&of_numbers[..], &["--name", "2"]].concat()).0, Some(0));
     assert_eq!(make(&of_numbers).0, Some(2));
+    let held = ["--filter", "clientId = a", "--fields", "createdByRule.title"];
+    let (status, _, said) =
+        make(&[&["--allow", "viewCases,changePersonalData,viewAmlScreening"][..], &held].concat());
+    assert_eq!(
+        (status, &*said),
+        (
+            Some(0),
+            "warning: --filter and --fields hold searches of cases only: changePersonalData, viewAmlScreening are for all \
+             applicants, those of other clients too; leave them out unless they do no harm\n\
+             warning: createdByType is hidden, but a case that has createdByRule.title tells it\n"
+        )
+    );
+    let (_, _, said) = make(&["--allow", "viewApplicants", "--filter", "clientId = a"]);
+    assert!(said.contains("viewApplicants is for all applicants"), "{said}");
+    for fine in [
+        &["--allow", "viewCases,viewPersonalData", "--filter", "clientId = a"][..],
+        &["--allow", "viewApplicants"],
+    ] {
+        assert_eq!(make(fine).2, "", "{fine:?}");
+    }
     for (arguments, status) in [
         (&["--file", "tokens.json", "--allow", "viewCases", "--filter", "x = 1"][..], Some(2)),
         (&["--file", "tokens.json", "--allow", "viewCases", "--fields", "x"], Some(2)),

@@ -340,7 +340,7 @@ fn time(held: &Held, line: &Line, caches: Option<&Caches>, args: &Args) -> Resul
         true => Compiler::Cached(FilterCache::new(held.catalog().clone(), Limits::default(), CACHE_BYTES)),
         false => Compiler::Fresh(Limits::default()),
     };
-    let matched = held.count(&compiler.request(held.catalog(), line)?.filter);
+    let matched = held.count(&compiler.request(held.catalog(), line)?.filter)?;
     once(held, line, compiler, &mut String::new());
     let threads = u32::from(args.threads);
     let run = |answer: &mut String| once(held, line, compiler, answer);

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use casefilter::domain::RecordImport;
 use casefilter::{
-    Catalog, Engine, ErrorKind, Filter, Import, Mode, Refusal, Report, Request, Store, StoreError,
+    Catalog, Engine, ErrorKind, Filter, Import, Limits, Mode, Refusal, Report, Request, Store, StoreError,
     StoreErrorKind, StoreOptions, is_store,
 };
 use flate2::read::MultiGzDecoder;
@@ -103,7 +103,8 @@ impl Cases {
             let held = Held::Database(Box::new(store.map_err(|error| failed(&error))?));
             return Ok(Loaded { held, report: Report::default(), took: start.elapsed() });
         }
-        let engine = Engine::builder(catalog.clone()).documents(documents == Documents::Kept).build();
+        let engine = Engine::builder(catalog.clone()).limits(unbounded_pages());
+        let engine = engine.documents(documents == Documents::Kept).build();
         let mut import = engine.import(mode);
         self.read_all(&mut Taker::Cases(&mut import, mode))?;
         let report = import.commit().map_err(|refusal| refused(&refusal, mode))?;
@@ -285,9 +286,15 @@ fn read(path: &Path, taker: &mut Taker<'_, '_, '_>, progress: &Progress) -> Resu
     each_chunk(path, &name, progress, |chunk| taker.push(chunk))
 }
 
+/// Limits for cases that commands read for themselves: they bound the pages of users where they parse them, and ask for
+/// all cases elsewhere.
+fn unbounded_pages() -> Limits {
+    Limits { page: u64::MAX, ..Limits::default() }
+}
+
 /// Opens a database that is read alone, beside others who read it; one that was not closed in order is mended first.
 pub(crate) fn open_to_read(path: &Path, catalog: &Catalog) -> Result<Store, StoreError> {
-    let options = StoreOptions::default();
+    let options = StoreOptions::default().limits(unbounded_pages());
     Store::open_read_only(path, catalog.clone(), options.clone()).or_else(|error| match error.kind() {
         // Or somebody has it open to write, which this one says as well.
         StoreErrorKind::InUse => Store::open(path, catalog.clone(), options),

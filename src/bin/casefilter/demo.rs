@@ -71,7 +71,8 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     out.line("\nHow the second of them is answered, and what each criterion takes by itself:\n")?;
     let (request, compiled) = compile(&engine, text, order)?;
     let start = Instant::now();
-    let explanation = with_compiling(engine.analyze(&request, &|| start.elapsed()), compiled);
+    let analyzed = engine.analyze(&request, &|| start.elapsed())?;
+    let explanation = with_compiling(analyzed, compiled);
     for line in explanation.to_string().lines() {
         out.line(format!("   {line}").trim_end())?;
     }
@@ -126,7 +127,7 @@ fn compile(engine: &Engine, text: &str, order: &str) -> Result<(Request, Duratio
 fn show(engine: &Engine, text: &str, order: &str, out: &mut Output) -> Result<(), Failure> {
     let (request, compiled) = compile(engine, text, order)?;
     let start = Instant::now();
-    let answer = engine.search(&request);
+    let answer = engine.search(&request)?;
     let searched = start.elapsed();
 
     out.line(&format!("   as text  {text}\n   as JSON  {}\n", request.filter.to_json()))?;

@@ -52,9 +52,9 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let status = tell_left_out(&loaded.report);
     let explanation = if args.analyze {
         let start = Instant::now();
-        with_compiling(loaded.held.analyze(&request, &|| start.elapsed()), compiling)
+        with_compiling(loaded.held.analyze(&request, &|| start.elapsed())?, compiling)
     } else {
-        loaded.held.explain(&request)
+        loaded.held.explain(&request)?
     };
     let mut out = Output::new();
     match Format::or_fitting(args.format) {

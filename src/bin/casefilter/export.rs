@@ -96,8 +96,9 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         return rows.write(&loaded.held, &request, &args.output);
     }
     let mut failure = None;
-    let written = to_file(&args.output, request.order, &mut |out| {
-        let progress = Progress::of_cases(loaded.held.count(&request.filter));
+    let cases = loaded.held.count(&request.filter)?;
+    let written = to_file(&args.output, request.order.as_ref(), &mut |out| {
+        let progress = Progress::of_cases(cases);
         progress.say("writing".to_owned());
         let mut line = String::new();
         let result = loaded.held.each_document(&request, |document| {

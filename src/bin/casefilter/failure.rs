@@ -54,6 +54,13 @@ impl Failure {
     }
 }
 
+/// A request that does not fit the cases that it is asked of.
+impl From<casefilter::Error> for Failure {
+    fn from(error: casefilter::Error) -> Self {
+        Self::Failed(escape(&error.to_string()).into_owned())
+    }
+}
+
 fn say(text: &str, status: u8) -> ExitCode {
     note(text);
     ExitCode::from(status)

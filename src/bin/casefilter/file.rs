@@ -49,7 +49,7 @@ pub(crate) fn cannot_write(path: &Path, error: &io::Error) -> Failure {
 
 /// Writes lines into a file, packed as its name says, or as they are to standard output where the name is `-`; see [`replace`].
 /// The cases come in `order`, if there is one.
-pub(crate) fn to_file(path: &Path, order: Option<Order>, fill: Fill<'_>) -> Result<(), Failure> {
+pub(crate) fn to_file(path: &Path, order: Option<&Order>, fill: Fill<'_>) -> Result<(), Failure> {
     if is_stdout(path) {
         return to_stdout(fill).map_err(|error| cannot_write(path, &error));
     }
@@ -223,7 +223,7 @@ pub(crate) fn check_report<'p>(
 
 fn pack(
     extension: &str,
-    order: Option<Order>,
+    order: Option<&Order>,
     fill: Fill<'_>,
     out: &mut (impl Write + Send),
 ) -> io::Result<()> {

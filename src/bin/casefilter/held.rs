@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use casefilter::explain::Explanation;
 use casefilter::{
-    Answer, Catalog, Engine, Filter, Limits, Memory, Request, Store, StoreError, StoreErrorKind,
-    WrittenAnswer,
+    Answer, Catalog, Engine, Error, Filter, Memory, Request, Store, StoreError, StoreErrorKind, WrittenAnswer,
 };
 
 use crate::escape::escape;
@@ -31,13 +30,6 @@ impl Held {
         }
     }
 
-    pub(crate) fn limits(&self) -> Limits {
-        match self {
-            Self::Memory(engine) => engine.limits().clone(),
-            Self::Database(_) => Limits::default(),
-        }
-    }
-
     pub(crate) fn len(&self) -> u64 {
         let len = match self {
             Self::Memory(engine) => engine.len(),
@@ -53,7 +45,7 @@ impl Held {
         }
     }
 
-    pub(crate) fn count(&self, filter: &Filter) -> u64 {
+    pub(crate) fn count(&self, filter: &Filter) -> Result<u64, Error> {
         match self {
             Self::Memory(engine) => engine.count(filter),
             Self::Database(store) => store.count(filter),
@@ -62,7 +54,7 @@ impl Held {
 
     pub(crate) fn search(&self, request: &Request) -> Result<Found, Failure> {
         match self {
-            Self::Memory(engine) => Ok(Found::Memory(engine.search(request))),
+            Self::Memory(engine) => Ok(Found::Memory(engine.search(request)?)),
             Self::Database(store) => {
                 store.search(request).map(Found::Written).map_err(|error| failed(&error))
             }
@@ -70,16 +62,16 @@ impl Held {
     }
 
     /// The ids of all cases that look like this one, the nearest first, at most three.
-    pub(crate) fn near_ids(&self, id: &str) -> Vec<String> {
+    pub(crate) fn near_ids(&self, id: &str) -> Result<Vec<String>, Error> {
         let request = Request::new(Filter::all(self.catalog())).limit(u64::MAX);
-        match self {
-            Self::Memory(engine) => nearest(id, engine.search(&request).ids()),
-            Self::Database(store) => nearest(id, store.ids(&request).iter().map(String::as_str)),
-        }
+        Ok(match self {
+            Self::Memory(engine) => nearest(id, engine.search(&request)?.ids()),
+            Self::Database(store) => nearest(id, store.ids(&request)?.iter().map(String::as_str)),
+        })
     }
 
     /// How a request is answered.
-    pub(crate) fn explain(&self, request: &Request) -> Explanation {
+    pub(crate) fn explain(&self, request: &Request) -> Result<Explanation, Error> {
         match self {
             Self::Memory(engine) => engine.explain(request),
             Self::Database(store) => store.explain(request),
@@ -87,7 +79,11 @@ impl Held {
     }
 
     /// How a request is answered, and what that cost.
-    pub(crate) fn analyze(&self, request: &Request, clock: &dyn Fn() -> Duration) -> Explanation {
+    pub(crate) fn analyze(
+        &self,
+        request: &Request,
+        clock: &dyn Fn() -> Duration,
+    ) -> Result<Explanation, Error> {
         match self {
             Self::Memory(engine) => engine.analyze(request, clock),
             Self::Database(store) => store.analyze(request, clock),
@@ -101,9 +97,9 @@ impl Held {
         mut take: impl FnMut(&str) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         match self {
-            Self::Memory(engine) => engine.search(request).documents().try_for_each(take),
+            Self::Memory(engine) => engine.search(request)?.documents().try_for_each(take),
             Self::Database(store) => store
-                .documents(request)
+                .documents(request)?
                 .try_for_each(|document| take(&document.map_err(|error| failed(&error))?)),
         }
     }

@@ -105,7 +105,8 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
             let found = loaded.held.search(&request)?;
             let took = start.elapsed();
             print(&found, args.format, || {
-                let total = found.total().unwrap_or_else(|| loaded.held.count(&request.filter));
+                let counted_now = || loaded.held.count(&request.filter).unwrap_or_default();
+                let total = found.total().unwrap_or_else(counted_now);
                 format!(
                     "{} of {} selected, out of {} · searched in {} · loaded in {}",
                     thousands(found.len()),
@@ -122,7 +123,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
             let loaded = load(args, &catalog, mode, Documents::Kept)?;
             let held = &loaded.held;
             let answered =
-                answer_all(held.catalog(), &held.limits(), |request| held.search(request), &mut lines);
+                answer_all(held.catalog(), &Limits::default(), |request| held.search(request), &mut lines);
             let status = tell_left_out(&loaded.report);
             answered.map(|()| status)
         }

@@ -270,6 +270,9 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         .map_err(|error| Failure::io("cannot read", &args.tokens.display().to_string(), &error))?;
     warn_of_readers(&args.tokens);
     warn_of_repeated_names(&file);
+    for caution in file.cautions() {
+        tracing::warn!("{}", escape(&caution));
+    }
     let catalog = Catalog::cases();
     let tokens = Tokens::new(file, &catalog, &options.limits);
     let tokens = tokens.map_err(|error| Failure::Failed(format!("{}: {error}", shown(&args.tokens))))?;
@@ -278,7 +281,8 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     }
     let tls = args.tls()?;
     let cache_bytes = args.cache.saturating_mul(1 << 20);
-    let store = Store::open(&args.db, catalog.clone(), StoreOptions::default().cache_bytes(cache_bytes));
+    let store_options = StoreOptions::default().cache_bytes(cache_bytes).limits(options.limits.clone());
+    let store = Store::open(&args.db, catalog.clone(), store_options);
     let store = store.map_err(|error| failed(&error))?;
 
     let runtime = runtime(&options).map_err(|error| Failure::io("cannot start", "the service", &error))?;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use casefilter::sql::{Datum, Dialect, Statement, Table};
-use casefilter::{Catalog, Limits, Request};
+use casefilter::{Catalog, Error, Limits, Request};
 use clap::ValueEnum;
 use serde::Serialize;
 
@@ -105,13 +105,11 @@ impl Printed {
 }
 
 impl Args {
-    fn answer(&self, table: &Table, request: &Request) -> Answer {
+    fn answer(&self, table: &Table, request: &Request) -> Result<Answer, Error> {
         let dialect = self.dialect.into();
         let print = |statement| Printed::new(&statement, self.literal);
-        Answer {
-            page: print(table.page(dialect, request)),
-            count: request.count.then(|| print(table.count(dialect, &request.filter))),
-        }
+        let count = request.count.then(|| table.count(dialect, &request.filter)).transpose()?;
+        Ok(Answer { page: print(table.page(dialect, request)?), count: count.map(print) })
     }
 }
 
@@ -127,7 +125,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     match &args.requests {
         None => {
             let request = args.selection.request(&catalog)?;
-            let answer = args.answer(&table, &request);
+            let answer = args.answer(&table, &request)?;
             if args.literal {
                 let statements = std::iter::once(answer.page).chain(answer.count);
                 for statement in statements {
@@ -148,7 +146,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
             while let Some(line) = lines.next()? {
                 number = number.saturating_add(1);
                 match Line::read(line).and_then(|line| line.request(&catalog, &limits)) {
-                    Ok(request) => out.json(&args.answer(&table, &request))?,
+                    Ok(request) => out.json(&args.answer(&table, &request)?)?,
                     Err(errors) => out.json(&envelope(number, &errors))?,
                 }
                 if lines.may_wait() {

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::Status;
 use crate::admin::Admin;
 use crate::escape::escape;
-use crate::failure::Failure;
+use crate::failure::{Failure, note};
 use crate::file::{PRIVATE_MODE, cannot_write, create, refuse_stdout, replace};
 use crate::held::failed;
 use crate::output::Output;
@@ -88,11 +88,13 @@ struct App {
     #[arg(long, value_name = "PERMISSION,…", required = true, value_delimiter = ',', value_parser = permission())]
     allow: Vec<Permission>,
 
-    /// The fields that it sees of cases, beside their id [default: all]
+    /// The fields that it sees of cases, beside their id [default: all]. Only searches of cases are held to them. A
+    /// field that only some cases have tells of others: createdByRule.title says that createdByType is byRule
     #[arg(long, value_name = "FIELD,…", value_delimiter = ',')]
     fields: Option<Vec<String>>,
 
-    /// The only cases that it sees, in the text syntax [default: all]
+    /// The only cases that it sees, in the text syntax [default: all]. Permissions for applicants and AML cases are
+    /// not held to it
     #[arg(long, value_name = "TEXT")]
     filter: Option<String>,
 }
@@ -141,6 +143,9 @@ fn app(args: &App) -> Result<Status, Failure> {
             escape(&path.display().to_string()),
             quote(&own_name)
         )));
+    }
+    for caution in entry.cautions() {
+        note(format!("warning: {}\n", escape(&caution)));
     }
     tokens.push(entry);
     Tokens::new(tokens.clone(), &Catalog::cases(), &Limits::default())

@@ -73,7 +73,8 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
 /// There is no such case.
 fn unknown(id: &str, loaded: &Loaded) -> Failure {
     let quoted = |id: &str| format!("`{}`", escape(id));
-    let near: Vec<String> = loaded.held.near_ids(id).iter().map(|id| quoted(id)).collect();
+    let near: Vec<String> =
+        loaded.held.near_ids(id).unwrap_or_default().iter().map(|id| quoted(id)).collect();
     let meant =
         if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(" or ")) };
     let among = counted(loaded.held.len(), "case");

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
 use std::sync::mpsc::channel;
 
 use super::{Engine, Import, Pending, Reading, Refusal, Report};
@@ -124,7 +125,8 @@ impl Apart<'_> {
         );
         let batch = self.builder.seal();
         let Engine { catalog, sizes, current, .. } = self.engine;
-        let lookup = Lookup::new(catalog, *sizes, &current.load().base, &batch, self.known);
+        let base = Arc::clone(&current.load().base);
+        let lookup = Lookup::new(catalog, *sizes, base.directory().hasher(), Some(&base), &batch);
         self.built.push(Built::of_rows((batch, lookup), self.known, report, kept, text));
         self.known = 0;
     }

@@ -1,0 +1,216 @@
+//! Filters made in Rust: of values, and of other filters.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::catalog::{Field, FieldType};
+use crate::operator::Operator;
+use crate::value::{Number, Timestamp, Value};
+
+fn cases() -> Catalog {
+    Catalog::cases()
+}
+
+fn text(text: &str) -> Filter {
+    Filter::compile_text(&cases(), text).unwrap()
+}
+
+fn errors(result: Result<Filter, Errors>) -> Vec<(ErrorKind, String)> {
+    let errors = result.unwrap_err();
+    errors.as_slice().iter().map(|error| (error.kind, error.path.clone())).collect()
+}
+
+#[test]
+fn filters_are_send_and_sync() {
+    fn check<T: Send + Sync + 'static>() {}
+    check::<Filter>();
+}
+
+#[test]
+fn a_test_is_what_a_body_with_it_compiles_to() {
+    let test = |field, operator, values: &[&str]| {
+        Filter::test(&cases(), field, operator, values.iter().copied()).unwrap()
+    };
+    assert_eq!(test("status", Operator::Equal, &["open"]), text("status = open"));
+    assert_eq!(test("tags", Operator::All, &["a", "b"]), text("tags all (a, b)"));
+    assert_eq!(test("tags", Operator::NotEqual, &["a"]), text("tags <> a"));
+    let created = "2024-01-01 00:00:00";
+    for (operator, sign) in [
+        (Operator::Greater, ">"),
+        (Operator::GreaterOrEqual, ">="),
+        (Operator::Less, "<"),
+        (Operator::LessOrEqual, "<="),
+    ] {
+        assert_eq!(test("createdAt", operator, &[created]), text(&format!("createdAt {sign} '{created}'")));
+        let at = Timestamp::parse(created).unwrap();
+        let typed = Filter::test(&cases(), "createdAt", operator, [at]).unwrap();
+        assert_eq!(typed, test("createdAt", operator, &[created]));
+    }
+    let amount = |value: Value<'static>| {
+        Filter::test(&cases(), "totalAmountInDefaultCurrency", Operator::Equal, [value]).unwrap()
+    };
+    assert_eq!(amount(7.into()), text("totalAmountInDefaultCurrency = 7"));
+    assert_eq!(amount("7".into()), amount(7_u32.into()));
+    assert_eq!(amount(Number::new(0.1).unwrap().into()), text("totalAmountInDefaultCurrency = 0.1"));
+    // It warns as a body does.
+    assert_eq!(test("status", Operator::Equal, &["opened"]).warnings().len(), 1);
+}
+
+#[test]
+fn a_test_has_the_errors_of_a_body() {
+    let catalog = cases();
+    let none: [&str; 0] = [];
+    let test = |field: &str, operator, values: &[Value<'static>]| {
+        errors(Filter::test(&catalog, field, operator, values.iter().cloned()))
+    };
+    let at = |path: &str, kind| vec![(kind, path.to_owned())];
+    assert_eq!(test("statu", Operator::Equal, &["a".into()]), at("field", ErrorKind::UnknownField));
+    assert_eq!(test("name", Operator::Less, &["a".into()]), at("op", ErrorKind::OperatorNotForType));
+    assert_eq!(
+        errors(Filter::test(&catalog, "name", Operator::Equal, none)),
+        at("values", ErrorKind::EmptyList)
+    );
+    assert_eq!(
+        test("name", Operator::Equal, &["a".into(), "b".into()]),
+        at("values", ErrorKind::TooManyOperands)
+    );
+    assert_eq!(
+        test("createdAt", Operator::Equal, &["soon".into()]),
+        at("values[0]", ErrorKind::BadTimestamp)
+    );
+    assert_eq!(
+        test("name", Operator::Contains, &["a".into(), 5.into()]),
+        at("values[1]", ErrorKind::WrongType)
+    );
+    assert_eq!(test("name", Operator::Equal, &[true.into()]), at("values[0]", ErrorKind::WrongType));
+    assert_eq!(test("createdAt", Operator::Equal, &[5.into()]), at("values[0]", ErrorKind::WrongType));
+    // Criteria cannot name it, so that the printed filter would not be read back.
+    let between = Timestamp::from_millis(1_500);
+    assert_eq!(
+        test("createdAt", Operator::Equal, &[between.into()]),
+        at("values[0]", ErrorKind::BadTimestamp)
+    );
+    let error = Filter::test(&catalog, "name", Operator::Equal, [5]).unwrap_err();
+    assert_eq!(
+        error.as_slice()[0].message(),
+        "found the number `5`, expected a string, since `name` is a string field"
+    );
+    // No limits: the host wrote it.
+    let long = "x".repeat(1 << 20);
+    assert!(Filter::test(&catalog, "name", Operator::Equal, [&long]).is_ok());
+    let many = (0..100_000).map(|number: u32| number.to_string());
+    assert!(Filter::test(&catalog, "name", Operator::Contains, many).is_ok());
+    let hidden = catalog.allow(["tags"]).unwrap();
+    assert_eq!(
+        errors(Filter::test(&hidden, "name", Operator::Equal, ["a"])),
+        at("field", ErrorKind::UnknownField)
+    );
+}
+
+#[test]
+fn joined_filters_are_their_criteria_joined() {
+    let parts = ["tags = a", "status = open", "name <> x"].map(text);
+    let all = Filter::all_of(&cases(), parts.clone()).unwrap();
+    let any = Filter::any_of(&cases(), parts.clone()).unwrap();
+    assert_eq!(all, text("tags = a and status = open and name <> x"));
+    assert_eq!(any, text("tags = a or status = open or name <> x"));
+    let [a, b, c] = &parts;
+    assert_eq!(a.and(b).unwrap().and(c).unwrap(), all);
+    assert_eq!(a.or(b).unwrap().or(c).unwrap(), any);
+    for filter in [&all, &any] {
+        assert_eq!(filter.unoptimized().size(), 7, "every criterion of a body and its root, and the branch");
+        assert_eq!(Filter::compile(&cases(), filter.to_json().as_bytes()).unwrap(), *filter);
+    }
+    assert_eq!(Filter::all_of(&cases(), []).unwrap(), Filter::all(&cases()));
+    assert_eq!(Filter::any_of(&cases(), []).unwrap(), Filter::none(&cases()));
+    assert_eq!(a.and(&Filter::all(&cases())).unwrap(), *a);
+    assert_eq!(a.or(&Filter::all(&cases())).unwrap(), Filter::all(&cases()));
+    let other = Catalog::new([Field::new("tags[]", FieldType::String)]).unwrap();
+    let foreign = Filter::compile_text(&other, "tags = a").unwrap();
+    for joined in [a.or(&foreign), Filter::all_of(&other, parts.clone()), Filter::any_of(&cases(), [foreign])]
+    {
+        assert_eq!(joined.unwrap_err().kind, ErrorKind::CatalogMismatch);
+    }
+}
+
+#[test]
+fn warnings_of_joined_filters_are_those_of_each_once() {
+    let doubtful = text("status = opened");
+    let kinds =
+        |filter: &Filter| filter.warnings().into_iter().map(|warning| warning.kind).collect::<Vec<_>>();
+    let one = kinds(&doubtful);
+    assert_eq!(one.len(), 1);
+    let twice = doubtful.and(&text("name = a")).unwrap().or(&doubtful).unwrap();
+    assert_eq!(kinds(&twice), one);
+    let many = (0..2 * predicate::MOST_WARNINGS).map(|number| text(&format!("status = opened{number}")));
+    assert_eq!(Filter::any_of(&cases(), many).unwrap().warnings().len(), predicate::MOST_WARNINGS);
+}
+
+/// On a small stack: whatever recursed by the depth of a filter would end the process.
+#[test]
+fn filters_joined_ever_deeper_neither_overflow_nor_explode() {
+    let work = || {
+        let (tag, name) = (text("tags = a"), text("name = b"));
+        // Each is absorbed again, so that the normal form stays small and the sources are 60,000 deep.
+        let mut deep = tag.clone();
+        for _ in 0..30_000 {
+            deep = deep.or(&name.and(&tag).unwrap()).unwrap().and(&tag).unwrap();
+        }
+        assert_eq!(deep, tag);
+        assert_eq!(deep.warnings(), []);
+        assert!(deep.size_bytes() > 60_000 && deep.unoptimized().size() > 60_000);
+        assert!(crate::reference::matches(&deep, r#"{"id":"1","tags":["a"]}"#).unwrap());
+        drop(deep);
+        // Twice itself, a hundred times.
+        let mut doubled = name.clone();
+        for _ in 0..100 {
+            doubled = doubled.and(&doubled).unwrap();
+        }
+        assert!(doubled.warnings().is_empty() && doubled.unoptimized().size() < 1_000);
+        assert!(doubled.size_bytes() < 1 << 20);
+    };
+    std::thread::Builder::new().stack_size(256 << 10).spawn(work).unwrap().join().unwrap();
+}
+
+fn any_value() -> impl Strategy<Value = Value<'static>> {
+    prop_oneof![
+        any::<String>().prop_map(Value::from),
+        ".*[\"'\\\\() ,=].*".prop_map(Value::from),
+        any::<bool>().prop_map(Value::from),
+        any::<i32>().prop_map(Value::from),
+        any::<f64>().prop_filter_map("finite", Number::new).prop_map(Value::from),
+        (-62_135_596_800_i64..253_402_300_800).prop_map(|s| Timestamp::from_millis(s * 1_000).into()),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn whatever_is_quoted_is_read_back(value in any::<String>(), odd in "[\\\\\"'\u{0}-\u{1f}\u{7f}\u{2028}\u{feff}a ]*") {
+        for value in [value, odd] {
+            let quoted = Filter::quote(&value);
+            let expected = Filter::test(&cases(), "clientId", Operator::Equal, [&value]).unwrap();
+            let read = Filter::compile_text_with(&cases(), &source::no_limits(), &format!("clientId = {quoted}"));
+            prop_assert_eq!(read.unwrap(), expected.clone());
+            let listed = format!("(clientId in ({quoted}, {quoted}) and name = x) or clientId = {quoted}");
+            prop_assert_eq!(Filter::compile_text(&cases(), &listed).unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn a_quoted_name_is_that_field(name in "[^.\\[\\]]+") {
+        prop_assume!(name != "id");
+        let catalog = Catalog::new([Field::new(&name, FieldType::String), Field::new("other.x", FieldType::String)]).unwrap();
+        let read = Filter::compile_text(&catalog, &format!("{} = a", Filter::quote(&name)));
+        prop_assert_eq!(read.unwrap(), Filter::test(&catalog, &name, Operator::Equal, ["a"]).unwrap());
+    }
+
+    #[test]
+    fn a_typed_value_is_the_one_that_is_tested(value in any_value()) {
+        let kind = value.kind();
+        let catalog = Catalog::new([Field::new("f", kind)]).unwrap();
+        let filter = Filter::test(&catalog, "f", Operator::Equal, [value.clone()]).unwrap();
+        let written = filter.written();
+        let is_it = written.nodes().iter().any(|node| matches!(node, Node::Leaf(test) if *test.values == [value.clone()]));
+        prop_assert!(is_it, "{} from {value:?}", filter);
+    }
+}

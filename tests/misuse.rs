@@ -1,0 +1,243 @@
+//! Requests, filters and orders that a host puts together by mistake are errors: no wrong answer, no panic.
+
+use casefilter::{
+    Catalog, Direction, Engine, Error, ErrorKind, Field, FieldType, Filter, FilterCache, Limits, Order,
+    Params, Request, reference,
+};
+
+/// Three tickets with two tags each, in tags' order one behind the other and again.
+fn engine(catalog: Catalog) -> Engine {
+    let engine = Engine::new(catalog);
+    let tickets = br#"[{"id":"1","tags":["a","d"]},{"id":"2","tags":["b","c"]},{"id":"3","tags":["e"]}]"#;
+    engine.upsert_many(tickets).unwrap();
+    engine
+}
+
+/// Every answer that an engine and the reference give to a request, or the kinds of their errors.
+fn kinds(engine: &Engine, request: &Request) -> Vec<Option<ErrorKind>> {
+    let kind = |error: Error| error.kind;
+    let clock = || std::time::Duration::ZERO;
+    vec![
+        engine.search(request).err().map(kind),
+        engine.explain(request).err().map(kind),
+        engine.analyze(request, &clock).err().map(kind),
+    ]
+}
+
+const MISMATCH: [Option<ErrorKind>; 3] = [Some(ErrorKind::CatalogMismatch); 3];
+
+#[test]
+fn no_order_is_made_by_a_field_with_many_values() {
+    let catalog = Catalog::cases();
+    for direction in [Direction::Ascending, Direction::Descending] {
+        let error = Order::by(&catalog, "tags", direction).unwrap_err();
+        assert_eq!((error.kind, error.path.as_str()), (ErrorKind::OrderByMany, "order"));
+        assert_eq!(Order::by(&catalog, "tagz", direction).unwrap_err().kind, ErrorKind::UnknownField);
+    }
+}
+
+#[test]
+fn a_request_of_another_catalogue_is_an_error_of_all_that_answer() {
+    let engine = engine(Catalog::cases());
+    let other = Catalog::new([Field::new("priority", FieldType::String)]).unwrap();
+    let filter = Filter::compile_text(&other, "priority = high").unwrap();
+    assert_eq!(kinds(&engine, &Request::new(filter.clone())), MISMATCH);
+    assert_eq!(engine.count(&filter).unwrap_err().kind, ErrorKind::CatalogMismatch);
+    let own = Filter::all(engine.catalog());
+    assert_eq!(own.and(&filter).unwrap_err().kind, ErrorKind::CatalogMismatch);
+    let cache = FilterCache::new(engine.catalog().clone(), Limits::default(), 1 << 20);
+    assert_eq!(cache.within(&filter).err().map(|error| error.kind), Some(ErrorKind::CatalogMismatch));
+
+    let order = Order::by(&other, "priority", Direction::Ascending).unwrap();
+    let foreign = Request::new(own).order(Some(order.clone()));
+    assert_eq!(kinds(&engine, &foreign), MISMATCH);
+    assert_eq!(reference::search(&[], &foreign).unwrap_err().kind, ErrorKind::CatalogMismatch);
+    // Fine where both are of one catalogue.
+    let both = Request::new(filter).order(Some(order));
+    assert_eq!(reference::search(&[], &both), Ok((vec![], 0)));
+}
+
+#[test]
+fn an_order_by_a_hidden_field_is_an_error() {
+    let engine = engine(Catalog::cases());
+    let shown = engine.catalog().allow(["id", "tags"]).unwrap();
+    let hidden = Order::by(engine.catalog(), "createdAt", Direction::Descending).unwrap();
+    let request = Request::new(Filter::compile_text(&shown, "tags = a").unwrap());
+    assert_eq!(kinds(&engine, &request.clone().order(Some(hidden.clone()))), MISMATCH);
+    let error = engine.search(&request.clone().order(Some(hidden.clone()))).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "order: found one by `createdAt`, which the catalogue of the filter hides or has not, expected a field of \
+         that catalogue, or a filter joined by `Filter::and` with one that shows the field"
+    );
+    // As the message says.
+    let wider = request.filter.and(&Filter::all(engine.catalog())).unwrap();
+    let found = engine.search(&Request::new(wider).order(Some(hidden))).unwrap();
+    assert_eq!(found.ids().collect::<Vec<_>>(), ["1"]);
+    let by_id = Order::by(engine.catalog(), "id", Direction::Descending).unwrap();
+    assert_eq!(engine.search(&request.order(Some(by_id))).unwrap().len(), 1);
+}
+
+#[test]
+fn the_limits_of_an_engine_bound_its_pages() {
+    let limits = Limits { page: 2, ..Limits::default() };
+    let engine = Engine::builder(Catalog::cases()).limits(limits.clone()).build();
+    engine.upsert_many(br#"[{"id":"1"},{"id":"2"},{"id":"3"}]"#).unwrap();
+    let all = Request::new(Filter::all(engine.catalog()));
+    let too_large = [Some(ErrorKind::PageTooLarge); 3];
+    assert_eq!(kinds(&engine, &all), too_large, "the default page is larger");
+    assert_eq!(kinds(&engine, &all.clone().limit(3)), too_large);
+    assert_eq!(kinds(&engine, &all.clone().limit(u64::MAX)), too_large);
+    let error = engine.search(&all.clone().limit(3)).unwrap_err();
+    assert_eq!((error.path.as_str(), error.message().as_str()), ("limit", "found 3, expected at most 2"));
+    assert_eq!(engine.search(&all.clone().limit(2).offset(1)).unwrap().len(), 2);
+    assert_eq!(engine.count(&all.filter), Ok(3), "a count has no page");
+    // What is parsed under these limits fits.
+    let parsed =
+        Request::parse(engine.catalog(), &limits, br#"{"ids":["1","2","3"]}"#, &Params::default()).unwrap();
+    assert_eq!(engine.search(&parsed).unwrap().len(), 2);
+    // As many as one likes, for a host that says so.
+    let unbounded = Limits { page: u64::MAX, ..Limits::default() };
+    let engine = Engine::builder(Catalog::cases()).limits(unbounded).build();
+    engine.upsert_many(br#"[{"id":"1"},{"id":"2"},{"id":"3"}]"#).unwrap();
+    assert_eq!(engine.search(&all.limit(u64::MAX)).unwrap().len(), 3);
+}
+
+#[test]
+fn a_number_of_another_catalogue_is_no_field() {
+    let (cases, small) = (Catalog::cases(), Catalog::new([]).unwrap());
+    let tags = cases.find("tags").unwrap();
+    assert!(small.get(tags).is_none() && !small.is_visible(tags));
+    assert_eq!(cases.get(tags).map(Field::name), Some("tags"));
+}
+
+#[test]
+fn a_catalogue_that_grew_takes_filters_and_orders_made_before() {
+    let before = Catalog::cases();
+    let filter = Filter::compile_text(&before, "tags in (a, e)").unwrap();
+    let narrow = Filter::compile_text(&before.allow(["tags"]).unwrap(), "tags <> c").unwrap();
+    let newest = Order::by(&before, "id", Direction::Descending).unwrap();
+    let grown = before.with([Field::new("riskScore", FieldType::Number)]).unwrap();
+    let engine = engine(grown.clone());
+    engine.upsert(br#"{"id":"4","tags":["a"],"riskScore":7}"#).unwrap();
+
+    let found = engine.search(&Request::new(filter.clone()).order(Some(newest))).unwrap();
+    assert_eq!(found.ids().collect::<Vec<_>>(), ["4", "3", "1"]);
+    assert_eq!(engine.count(&narrow), Ok(3));
+    let risky = Filter::compile_text(&grown, "riskScore > 5").unwrap();
+    for both in [filter.and(&risky).unwrap(), risky.and(&filter).unwrap(), narrow.and(&risky).unwrap()] {
+        assert_eq!(engine.search(&Request::new(both)).unwrap().ids().collect::<Vec<_>>(), ["4"]);
+    }
+    let cache = FilterCache::new(grown, Limits::default(), 1 << 20).within(&filter).unwrap();
+    assert_eq!(engine.count(&cache.compile(br#"{"ids":["2","4"]}"#).unwrap()), Ok(1));
+    // Not the other way round: an engine without the field cannot answer.
+    let old = Engine::new(before);
+    assert_eq!(old.count(&risky).unwrap_err().kind, ErrorKind::CatalogMismatch);
+}
+
+#[test]
+fn filters_of_two_narrowings_are_joined() {
+    let engine = engine(Catalog::cases());
+    let [ids, tags] = [["id"], ["tags"]].map(|names| engine.catalog().allow(names).unwrap());
+    let one = Filter::compile_text(&ids, "id <> 3").unwrap();
+    let other = Filter::compile_text(&tags, "tags in (a, e)").unwrap();
+    for both in [one.and(&other).unwrap(), other.and(&one).unwrap()] {
+        assert_eq!(engine.search(&Request::new(both.clone())).unwrap().ids().collect::<Vec<_>>(), ["1"]);
+        assert_eq!(Filter::compile(both.catalog(), both.to_json().as_bytes()).unwrap(), both);
+    }
+    // A role's cache, held to a filter that another role wrote.
+    let cache = FilterCache::new(ids, Limits::default(), 1 << 20).within(&other).unwrap();
+    assert_eq!(engine.count(&cache.compile(br#"{"ids":["1","2"]}"#).unwrap()), Ok(1));
+    assert!(cache.compile(br#"{"criteria":[{"field":"tags","op":"=","values":["a"]}]}"#).is_err());
+}
+
+/// Every limit at its least and at its greatest, alone and together, on texts far beyond the defaults, with a small stack.
+#[test]
+fn limits_may_have_any_values() {
+    let work = || {
+        let catalog = Catalog::cases();
+        let least = Limits {
+            body_bytes: 0,
+            depth: 0,
+            criteria: 0,
+            values: 0,
+            ids: 0,
+            string_bytes: 0,
+            page: 0,
+            case_bytes: 0,
+            case_depth: 0,
+            batches: 0,
+        };
+        let greatest = Limits {
+            body_bytes: usize::MAX,
+            depth: usize::MAX,
+            criteria: usize::MAX,
+            values: usize::MAX,
+            ids: usize::MAX,
+            string_bytes: usize::MAX,
+            page: u64::MAX,
+            case_bytes: usize::MAX,
+            case_depth: usize::MAX,
+            batches: usize::MAX,
+        };
+        let body = br#"{"ids":["a"],"criteria":[{"field":"name","op":"=","values":["b"]}]}"#;
+        let (open, close) = (r#"{"op":"$and","children":["#, "]}");
+        let test = r#"{"field":"name","op":"=","values":["b"]}"#;
+        let deep = format!(r#"{{"criteria":[{}{test}{}]}}"#, open.repeat(20_000), close.repeat(20_000));
+        let nested = format!("{}name = b{}", "(".repeat(20_000), ")".repeat(20_000));
+        let document = format!(r#"{{"id":"a","x":{}{}}}"#, "[".repeat(100_000), "]".repeat(100_000));
+
+        assert!(Filter::compile_with(&catalog, &least, body).is_err());
+        assert!(Filter::compile_text_with(&catalog, &least, "name = b").is_err());
+        let page = Params { limit: Some("1"), ..Params::default() };
+        assert!(Request::parse(&catalog, &least, body, &page).is_err());
+        let engine = Engine::builder(catalog.clone()).limits(least).build();
+        assert!(engine.upsert(br#"{"id":"a"}"#).is_err() && engine.is_empty());
+        let nothing = Request::new(Filter::all(&catalog)).limit(0);
+        assert!(engine.search(&nothing).unwrap().is_empty());
+
+        let filter = Filter::compile_with(&catalog, &greatest, deep.as_bytes()).unwrap();
+        assert_eq!(filter, Filter::compile_text_with(&catalog, &greatest, &nested).unwrap());
+        let unoptimized = filter.unoptimized();
+        let engine = Engine::builder(catalog.clone()).limits(greatest.clone()).build();
+        engine.upsert(document.as_bytes()).unwrap();
+        engine.upsert(br#"{"id":"b","name":"b"}"#).unwrap();
+        for filter in [&filter, &unoptimized] {
+            assert_eq!(engine.count(filter), Ok(1));
+            let all = Request::new(filter.clone()).limit(u64::MAX).offset(u64::MAX);
+            assert!(engine.search(&all).unwrap().is_empty());
+            assert!(!engine.explain(&all).unwrap().to_string().is_empty());
+            assert_eq!(engine.search(&all.offset(0)).unwrap().ids().collect::<Vec<_>>(), ["b"]);
+        }
+        assert!(unoptimized.to_text().len() + unoptimized.to_json().len() + unoptimized.plan().len() > 0);
+        let cache = FilterCache::new(catalog, greatest, usize::MAX);
+        assert_eq!(cache.compile(deep.as_bytes()), Ok(filter));
+        assert!(FilterCache::new(Catalog::cases(), Limits::default(), 0).compile(body).is_ok());
+    };
+    std::thread::Builder::new().stack_size(512 << 10).spawn(work).unwrap().join().unwrap();
+}
+
+#[test]
+fn values_at_the_ends_of_their_types_are_printed_and_compared() {
+    use casefilter::{Number, Operator, Timestamp, Value};
+    for ms in [i64::MIN, i64::MIN + 1, -1, 0, i64::MAX - 1, i64::MAX] {
+        assert!(!Timestamp::from_millis(ms).to_string().is_empty());
+        // An error, or a filter that selects nothing.
+        let filter =
+            Filter::test(&Catalog::cases(), "createdAt", Operator::Less, [Timestamp::from_millis(ms)]);
+        assert!(filter.is_err() || !filter.unwrap().matches(br#"{"id":"a"}"#).unwrap());
+    }
+    for number in [Number::MIN, Number::MAX, Number::ZERO, Number::new(f64::MIN_POSITIVE).unwrap()] {
+        for operator in [Operator::Less, Operator::GreaterOrEqual, Operator::Equal] {
+            let filter =
+                Filter::test(&Catalog::cases(), "totalAmountInDefaultCurrency", operator, [number]).unwrap();
+            let document = format!(r#"{{"id":"a","totalAmountInDefaultCurrency":{number}}}"#);
+            assert_eq!(
+                filter.matches(document.as_bytes()),
+                Ok(operator != Operator::Less),
+                "{operator} {number}"
+            );
+        }
+    }
+    assert!(Value::from("a") > Value::from(1) || Value::from("a") < Value::from(1));
+}
