@@ -54,6 +54,7 @@ mod interleavings;
 mod lookup;
 mod memory;
 mod merge;
+mod note;
 mod own_ids;
 mod prepared;
 mod report;
@@ -81,6 +82,7 @@ pub(crate) use import::StoreDocument;
 pub(crate) use import::{Apart, Groups};
 pub use import::{Import, Mode};
 pub use memory::{FieldMemory, Memory};
+pub use note::{Note, NoteKind};
 pub use report::{Refusal, Report};
 #[cfg(any(feature = "postgres", feature = "store"))]
 pub(crate) use written::AnswerWriter;

@@ -142,6 +142,21 @@ impl Timestamp {
         text.parse().ok().map(Self)
     }
 
+    /// Whether Unix milliseconds were hardly meant as such, since they look like a year, a date (`yyyyMMdd`) or seconds.
+    ///
+    /// Instants within 25 days of the epoch, which is 2^31 ms, are taken for mistaken unless they lie on a quarter of an hour,
+    /// as the midnights of all time zones do.
+    pub(crate) fn is_mistaken_millis(self) -> bool {
+        const QUARTER_MS: u64 = 15 * 60 * 1000;
+        let size = self.0.unsigned_abs();
+        size <= 1 << 31 && !size.is_multiple_of(QUARTER_MS)
+    }
+
+    /// True when a text in the text form has no offset.
+    pub(crate) fn is_without_zone(text: &str) -> bool {
+        text.len() == "yyyy-MM-dd HH:mm:ss".len()
+    }
+
     /// Appends the text form with an offset, as documents have it, parts of a second left out.
     ///
     /// False, and nothing is appended, when the instant lies beyond the years of the text form.
@@ -466,6 +481,22 @@ mod tests {
         for timestamp in [Timestamp::MIN, Timestamp::MAX] {
             assert!(!timestamp.has_text());
             assert!(timestamp.to_string().ends_with(" ms"));
+        }
+    }
+
+    #[test]
+    fn milliseconds_that_look_like_something_else_are_told() {
+        for (year, month_and_day) in [(1980, 229), (2024, 1231), (1900, 101)] {
+            assert!(Timestamp(year).is_mistaken_millis(), "{year}");
+            assert!(Timestamp(year * 10_000 + month_and_day).is_mistaken_millis(), "{year}");
+        }
+        for seconds in [1, 320_630_400, -236_131_200, 1_700_000_001] {
+            assert!(Timestamp(seconds).is_mistaken_millis(), "{seconds}");
+        }
+        for sound in
+            [0, 86_400_000, -86_400_000, 19_800_000, 320_630_400_000, -236_131_200_000, i64::MIN, i64::MAX]
+        {
+            assert!(!Timestamp(sound).is_mistaken_millis(), "{sound}");
         }
     }
 
