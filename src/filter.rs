@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::batch::Row;
-use crate::catalog::Catalog;
-use crate::criteria::{self, Body};
+use crate::catalog::{Catalog, FieldType};
+use crate::criteria::{self, Body, Holds};
 use crate::error::{Error, ErrorKind, Errors};
 use crate::ingest;
 use crate::json;
@@ -123,7 +123,7 @@ impl Filter {
     /// Everything wrong with the text, up to ten errors in order; offsets are bytes of `text`.
     pub fn compile_text_with(catalog: &Catalog, limits: &Limits, text: &str) -> Result<Self, Errors> {
         let text = body_text(text.as_bytes(), limits)?;
-        match criteria::text::parse(text, limits) {
+        match criteria::text::parse_of(text, limits, &|name| holds(catalog, name)) {
             (criteria::text::Parsed::Body(body), errors) => {
                 let predicate = predicate_of(catalog, &body, errors);
                 let predicate = predicate.map_err(|errors| errors.map(criteria::text::in_words))?;
@@ -262,7 +262,8 @@ impl Filter {
             warnings.truncate(predicate::MOST_WARNINGS);
             return warnings;
         }
-        predicate::lint(&self.written(), self.predicate(), self.catalog())
+        let (written, rounded) = self.inner.source.read_with(self.catalog(), predicate::rounded_numbers);
+        predicate::lint(&written, self.predicate(), &rounded, self.catalog())
     }
 
     /// The normal form as a request body on one line. Compiling it gives the same normal form.
@@ -366,10 +367,16 @@ impl fmt::Debug for Filter {
     }
 }
 
+/// What a field holds, for advice on what is wrong with its criteria.
+fn holds(catalog: &Catalog, name: &str) -> Option<Holds> {
+    let field = catalog.field(catalog.find(name)?);
+    Some(Holds { is_list: field.is_many(), is_number: field.kind() == FieldType::Number })
+}
+
 /// The normal form of a body that need not be sound.
 #[cold]
 fn compile_carefully(catalog: &Catalog, limits: &Limits, text: &str) -> Result<Tree<Leaf>, Errors> {
-    let (body, errors) = criteria::careful(text, limits);
+    let (body, errors) = criteria::careful_of(text, limits, &|name| holds(catalog, name));
     predicate_of(catalog, &body, errors).map_err(|errors| with_paths(errors, text))
 }
 
@@ -386,6 +393,15 @@ fn predicate_of(catalog: &Catalog, body: &Body<'_>, mut errors: Vec<Error>) -> R
 impl Source {
     /// The tree as written.
     fn read(&self, catalog: &Catalog) -> Tree<Comparison<'static>> {
+        self.read_with(catalog, |_, _| ()).0
+    }
+
+    /// The tree as written, and what `look` finds in the body, which has none of two filters or of a constant.
+    fn read_with<T: Default>(
+        &self,
+        catalog: &Catalog,
+        look: impl FnOnce(&Body<'_>, &Catalog) -> T,
+    ) -> (Tree<Comparison<'static>>, T) {
         // What was read once within the limits of then is read again within none.
         let limits = Limits {
             depth: usize::MAX,
@@ -396,17 +412,18 @@ impl Source {
             ..Limits::default()
         };
         let body = match self {
-            Self::Constant(value) => return Tree::constant(*value),
-            Self::Both(first, second) => return first.written().and(second.written()),
+            Self::Constant(value) => return (Tree::constant(*value), T::default()),
+            Self::Both(first, second) => return (first.written().and(second.written()), T::default()),
             Self::Json(text) => criteria::parse(text, &limits).0,
             Self::Text(text) => match criteria::text::parse(text, &limits) {
                 (criteria::text::Parsed::Body(body), _) => body,
-                (criteria::text::Parsed::Constant(value), _) => return Tree::constant(value),
+                (criteria::text::Parsed::Constant(value), _) => return (Tree::constant(value), T::default()),
             },
         };
         let (written, errors) = predicate::lower(&body, catalog);
         debug_assert_eq!(errors, [], "a source without errors has none the second time");
-        written.into_owned()
+        let found = look(&body, catalog);
+        (written.into_owned(), found)
     }
 }
 

@@ -200,8 +200,14 @@ mod tests {
             .collect();
         // An escape in a timestamp is nothing that the fast path reads.
         let unusual = usual.replace("2024-", "202\\u0034-");
-        let notes_of_usual = notes(Mode::Strict, &usual);
-        assert_eq!(notes_of_usual, notes(Mode::Strict, &unusual));
+        // Members are noted in the order of the document, or behind its values.
+        let sorted = |text: &str| {
+            let mut notes = notes(Mode::Strict, text);
+            notes.sort();
+            notes
+        };
+        let notes_of_usual = sorted(&usual);
+        assert_eq!(notes_of_usual, sorted(&unusual));
         assert_eq!(notes_of_usual.len(), 4, "{notes_of_usual:#?}");
         assert!(notes_of_usual.iter().any(|note| note.starts_with("Status: 50 cases")), "{notes_of_usual:?}");
         assert!(notes_of_usual.iter().any(|note| note.starts_with("applicantInfo.dob: 49 cases")));

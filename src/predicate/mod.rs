@@ -13,7 +13,7 @@ mod tree;
 
 pub(crate) use lint::{MOST_WARNINGS, Places, lint};
 pub use lint::{Warning, WarningKind};
-pub(crate) use lower::{compile, compile_sound, lower};
+pub(crate) use lower::{compile, compile_sound, lower, rounded_numbers};
 pub(crate) use optimize::{both, normalize};
 pub(crate) use print::{Line, body_json, lines, plan, text};
 #[cfg(feature = "sql")]

@@ -113,9 +113,12 @@ impl Number {
                 return false;
             }
         }
-        // Of integers, each is a number of its own: one that is kept is the double's exact value.
-        let is_integer = text.bytes().all(|byte| byte == b'-' || byte.is_ascii_digit());
-        if !is_integer && Decimal::of(&format!("{:e}", self.0)).is_some_and(|shortest| shortest == written) {
+        // Each integer is a number of its own: one that is kept is the double's exact value.
+        let digits = text.strip_prefix('-').unwrap_or(text);
+        if digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            return format!("{:.0}", self.0.abs()) != digits;
+        }
+        if Decimal::of(&format!("{:e}", self.0)).is_some_and(|shortest| shortest == written) {
             return false;
         }
         let Some(behind_first) = written.digits.len().checked_sub(1).filter(|len| *len < MOST_DIGITS) else {
