@@ -10,7 +10,8 @@ use crate::error::{Error, ErrorKind, Errors};
 use crate::ingest;
 use crate::json;
 use crate::limits::Limits;
-use crate::predicate::{self, Comparison, Leaf, Node, Tree, Warning};
+use crate::predicate::{self, Comparison, Leaf, Node, Tree};
+pub(crate) use crate::predicate::{Asked, Warning, WarningKind};
 
 /// A compiled filter.
 ///
@@ -314,6 +315,16 @@ impl Filter {
     /// The criteria as written, read anew.
     pub(crate) fn written(&self) -> Tree<Comparison<'static>> {
         self.inner.source.read(self.catalog())
+    }
+
+    /// The values that cases are asked to have, in the order of the body; of a range or a field of other values, without the value.
+    ///
+    /// None of a filter of [two](Self::and), one of which may be the host's own.
+    pub(crate) fn asked(&self) -> Vec<Asked> {
+        if matches!(self.inner.source, Source::Both(..)) {
+            return Vec::new();
+        }
+        predicate::asked(&self.written())
     }
 
     /// The body that the filter was compiled from, if it was one; of [two](Self::and), that of the first.

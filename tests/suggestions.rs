@@ -20,7 +20,7 @@ fn applied(text: &str, error: &Error) -> Option<String> {
     let found = error.found.trim_matches('`');
     let (before, at) = text.split_at(error.offset);
     let raw_len = match at.chars().next() {
-        Some('"') => at[1..].find('"').unwrap() + 2,
+        Some(mark @ ('"' | '`')) => at[1..].find(mark).unwrap() + 2,
         _ => found.len(),
     };
     let is_operator = |c: char| matches!(c, '<' | '>' | '=');

@@ -47,6 +47,7 @@ mod dead;
 pub mod explain;
 #[cfg(feature = "parallel")]
 mod gathered;
+mod hints;
 mod import;
 #[cfg(test)]
 mod interleavings;
