@@ -253,20 +253,26 @@ fn meant_by_span(field: &Field, operator: Option<Operator>, span: &Span, written
         // Documents have whole seconds, but where they have milliseconds.
         return match operator {
             _ if field.is_unix_millis() => None,
-            Operator::Greater | Operator::GreaterOrEqual => Some(quote(&format!("> {start}"))),
-            Operator::Less | Operator::LessOrEqual => Some(quote(&format!("<= {start}"))),
+            Operator::Greater | Operator::GreaterOrEqual => quote_whole(&format!("> {start}")),
+            Operator::Less | Operator::LessOrEqual => quote_whole(&format!("<= {start}")),
             Operator::Equal | Operator::NotEqual | Operator::Contains | Operator::All => None,
         };
     }
-    let Some(end) = span.end.as_deref().map(string) else { return Some(quote(&start)) };
+    let Some(end) = span.end.as_deref().map(string) else { return quote_whole(&start) };
+    let written = quote(written);
+    let written = written.trim_matches('`');
     match operator {
-        Operator::GreaterOrEqual | Operator::Less => Some(quote(&start)),
-        Operator::LessOrEqual => Some(format!("{}, all of {written} included", quote(&format!("< {end}")))),
-        Operator::Greater => Some(format!("{}, all of {written} left out", quote(&format!(">= {end}")))),
+        Operator::GreaterOrEqual | Operator::Less => quote_whole(&start),
+        Operator::LessOrEqual => {
+            quote_whole(&format!("< {end}")).map(|meant| format!("{meant}, all of {written} included"))
+        }
+        Operator::Greater => {
+            quote_whole(&format!(">= {end}")).map(|meant| format!("{meant}, all of {written} left out"))
+        }
         // Two values of a list may meet the two bounds.
         Operator::Equal | Operator::Contains if !field.is_many() => {
-            let both = quote(&format!(">= {start} and {} < {end}", field.name()));
-            Some(format!("{both}, which is all of {written}"))
+            let both = quote_whole(&format!(">= {start} and {} < {end}", field.name()));
+            both.map(|both| format!("{both}, which is all of {written}"))
         }
         // What is absent is within no bounds, and is not equal.
         Operator::Equal | Operator::Contains | Operator::NotEqual | Operator::All => None,

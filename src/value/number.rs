@@ -275,10 +275,13 @@ impl fmt::Debug for Number {
 }
 
 impl fmt::Display for Number {
-    /// The shortest text that reads back as the same number.
+    /// The shortest text that reads back as the same number; of integers below 1e17, all digits.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let size = self.0.abs();
-        if size == 0.0 || (1e-5..1e17).contains(&size) {
+        // The shortest digits that read back have zeros at the end of integers beyond 2^53.
+        if (9.007_199_254_740_992e15..1e17).contains(&size) {
+            write!(f, "{:.0}", self.0)
+        } else if size == 0.0 || (1e-5..1e17).contains(&size) {
             write!(f, "{}", self.0)
         } else {
             write!(f, "{:e}", self.0)

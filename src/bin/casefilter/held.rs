@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use casefilter::explain::Explanation;
 use casefilter::{
-    Answer, Catalog, Engine, Filter, Limits, Memory, Request, Store, StoreError, StoreErrorKind,
+    Answer, Catalog, Engine, Filter, Limits, Memory, Request, Store, StoreError, StoreErrorKind, Warning,
     WrittenAnswer,
 };
 
@@ -75,6 +75,14 @@ impl Held {
         match self {
             Self::Memory(engine) => nearest(id, engine.search(&request).ids()),
             Self::Database(store) => nearest(id, store.ids(&request).iter().map(String::as_str)),
+        }
+    }
+
+    /// Why a filter may select no case.
+    pub(crate) fn hints(&self, filter: &Filter) -> Vec<Warning> {
+        match self {
+            Self::Memory(engine) => engine.hints(filter),
+            Self::Database(store) => store.hints(filter),
         }
     }
 

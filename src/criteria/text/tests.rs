@@ -464,15 +464,15 @@ fn operators_are_named_as_a_text_writes_them() {
 #[test]
 fn a_timestamp_of_another_form_is_suggested_in_ours() {
     for (written, meant) in [
-        ("2024-01-01", "2024-01-01 00:00:00"),
-        ("2024-01-01T10:30:00Z", "2024-01-01 10:30:00"),
-        ("2024-01-01T10:30:00.250+02:00", "2024-01-01 10:30:00+02:00"),
+        ("2024-01-01", "`>= \"2024-01-02 00:00:00\"`, all of 2024-01-01 left out"),
+        ("2024-01-01T10:30:00Z", "`\"2024-01-01 10:30:00\"`"),
+        ("2024-01-01T10:30:00.250+02:00", "`> \"2024-01-01 10:30:00+02:00\"`"),
     ] {
         fails(
             &format!("createdAt > {written}"),
             &[&format!(
                 "12 bad_timestamp: found `{written}`, expected `yyyy-MM-dd HH:mm:ss`, then nothing (UTC) or an offset such as \
-                 `+0000` or `+00:00`, since `createdAt` is a timestamp field; did you mean `\"{meant}\"`?"
+                 `+0000` or `+00:00`, since `createdAt` is a timestamp field; did you mean {meant}?"
             )],
         );
     }
