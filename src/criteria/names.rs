@@ -51,6 +51,8 @@ pub(super) fn advise(written: &str, holds: Option<Holds>) -> Advice {
         return cannot;
     }
     let meant = match name {
+        // Our own, in other capitals.
+        "contains" if lower.starts_with('$') => "$contains",
         "==" | "===" | "=" | "eq" | "equals" | "equal" | "is" | ":" => "=",
         "!=" | "!==" | "<>" | "ne" | "neq" | "not" | "≠" | "isnot" | "notequal" | "notequals" => "<>",
         "gt" | ">" | "after" => ">",

@@ -214,6 +214,31 @@ mod tests {
     }
 
     #[test]
+    fn notes_of_a_parallel_import_are_those_of_the_whole() {
+        let engine = Engine::builder(Catalog::cases()).batch_rows(100).build();
+        let text: String = (0..5000)
+            .map(|n| {
+                format!(
+                    "{{\"id\":\"{n}\",\"status\":\"open\"{}}}\n",
+                    if n % 5 == 4 { ",\"Name\":1" } else { "" }
+                )
+            })
+            .collect();
+        for is_whole in [true, false] {
+            let report = if is_whole {
+                engine.upsert_many(text.as_bytes()).unwrap()
+            } else {
+                let mut import = engine.import(Mode::Strict);
+                text.as_bytes().chunks(1000).for_each(|chunk| import.push(chunk).unwrap());
+                import.commit().unwrap()
+            };
+            let notes: Vec<(&str, u64, u64)> =
+                report.notes.iter().map(|note| (note.path.as_str(), note.count, note.line)).collect();
+            assert_eq!(notes, [("status", 5000, 1), ("Name", 1000, 5)]);
+        }
+    }
+
+    #[test]
     fn what_is_as_usual_makes_no_note() {
         let text = r#"{"id":"a","createdAt":"2024-01-01 00:00:00+0000","caseReview":{"status":"open"},"email":"x",
             "applicantInfo":{"dob":"320630400000"},"createdByRule":{"revision":9007199254740992}}"#;

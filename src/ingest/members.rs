@@ -11,11 +11,14 @@ const MOST_COMPARED: usize = 256;
 /// A longer key looks like no field.
 const LONGEST_KEY: usize = 64;
 
+/// The object that a key is in, and what the member looks like there.
+type Compared = (PathId, Option<Arc<Stray>>);
+
 /// The members that were met and are no field, each compared with the fields once.
 #[derive(Debug, Default)]
 pub(crate) struct Members {
     /// By key, for each object that has it.
-    compared: HashMap<Box<str>, Vec<(PathId, Option<Arc<Stray>>)>>,
+    compared: HashMap<Box<str>, Vec<Compared>>,
     count: usize,
 }
 
