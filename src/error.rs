@@ -318,6 +318,14 @@ pub(crate) fn quote(text: &str) -> String {
     quoted
 }
 
+/// As [`quote`], of what is to be put in the place of something; `None` of what [`quote`] would clip at length or escape, since
+/// that would be something else.
+pub(crate) fn quote_whole(text: &str) -> Option<String> {
+    const LONGEST: usize = 200;
+    let is_whole = text.len() <= LONGEST && !text.chars().any(is_unprintable) && !text.contains('`');
+    is_whole.then(|| format!("`{text}`"))
+}
+
 /// Control characters, and those that reorder or hide what stands around them.
 fn is_unprintable(c: char) -> bool {
     c.is_control()

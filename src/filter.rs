@@ -10,13 +10,14 @@ use std::sync::Arc;
 
 use self::source::Source;
 use crate::batch::Row;
-use crate::catalog::Catalog;
-use crate::criteria::{self, Body};
+use crate::catalog::{Catalog, FieldType};
+use crate::criteria::{self, Body, Holds};
 use crate::error::{Error, ErrorKind, Errors};
 use crate::ingest;
 use crate::json;
 use crate::limits::Limits;
-use crate::predicate::{self, Leaf, Node, Tree, Warning};
+use crate::predicate::{self, Leaf, Node, Tree};
+pub(crate) use crate::predicate::{Asked, Warning, WarningKind};
 
 /// A compiled filter.
 ///
@@ -120,7 +121,7 @@ impl Filter {
     /// Everything wrong with the text, up to ten errors in order; offsets are bytes of `text`.
     pub fn compile_text_with(catalog: &Catalog, limits: &Limits, text: &str) -> Result<Self, Errors> {
         let text = body_text(text.as_bytes(), limits)?;
-        match criteria::text::parse(text, limits) {
+        match criteria::text::parse_of(text, limits, &|name| holds(catalog, name)) {
             (criteria::text::Parsed::Body(body), errors) => {
                 let predicate = predicate_of(catalog, &body, errors);
                 let predicate = predicate.map_err(|errors| errors.map(criteria::text::in_words))?;
@@ -223,7 +224,10 @@ impl Filter {
     /// ```
     #[must_use]
     pub fn warnings(&self) -> Vec<Warning> {
-        let lint = |part: &Self| predicate::lint(&part.written(), part.predicate(), part.catalog());
+        let lint = |part: &Self| {
+            let (written, rounded) = part.inner.source.read_with(part.catalog(), predicate::rounded_numbers);
+            predicate::lint(&written, part.predicate(), &rounded, part.catalog())
+        };
         let mut warnings: Vec<Warning> = Vec::new();
         for part in self.parts().into_iter().filter(|part| !part.inner.source.is_joined()) {
             warnings.extend(lint(part));
@@ -280,6 +284,13 @@ impl Filter {
         &self.inner.predicate
     }
 
+    /// The values that cases are asked to have, in the order of the body; of a range or a field of other values, without the value.
+    ///
+    /// None of a [joined](Self::and) filter, a part of which may be the host's own.
+    pub(crate) fn asked(&self) -> Vec<Asked> {
+        if self.inner.source.is_joined() { Vec::new() } else { predicate::asked(&self.written()) }
+    }
+
     /// How many tests and branches the normal form has.
     #[must_use]
     pub fn size(&self) -> usize {
@@ -309,10 +320,16 @@ impl fmt::Debug for Filter {
     }
 }
 
+/// What a field holds, for advice on what is wrong with its criteria.
+fn holds(catalog: &Catalog, name: &str) -> Option<Holds> {
+    let field = catalog.field(catalog.find(name)?);
+    Some(Holds { is_list: field.is_many(), is_number: field.kind() == FieldType::Number })
+}
+
 /// The normal form of a body that need not be sound.
 #[cold]
 fn compile_carefully(catalog: &Catalog, limits: &Limits, text: &str) -> Result<Tree<Leaf>, Errors> {
-    let (body, errors) = criteria::careful(text, limits);
+    let (body, errors) = criteria::careful_of(text, limits, &|name| holds(catalog, name));
     predicate_of(catalog, &body, errors).map_err(|errors| with_paths(errors, text))
 }
 

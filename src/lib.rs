@@ -54,7 +54,8 @@ pub use catalog::{Catalog, CatalogError, Field, FieldId, FieldType};
 pub use engine::WrittenAnswer;
 pub use engine::explain;
 pub use engine::{
-    Answer, Engine, EngineBuilder, FieldMemory, Import, Memory, Mode, Refusal, Report, Upserted,
+    Answer, Engine, EngineBuilder, FieldMemory, Import, Memory, Mode, Note, NoteKind, Refusal, Report,
+    Upserted,
 };
 pub use error::{Error, ErrorKind, Errors};
 pub use exec::reference;

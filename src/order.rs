@@ -69,6 +69,9 @@ impl Order {
     /// # Errors
     /// A name outside the catalogue, or a field with many values.
     pub fn parse(catalog: &Catalog, text: &str) -> Result<Option<Self>, Error> {
+        if let Some(error) = other_form(catalog, text) {
+            return Err(error);
+        }
         match text.strip_prefix('-') {
             Some(name) => Self::new(catalog, name, Direction::Descending, 1).map(Some),
             None if text.is_empty() => Ok(None),
@@ -188,4 +191,42 @@ mod tests {
         let [one, other] = ["createdAt", "-createdAt"].map(|text| Order::parse(&cases, text).unwrap());
         assert_ne!(one, other);
     }
+}
+
+/// The error of a text that other languages have for an order: `createdAt desc`, `createdAt:asc`, `desc(createdAt)`, `+createdAt`, or
+/// several fields; `None` of any other.
+fn other_form(catalog: &Catalog, text: &str) -> Option<Error> {
+    let own = text.strip_prefix('-').unwrap_or(text);
+    if catalog.find(own).is_some() {
+        return None;
+    }
+    let error = |expected: &str| Error::new(ErrorKind::UnknownField, 0, quote(text), expected).at("order");
+    if text.contains(',') {
+        return Some(error("one field, ties being in the order of `id`"));
+    }
+    let parts: Vec<&str> = text.split([' ', ':', '(', ')', '\t']).filter(|part| !part.is_empty()).collect();
+    let direction = |word: &str| match word.to_ascii_lowercase().as_str() {
+        "desc" | "descending" | "down" => Some("-"),
+        "asc" | "ascending" | "up" => Some(""),
+        _ => None,
+    };
+    let (name, sign) = match parts.as_slice() {
+        [one] if one.len() < text.len() => (*one, None),
+        [one] => match (one.strip_prefix('+'), one.strip_suffix('-'), one.strip_suffix('+')) {
+            (Some(name), ..) | (.., Some(name)) => (name, Some("")),
+            (_, Some(name), _) => (name, Some("-")),
+            _ => return None,
+        },
+        [first, second] => match (direction(first), direction(second)) {
+            (None, Some(sign)) => (*first, Some(sign)),
+            (Some(sign), None) => (*second, Some(sign)),
+            _ => (*first, None),
+        },
+        _ => return None,
+    };
+    let is_near = |field: &&str| field.eq_ignore_ascii_case(name);
+    let field = catalog.find(name).or_else(|| catalog.find(catalog.names().find(is_near)?));
+    let field = field.map(|id| catalog.field(id)).filter(|field| !field.is_many());
+    let suggestion = sign.zip(field).map(|(sign, field)| quote(&format!("{sign}{}", field.name())));
+    Some(error("a field, with `-` in front for descending").suggest(suggestion))
 }

@@ -1586,3 +1586,108 @@ fn nothing_is_written_over_a_database() {
     run(&["token", "app", "--file", "-", "--allow", "viewCases"]).code(2).err_has("`-` is no file");
     assert!(fs::read(&database).unwrap() == before);
 }
+
+#[test]
+fn a_filter_that_selects_nothing_for_a_visible_reason_says_so() {
+    let files = Files::new();
+    let cases = files.write(
+        "cases.ndjson",
+        "{\"id\":\"a\",\"name\":\"Jose\u{301}\",\"caseReview\":{\"status\":\"open\"}}\n\
+         {\"id\":\"b\",\"name\":\"Maria Garcia\",\"caseReview\":{\"status\":\"open\"}}\n",
+    );
+    let database = files.path("cases.db");
+    run(&["import", "--db", &database, &cases]).code(0);
+    for source in [&cases, &database] {
+        for (filter, hint) in [
+            ("status = Open", "2 cases have `\"open\"`, with other capitals"),
+            ("name = 'Jos\u{e9}'", "1 case has it in another form of Unicode"),
+            ("name in ('Jose\u{301} ')", "has blanks around it"),
+            ("name contains (garcia)", "it is a part of 1 longer one"),
+            (
+                "status = open and status = blocked",
+                "its criteria on `caseReview.status` contradict each other",
+            ),
+            ("name = null", "a test for absence is not in the language"),
+            ("clientId = x", "no case has a value of `clientId`"),
+        ] {
+            for command in ["search", "explain"] {
+                run(&[command, source, "--where", filter]).code(0).err_has(hint);
+            }
+            run(&["why", source, "--id", "a", "--where", filter]).code(0).err_has(hint);
+            run(&["export", source, "--where", filter, "-o", "-"]).code(0).err_has(hint);
+        }
+        assert_eq!(run(&["search", source, "--where", "status = open"]).code(0).err, "");
+        assert_eq!(run(&["search", source, "--where", "name = unheard"]).code(0).err, "");
+    }
+    let requests = files
+        .write("requests.ndjson", r#"{"body":{"criteria":[{"field":"status","op":"=","values":["Open"]}]}}"#);
+    run(&["bench", &cases, "--requests", &requests, "--runs", "1"])
+        .code(0)
+        .err_has("warning: request 1: criteria[0]");
+    assert_eq!(run(&["search", &cases, "--requests", &requests]).code(0).err, "");
+}
+
+#[test]
+fn warnings_can_be_denied() {
+    for (filter, code) in [("status = open", 0), ("status = Open", 4), ("name = null", 4), ("status", 2)] {
+        for format in ["json", "table"] {
+            run(&["check", "--where", filter, "--format", format, "--deny-warnings"]).code(code);
+        }
+    }
+    run(&["check", "--where", "status = Open"]).code(0);
+    let rounded = run(&["check", "--where", "createdByRule.revision = 9007199254740993"]).code(0).json();
+    assert_eq!(rounded["warnings"][0]["kind"], "rounded_number");
+}
+
+#[test]
+fn what_an_import_met_is_told_by_field() {
+    let files = Files::new();
+    let lines: String = (0..50)
+        .map(|n| {
+            format!(
+                "{{\"id\":\"{n}\",\"status\":\"open\",\"createdAt\":\"2026-01-02 10:00:00\",\
+                 \"applicantInfo\":{{\"dob\":\"1980\"}},\"createdByRule\":{{\"revision\":9007199254740993}}}}\n"
+            )
+        })
+        .collect();
+    let cases = files.write("cases.ndjson", &lines);
+    let (database, report) = (files.path("cases.db"), files.path("report.json"));
+    let imported = run(&["import", "--db", &database, &cases, "--report", &report]).code(0);
+    let imported = imported
+        .err_has("warning: status: 50 cases have this member, which is no field and is not searched; did you mean `caseReview.status`?")
+        .err_has("warning: createdAt: 50 cases have a timestamp without a time zone")
+        .err_has("warning: applicantInfo.dob: 50 cases have Unix milliseconds that look like a year")
+        .err_has("warning: createdByRule.revision: 50 cases have a number that a double cannot hold")
+        .err_has("cases.ndjson:1)");
+    let notes = imported.json()["notes"].clone();
+    assert_eq!(notes.as_array().unwrap().len(), 4);
+    let written: Value = serde_json::from_str(&fs::read_to_string(&report).unwrap()).unwrap();
+    assert_eq!(written["notes"], notes);
+    // A search speaks of what its filter is about.
+    let found = run(&["search", &cases, "--where", "status = open"]).code(0);
+    let found = found.err_has("hint: status: 50 cases have this member").err_has("no case has a value of");
+    assert!(!found.err.contains("createdAt"), "{}", found.err);
+    let all = run(&["search", &cases, "--format", "ids"]).code(0);
+    assert_eq!(all.err, "");
+    // Sample cases are as they should be.
+    let sample = files.path("sample.ndjson");
+    run(&["generate", "--cases", "2000", "-o", &sample]).code(0);
+    let imported = run(&["import", "--db", &files.path("sample.db"), &sample]).code(0);
+    assert_eq!(imported.err, "");
+}
+
+#[test]
+fn faults_of_one_kind_are_one_line() {
+    let files = Files::new();
+    let lines: String = (0..50)
+        .map(|n| format!("{{\"id\":\"{n}\",\"createdAt\":\"soon\",\"tags\":[\"a\",{n},{n}]}}\n"))
+        .collect();
+    let cases = files.write("cases.ndjson", lines + "{}\n{}\n");
+    let run = run(&["search", &cases, "--lenient", "--format", "ids"]).code(3);
+    assert_eq!(run.err.lines().count(), 4, "{}", run.err);
+    run.err_has("cases.ndjson:1: createdAt: found `soon`")
+        .err_has("[bad_timestamp] (and 49 more like it)")
+        .err_has("(and 99 more like it)")
+        .err_has("left out: ")
+        .err_has("(and 1 more like it)");
+}

@@ -676,3 +676,52 @@ fn a_column_under_another_name_of_a_field_is_no_column_of_it() {
     import.parquet("a file", parquet(&flat)).unwrap();
     assert_eq!(import.commit().unwrap().stored, 1);
 }
+
+#[test]
+fn what_may_not_be_meant_is_noted_as_of_json() {
+    let decimals = Decimal128Array::from(vec![Some(900_719_925_474_099_301), Some(150), None]);
+    let batch = columns([
+        ("id", strings(["a", "b", "c"])),
+        ("caseReview_status", Arc::new(StringArray::from(vec![Some("open"), None, Some("open")]))),
+        ("createdAt", strings(["2024-01-01 00:00:00", "2024-01-01 00:00:00+0000", "2024-01-01 00:00:00"])),
+        ("updatedAt", Arc::new(TimestampSecondArray::from(vec![0, 1, 2]))),
+        ("review.createDate", Arc::new(TimestampSecondArray::from(vec![0, 1, 2]).with_timezone("UTC"))),
+        ("applicantInfo.dob", Arc::new(Int64Array::from(vec![1980, 320_630_400_000, 320_630_400]))),
+        ("createdByRule.revision", Arc::new(Int64Array::from(vec![1, i64::MAX, (1 << 53) + 1]))),
+        ("totalAmountInDefaultCurrency", Arc::new(decimals.with_precision_and_scale(20, 2).unwrap())),
+        ("notes", strings(["x", "y", "z"])),
+    ]);
+    let expected = [
+        "caseReview_status: 2 cases have this member, which is no field and is not searched; did you mean `caseReview.status`? \
+         (first in a file:1)",
+        "createdAt: 2 cases have a timestamp without a time zone, which counts as UTC (such as `2024-01-01 00:00:00` in a file:1)",
+        "updatedAt: 3 cases have a timestamp without a time zone, which counts as UTC (such as `1970-01-01 00:00:00` in a file:1)",
+        "applicantInfo.dob: 2 cases have Unix milliseconds that look like a year, a date or seconds (such as `1980` in a file:1)",
+        "totalAmountInDefaultCurrency: 1 case has a number that a double cannot hold, which is rounded (`9007199254740993.01` in a \
+         file:1)",
+        "createdByRule.revision: 2 cases have a number that a double cannot hold, which is rounded (such as `9223372036854775807` \
+         in a file:2)",
+    ];
+    for mode in [Mode::Strict, Mode::Lenient] {
+        let (_, report) = load(mode, parquet(&batch)).unwrap();
+        let mut notes: Vec<String> = report.notes.iter().map(ToString::to_string).collect();
+        notes.sort();
+        let mut expected = expected.map(str::to_owned);
+        expected.sort();
+        assert_eq!(notes, expected);
+    }
+}
+
+#[test]
+fn notes_of_groups_are_those_of_the_whole() {
+    let count = 200_000;
+    let ids = StringArray::from_iter_values((0..count).map(|n| n.to_string()));
+    let times = StringArray::from_iter_values(
+        (0..count).map(|n| if n % 2 == 0 { "2024-01-01 00:00:00" } else { "2024-01-01 00:00:00+0000" }),
+    );
+    let batch = columns([("id", Arc::new(ids) as ArrayRef), ("createdAt", Arc::new(times))]);
+    let (_, report) = load(Mode::Strict, parquet(&batch)).unwrap();
+    let notes: Vec<(&str, u64, u64)> =
+        report.notes.iter().map(|note| (note.path.as_str(), note.count, note.line)).collect();
+    assert_eq!(notes, [("createdAt", count / 2, 1)]);
+}

@@ -1,6 +1,7 @@
 //! A plan over the arrays of one record batch: every column's type is looked at once for all its rows.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -14,7 +15,7 @@ use arrow_buffer::{BooleanBuffer, NullBuffer};
 use arrow_schema::{DataType, TimeUnit};
 
 use super::plan::{Kind, Member, Node, Origin};
-use crate::catalog::FieldId;
+use crate::catalog::{FieldId, Stray};
 
 /// A part of every case of a batch.
 pub(super) struct Part<'b> {
@@ -47,6 +48,8 @@ pub(super) struct Entry<'b> {
     pub(super) part: Part<'b>,
     /// It is a member of the struct column, and absent where that is null.
     pub(super) of_struct: bool,
+    /// What it looks like, of a case's own member that is no field.
+    pub(super) stray: Option<&'b Arc<Stray>>,
 }
 
 /// The values of a scalar column, those of absent ones anything.
@@ -67,6 +70,8 @@ pub(super) struct Instants<'b> {
     /// Milliseconds are ticks times the one, then divided by the other, rounded down.
     times: i64,
     parts: i64,
+    /// They are of no known zone, and count as UTC.
+    pub(super) is_local: bool,
 }
 
 impl Instants<'_> {
@@ -85,9 +90,9 @@ fn object<'b>(
     batch: &'b RecordBatch,
     around: Option<&'b ArrayRef>,
 ) -> Option<Object<'b>> {
-    let entries = members.iter().map(|Member { label, node, .. }| {
+    let entries = members.iter().map(|Member { label, node, stray, .. }| {
         let of_struct = matches!(node.origin, Origin::Child(_));
-        Some(Entry { label, part: part(node, batch, around)?, of_struct })
+        Some(Entry { label, part: part(node, batch, around)?, of_struct, stray: stray.as_ref() })
     });
     Some(Object { is_struct: around.is_some(), members: entries.collect::<Option<_>>()? })
 }
@@ -132,20 +137,17 @@ fn values(array: &ArrayRef) -> Option<Values<'_>> {
         DataType::Decimal32(precision, scale) => decimals::<Decimal32Type>(array, *precision, *scale)?,
         DataType::Decimal64(precision, scale) => decimals::<Decimal64Type>(array, *precision, *scale)?,
         DataType::Decimal128(precision, scale) => decimals::<Decimal128Type>(array, *precision, *scale)?,
-        DataType::Date32 => instants(widened::<Date32Type, _>(array)?, 86_400_000, 1),
-        DataType::Date64 => instants(Cow::Borrowed(native::<Date64Type>(array)?), 1, 1),
-        DataType::Timestamp(unit, _) => match unit {
-            TimeUnit::Second => instants(Cow::Borrowed(native::<TimestampSecondType>(array)?), 1000, 1),
-            TimeUnit::Millisecond => {
-                instants(Cow::Borrowed(native::<TimestampMillisecondType>(array)?), 1, 1)
-            }
-            TimeUnit::Microsecond => {
-                instants(Cow::Borrowed(native::<TimestampMicrosecondType>(array)?), 1, 1000)
-            }
-            TimeUnit::Nanosecond => {
-                instants(Cow::Borrowed(native::<TimestampNanosecondType>(array)?), 1, 1_000_000)
-            }
-        },
+        DataType::Date32 => instants(widened::<Date32Type, _>(array)?, 86_400_000, 1, true),
+        DataType::Date64 => instants(Cow::Borrowed(native::<Date64Type>(array)?), 1, 1, true),
+        DataType::Timestamp(unit, zone) => {
+            let (ticks, times, parts) = match unit {
+                TimeUnit::Second => (native::<TimestampSecondType>(array)?, 1000, 1),
+                TimeUnit::Millisecond => (native::<TimestampMillisecondType>(array)?, 1, 1),
+                TimeUnit::Microsecond => (native::<TimestampMicrosecondType>(array)?, 1, 1000),
+                TimeUnit::Nanosecond => (native::<TimestampNanosecondType>(array)?, 1, 1_000_000),
+            };
+            instants(Cow::Borrowed(ticks), times, parts, zone.is_none())
+        }
         _ => return None,
     })
 }
@@ -165,6 +167,6 @@ where
     Some(Values::Decimals(widened::<T, i128>(array)?.into_owned(), precision, scale))
 }
 
-fn instants(ticks: Cow<'_, [i64]>, times: i64, parts: i64) -> Values<'_> {
-    Values::Instants(Instants { ticks, times, parts })
+fn instants(ticks: Cow<'_, [i64]>, times: i64, parts: i64, is_local: bool) -> Values<'_> {
+    Values::Instants(Instants { ticks, times, parts, is_local })
 }

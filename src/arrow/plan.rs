@@ -1,10 +1,12 @@
 //! How the columns of a file make a case: worked out once, from the schema alone.
 
+use std::sync::Arc;
+
 use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef};
 
 use super::rows::push_json;
 use super::view::view_schema;
-use crate::catalog::{Catalog, FieldId, FieldType, Paths, Shape};
+use crate::catalog::{Catalog, FieldId, FieldType, Paths, Shape, Stray};
 use crate::error::{Error, ErrorKind, quote};
 
 /// How deep structs and lists may lie in each other.
@@ -28,6 +30,8 @@ pub(super) struct Member {
     /// The key as it stands in a document, with its colon.
     pub(super) label: Box<str>,
     pub(super) node: Node,
+    /// What the member looks like, of a case's own members that are no field.
+    pub(super) stray: Option<Arc<Stray>>,
 }
 
 /// A part of a case.
@@ -215,6 +219,9 @@ impl Plan {
                 columns.push(number);
             }
         }
+        for member in &mut members {
+            member.stray = catalog.stray(Paths::ROOT, &member.key).map(Arc::new);
+        }
         Ok(Self { members, columns, left_out })
     }
 }
@@ -397,5 +404,5 @@ fn member(key: &str, node: Node) -> Member {
     let mut label = String::new();
     push_json(&mut label, key);
     label.push(':');
-    Member { key: key.into(), label: label.into(), node }
+    Member { key: key.into(), label: label.into(), node, stray: None }
 }

@@ -1,13 +1,14 @@
 //! One case of a bound batch: its values into a row, its document as JSON.
 
 use std::fmt::Write;
+use std::sync::Arc;
 
 use arrow_array::Array;
 use arrow_array::types::{Decimal128Type, DecimalType};
 
 use super::bind::{Bound, Object, Part, Values};
-use super::value::value_of;
-use crate::batch::Row;
+use super::value::{remark_on, value_of};
+use crate::batch::{Remark, Row};
 use crate::catalog::{Catalog, Field, FieldId, FieldType};
 use crate::error::{Error, ErrorKind};
 use crate::value::{Number, Timestamp};
@@ -65,6 +66,9 @@ impl<'b, 'c> Rows<'b, 'c> {
             self.text.push_str(entry.label);
             if self.part(&entry.part, at) {
                 mark = ',';
+                if let Some(stray) = entry.stray {
+                    self.row.remark(Remark::Stray(Arc::clone(stray)));
+                }
             } else {
                 self.text.truncate(before);
             }
@@ -149,7 +153,12 @@ impl<'b, 'c> Rows<'b, 'c> {
         let is_written = self.write_value(known.map(|(_, field)| field), values, at);
         if let Some((id, field)) = known {
             match value_of(field, values, at) {
-                Ok(value) => self.row.push(id, value),
+                Ok(value) => {
+                    if let Some(remark) = remark_on(id, field, values, at, &value) {
+                        self.row.remark(remark);
+                    }
+                    self.row.push(id, value);
+                }
                 Err(error) => self.refuse(id, error),
             }
         }

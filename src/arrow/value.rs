@@ -6,7 +6,8 @@ use arrow_array::Array;
 use arrow_array::types::{Decimal128Type, DecimalType};
 
 use super::bind::Values;
-use crate::catalog::{Field, FieldType};
+use crate::batch::Remark;
+use crate::catalog::{Field, FieldId, FieldType};
 use crate::error::{Error, ErrorKind, quote};
 use crate::ingest::expected_value;
 use crate::value::{Number, Timestamp, TimestampFault, Value};
@@ -69,4 +70,55 @@ pub(super) fn value_of<'b>(field: &Field, values: &'b Values<'b>, at: usize) -> 
             }
         },
     }
+}
+
+/// What may not be meant about a value that was read from that place as this one.
+pub(super) fn remark_on<'b>(
+    id: FieldId,
+    field: &Field,
+    values: &'b Values<'b>,
+    at: usize,
+    value: &Value<'b>,
+) -> Option<Remark<'b>> {
+    match (value, values) {
+        (Value::Timestamp(instant), Values::Text(texts)) if !field.is_unix_millis() => {
+            let text = if at < texts.len() { texts.value(at) } else { "" };
+            debug_assert!(Timestamp::parse(text) == Ok(*instant), "what was read from there");
+            Timestamp::is_without_zone(text).then_some(Remark::NoZone(id, Cow::Borrowed(text)))
+        }
+        (Value::Timestamp(instant), Values::Instants(instants)) if !field.is_unix_millis() => {
+            instants.is_local.then(|| Remark::NoZone(id, Cow::Owned(instant.to_string())))
+        }
+        (Value::Timestamp(instant), Values::Text(_) | Values::Integers(_) | Values::Unsigned(_)) => {
+            let text = || Cow::Owned(instant.as_millis().to_string());
+            instant.is_mistaken_millis().then(|| Remark::Mistaken(id, text()))
+        }
+        (Value::Number(number), Values::Integers(integers)) => {
+            rounded(id, *number, integers.get(at).copied().unwrap_or_default())
+        }
+        (Value::Number(number), Values::Unsigned(integers)) => {
+            rounded(id, *number, integers.get(at).copied().unwrap_or_default())
+        }
+        (Value::Number(number), Values::Decimals(decimals, precision, scale)) => {
+            let decimal = decimals.get(at).copied().unwrap_or_default();
+            // So many digits every double keeps.
+            if decimal.unsigned_abs() < 1_000_000_000_000_000 {
+                return None;
+            }
+            let text = Decimal128Type::format_decimal(decimal, *precision, *scale);
+            number.is_rounded_from(&text).then_some(Remark::Rounded(id, Cow::Owned(text)))
+        }
+        _ => None,
+    }
+}
+
+/// The remark on an integer that is no double.
+fn rounded<'b>(id: FieldId, number: Number, integer: impl Into<i128> + Copy) -> Option<Remark<'b>> {
+    let integer: i128 = integer.into();
+    // All up to 2^53 are doubles.
+    if integer.unsigned_abs() <= 1 << 53 {
+        return None;
+    }
+    let text = integer.to_string();
+    number.is_rounded_from(&text).then_some(Remark::Rounded(id, Cow::Owned(text)))
 }

@@ -23,7 +23,7 @@ pub(crate) use keys::{BatchKeys, GlobalRow, join, split};
 pub(crate) use leaders::{Leader, Leading};
 pub(crate) use owned::{OwnedRow, OwnedRows};
 pub(crate) use places::Places;
-pub(crate) use row::Row;
+pub(crate) use row::{Remark, Row};
 pub(crate) use strings::Occurrences;
 pub(crate) use waiting::FewRows;
 pub(crate) use zones::Zones;

@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 use std::mem::{ManuallyDrop, take};
+use std::sync::Arc;
 
-use crate::catalog::FieldId;
+use crate::catalog::{FieldId, Stray};
 use crate::error::{Error, ErrorKind, REPORTED_ERRORS};
 use crate::value::Value;
 
@@ -20,6 +21,41 @@ pub(crate) struct Row<'a> {
     /// How many values the document has; behind them stand defaults.
     own: usize,
     faults: Vec<Error>,
+    remarks: Vec<Remark<'a>>,
+}
+
+/// What the author of a case may not know about how it is read; the case has no fault for it. The text is that of the value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Remark<'a> {
+    /// A timestamp without an offset counts as UTC.
+    NoZone(FieldId, Cow<'a, str>),
+    /// A number that is another one as a double.
+    Rounded(FieldId, Cow<'a, str>),
+    /// Unix milliseconds that look like something else.
+    Mistaken(FieldId, Cow<'a, str>),
+    /// A member that is no field, but looks like one.
+    Stray(Arc<Stray>),
+}
+
+impl Remark<'_> {
+    /// The field that it is about, if it is about a value.
+    pub(crate) fn field(&self) -> Option<FieldId> {
+        match self {
+            Self::NoZone(field, _) | Self::Rounded(field, _) | Self::Mistaken(field, _) => Some(*field),
+            Self::Stray(_) => None,
+        }
+    }
+
+    /// Whether both say the same of the same field or member.
+    pub(crate) fn is_like(&self, other: &Remark<'_>) -> bool {
+        match (self, other) {
+            (Self::NoZone(own, _), Remark::NoZone(other, _))
+            | (Self::Rounded(own, _), Remark::Rounded(other, _))
+            | (Self::Mistaken(own, _), Remark::Mistaken(other, _)) => own == other,
+            (Self::Stray(own), Remark::Stray(other)) => own.path == other.path,
+            _ => false,
+        }
+    }
 }
 
 /// Cases seldom have more values than this.
@@ -33,7 +69,8 @@ impl<'a> Row<'a> {
         row.clear();
         // Collecting from a vector of the same layout keeps its memory.
         let values = take(&mut row.values).into_iter().map_while(|_| None).collect();
-        Row { values, owns: false, own: 0, faults: take(&mut row.faults) }
+        let remarks = take(&mut row.remarks).into_iter().map_while(|_| None).collect();
+        Row { values, owns: false, own: 0, faults: take(&mut row.faults), remarks }
     }
 
     pub(crate) fn clear(&mut self) {
@@ -42,6 +79,19 @@ impl<'a> Row<'a> {
         }
         self.values.clear();
         self.faults.clear();
+        self.remarks.clear();
+    }
+
+    /// Makes a remark, once for each field or member.
+    pub(crate) fn remark(&mut self, remark: Remark<'a>) {
+        if !self.remarks.iter().any(|made| made.is_like(&remark)) {
+            self.remarks.push(remark);
+        }
+    }
+
+    /// The remarks on what is in the row.
+    pub(crate) fn remarks(&self) -> &[Remark<'a>] {
+        &self.remarks
     }
 
     pub(crate) fn push(&mut self, field: FieldId, value: Value<'a>) {
@@ -99,6 +149,7 @@ impl<'a> Row<'a> {
     pub(crate) fn remove(&mut self, fields: &[FieldId]) {
         let removed = self.values.extract_if(.., |(field, _)| fields.contains(field));
         removed.for_each(|(_, value)| drop(ManuallyDrop::into_inner(value)));
+        self.remarks.retain(|remark| remark.field().is_none_or(|field| !fields.contains(&field)));
     }
 
     /// Notes a field value that was refused: the first ten, and that of an `id`, which decides more.

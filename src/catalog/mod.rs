@@ -4,13 +4,15 @@ mod cases;
 mod field;
 mod names;
 mod paths;
+mod stray;
 
 use std::fmt;
 use std::sync::Arc;
 
 pub use field::{Field, FieldType};
 use names::Names;
-pub(crate) use paths::{Expected, Paths, Shape};
+pub(crate) use paths::{Expected, PathId, Paths, Shape};
+pub(crate) use stray::Stray;
 
 use crate::error::{Error, ErrorKind, nearest_two, quote};
 

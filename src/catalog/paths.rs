@@ -143,6 +143,20 @@ impl Paths {
         self.nodes.get(node).map_or(Shape::Object, |node| node.shape)
     }
 
+    /// The keys that lead to an object, joined by dots; `None` of one within an array.
+    pub(crate) fn path_in_objects(&self, object: PathId) -> Option<String> {
+        let mut keys = Vec::new();
+        let mut at = object;
+        while at != Self::ROOT {
+            let parent = self.steps.get(at)?.parent;
+            let children = &self.nodes.get(parent).filter(|node| node.shape == Shape::Object)?.children;
+            keys.push(&**children.iter().find(|(_, child)| *child == at).map(|(key, _)| key)?);
+            at = parent;
+        }
+        keys.reverse();
+        Some(keys.join("."))
+    }
+
     /// The node of an array's elements.
     pub(crate) fn element(&self, array: PathId) -> Option<PathId> {
         self.nodes.get(array)?.children.first().map(|(_, child)| *child)

@@ -165,7 +165,7 @@ impl Column {
     }
 
     /// Which of the values are those of a row.
-    fn places(&self, row: usize) -> Range<usize> {
+    pub(crate) fn places(&self, row: usize) -> Range<usize> {
         match &self.layout {
             Layout::Single(present) => row..row.saturating_add(usize::from(present.contains(row))),
             Layout::Many(ends) => {

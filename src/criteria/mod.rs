@@ -10,7 +10,10 @@ mod sound;
 pub(crate) mod text;
 
 pub(crate) use ast::{Body, Criterion, NodeId, Text};
-pub(crate) use parse::{careful, parse};
+pub(crate) use names::Holds;
+#[cfg(test)]
+pub(crate) use parse::careful;
+pub(crate) use parse::{careful_of, parse};
 pub(crate) use sound::{Sink, read};
 
 use crate::error::{Error, ErrorKind};

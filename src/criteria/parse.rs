@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::names::{suggest_key, suggest_operator};
+use super::names::{Advice, Fields, NO_FIELDS, advise, suggest_key};
 use super::sound;
 use super::{Body, Criterion, NodeId, Text, over_limit};
 use crate::error::{Error, ErrorKind, REPORTED_ERRORS, quote};
@@ -23,8 +23,14 @@ pub(crate) fn parse<'a>(text: &'a str, limits: &Limits) -> (Body<'a>, Vec<Error>
 
 /// As [`parse`], of a body that need not be sound.
 pub(crate) fn careful<'a>(text: &'a str, limits: &Limits) -> (Body<'a>, Vec<Error>) {
+    careful_of(text, limits, NO_FIELDS)
+}
+
+/// As [`careful`], with advice that fits the fields.
+pub(crate) fn careful_of<'a>(text: &'a str, limits: &Limits, fields: Fields<'_>) -> (Body<'a>, Vec<Error>) {
     let mut parser = Parser {
         reader: Reader::new(text),
+        fields,
         limits,
         body: Body::default(),
         errors: Vec::new(),
@@ -43,6 +49,7 @@ pub(crate) fn careful<'a>(text: &'a str, limits: &Limits) -> (Body<'a>, Vec<Erro
 
 struct Parser<'a, 'l> {
     reader: Reader<'a>,
+    fields: Fields<'l>,
     limits: &'l Limits,
     body: Body<'a>,
     /// The errors with the least offsets found so far; more than ten only between two prunings.
@@ -413,8 +420,10 @@ impl<'a> Parser<'a, '_> {
         let mut sound = !open.broken;
         match &open.op {
             Slot::Given(op) if connective.is_none() => {
-                let suggestion =
-                    suggest_operator(&op.text).filter(|meant| matches!(meant.as_str(), "`$and`" | "`$or`"));
+                let suggestion = match advise(&op.text, None) {
+                    Advice::Write(meant) if matches!(meant.as_str(), "`$and`" | "`$or`") => Some(meant),
+                    _ => None,
+                };
                 self.report(
                     Error::new(
                         ErrorKind::UnknownOperator,
@@ -473,20 +482,29 @@ impl<'a> Parser<'a, '_> {
                 self.missing(&open, key);
             }
         }
+        let holds = match &open.field {
+            Slot::Given(field) => (self.fields)(&field.text),
+            _ => None,
+        };
         let operator = match &open.op {
             Slot::Given(op) => {
                 let operator = Operator::find(&op.text);
                 if operator.is_none() {
                     let names = Operator::ALL.map(|operator| quote(operator.name())).join(", ");
-                    // `$and` cannot be meant where there is a field.
-                    let suggestion = suggest_operator(&op.text)
-                        .filter(|meant| !matches!(meant.as_str(), "`$and`" | "`$or`"));
+                    let (suggestion, note) = match advise(&op.text, holds) {
+                        // They cannot be meant where there is a field.
+                        Advice::Write(meant) if matches!(meant.as_str(), "`$and`" | "`$or`") => (None, None),
+                        Advice::Write(meant) => (Some(meant), None),
+                        Advice::Cannot(note) => (None, Some(note)),
+                        Advice::Nothing => (None, None),
+                    };
+                    let note = note.map(|note| format!("; {note}")).unwrap_or_default();
                     self.report(
                         Error::new(
                             ErrorKind::UnknownOperator,
                             op.offset,
                             quote(&op.text),
-                            format!("one of {names} beside `field`"),
+                            format!("one of {names} beside `field`{note}"),
                         )
                         .suggest(suggestion),
                     );
@@ -511,7 +529,12 @@ impl<'a> Parser<'a, '_> {
             && !operator.takes_many()
             && values.len() > 1
         {
-            let suggestion = (operator == Operator::Equal).then(|| quote("$contains"));
+            let suggestion = (operator == Operator::Equal).then(|| match holds {
+                Some(holds) if holds.is_list => {
+                    "`$contains` for any of them, or `$all` for all of them".to_owned()
+                }
+                _ => quote("$contains"),
+            });
             self.report(
                 Error::new(
                     ErrorKind::TooManyOperands,

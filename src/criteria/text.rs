@@ -28,12 +28,12 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use self::lexer::{Lexer, Result, Token};
-use super::names::suggest_operator;
+use super::names::{Advice, Fields, Holds, NO_ABSENCE, NO_FIELDS, NO_SEARCH_INSIDE, advise, is_no_value};
 use super::{Body, Criterion, NodeId, Text, over_limit};
-use crate::error::{Error, ErrorKind, REPORTED_ERRORS, quote};
+use crate::error::{Error, ErrorKind, REPORTED_ERRORS, quote, quote_whole};
 use crate::limits::Limits;
 use crate::operator::{Connective, Operator};
-use crate::value::is_reserved_word;
+use crate::value::{Number, Timestamp, is_reserved_word};
 
 /// What a text says.
 pub(crate) enum Parsed<'a> {
@@ -45,8 +45,16 @@ pub(crate) enum Parsed<'a> {
 ///
 /// The paths of the errors stay empty: a text has none. Linear in the length of `text`.
 pub(crate) fn parse<'a>(text: &'a str, limits: &Limits) -> (Parsed<'a>, Vec<Error>) {
+    parse_of(text, limits, NO_FIELDS)
+}
+
+/// As [`parse`], with advice that fits the fields.
+pub(crate) fn parse_of<'a>(text: &'a str, limits: &Limits, fields: Fields<'_>) -> (Parsed<'a>, Vec<Error>) {
     let mut parser = Parser {
         lexer: Lexer::new(text),
+        fields,
+        holds: None,
+        behind_value: None,
         limits,
         body: Body::default(),
         offsets: Vec::new(),
@@ -83,6 +91,11 @@ struct Group {
 
 struct Parser<'a, 'l> {
     lexer: Lexer<'a>,
+    fields: Fields<'l>,
+    /// What the field of the criterion holds that is read.
+    holds: Option<Holds>,
+    /// Where the value starts and ends that was read last, if it was a word.
+    behind_value: Option<Range<usize>>,
     limits: &'l Limits,
     body: Body<'a>,
     /// Where each node of the body starts.
@@ -96,6 +109,22 @@ struct Parser<'a, 'l> {
     alternatives: Vec<NodeId>,
     /// Values read so far, in all criteria.
     values: usize,
+}
+
+/// Quotes that word processors put in the place of straight ones.
+const CURLY_QUOTES: [char; 11] = ['“', '”', '„', '‟', '‘', '’', '‚', '«', '»', '`', '´'];
+
+/// Whether words are followed by what SQL has behind a condition.
+fn has_clause(phrase: &str) -> bool {
+    let words: Vec<String> = phrase.split_whitespace().skip(1).map(str::to_ascii_lowercase).collect();
+    words.windows(2).any(|pair| match pair {
+        [first, second] => match first.as_str() {
+            "order" | "sort" | "group" => second == "by",
+            "limit" | "offset" => second.bytes().all(|byte| byte.is_ascii_digit()),
+            _ => false,
+        },
+        _ => false,
+    })
 }
 
 const A_CRITERION: &str = "a criterion such as `status = open`, or `(`";
@@ -283,6 +312,9 @@ impl<'a> Parser<'a, '_> {
             self.skip()?;
             return Ok(Some(connective));
         }
+        if self.lexer.next == Token::Comma && self.is_number_with_marks()? {
+            return self.connective();
+        }
         let expected =
             if self.open.is_empty() { "`and`, `or` or the end of the text" } else { "`and`, `or` or `)`" };
         let error = self.unexpected(expected);
@@ -315,24 +347,29 @@ impl<'a> Parser<'a, '_> {
         match &self.lexer.next {
             Token::Word(word) if is_reserved_word(word) => {
                 let (expected, suggestion) = match word.to_ascii_lowercase().as_str() {
-                    "not" => ("a criterion; `<>` is the only negation", Some("`<>`")),
+                    "not" => ("a criterion; `<>` is the only negation", self.negated()),
                     "true" | "false" => ("a criterion; `true` and `false` stand alone", None),
-                    "ids" => ("a criterion; `ids (…)` stands at the start", Some("`id in (…)`")),
+                    "ids" => ("a criterion; `ids (…)` stands at the start", Some("`id in (…)`".to_owned())),
                     _ => (A_CRITERION, None),
                 };
-                return Err(self.unexpected(expected).suggest(suggestion.map(str::to_owned)));
+                return Err(self.unexpected(expected).suggest(suggestion));
             }
             Token::Word(_) | Token::Quoted(_) => {}
             Token::Symbol(symbol) if symbol.starts_with('!') => {
-                return Err(self
-                    .unexpected("a criterion; `<>` is the only negation")
-                    .suggest(Some(quote("<>"))));
+                let negated = self.negated();
+                return Err(self.unexpected("a criterion; `<>` is the only negation").suggest(negated));
             }
             _ => return Err(self.unexpected(A_CRITERION)),
         }
         let field = self.text()?;
-        let written = self.lexer.text.get(self.lexer.start..self.lexer.at).unwrap_or_default();
-        let (operator, operator_offset) = self.operator()?;
+        let field_text = self.lexer.text.get(offset..self.lexer.start).unwrap_or_default().trim_end();
+        self.holds = field.as_ref().and_then(|field| (self.fields)(&field.text));
+        let written = self.next_text();
+        let Some((operator, operator_offset)) = self.operator(field_text)? else {
+            let node = self.push(Criterion::Broken, offset);
+            self.terms.push(node);
+            return Ok(());
+        };
         let values = match operator {
             Some(operator) if operator.takes_many() => self.chosen(written)?,
             _ => self.operand(operator)?,
@@ -376,8 +413,13 @@ impl<'a> Parser<'a, '_> {
         Some(Text { text, offset })
     }
 
-    /// Reads an operator; `None` when it is none of ours, which was reported.
-    fn operator(&mut self) -> Result<(Option<Operator>, usize)> {
+    /// The text of the token that stands next.
+    fn next_text(&self) -> &'a str {
+        self.lexer.text.get(self.lexer.start..self.lexer.at).unwrap_or_default()
+    }
+
+    /// Reads an operator; in the pair, `None` when it is none of ours, which was reported. `None` when the criterion ends with it.
+    fn operator(&mut self, field: &str) -> Result<Option<(Option<Operator>, usize)>> {
         let offset = self.lexer.start;
         let operator = match &self.lexer.next {
             Token::Symbol(symbol) => Operator::find(symbol),
@@ -385,34 +427,173 @@ impl<'a> Parser<'a, '_> {
         };
         if operator.is_some() {
             self.skip()?;
-            return Ok((operator, offset));
+            return Ok(Some((operator, offset)));
         }
         let written = match &self.lexer.next {
             Token::Symbol(symbol) => (*symbol).to_owned(),
-            Token::Word(word) if word.eq_ignore_ascii_case("not") => {
-                let mut ahead = self.lexer.clone();
-                ahead.bump()?;
-                if ahead.next.is_word("in") {
-                    self.skip()?;
-                    "not in".to_owned()
-                } else {
-                    (*word).to_owned()
-                }
+            Token::Word(word) if self.lexer.next.connective().is_none() => self.operator_words(word)?,
+            Token::Open => {
+                let note = "in double quotes a shell takes `$contains` and `$all` away: write `in` or `all`";
+                return Err(self.unexpected(&format!("{OPERATORS}; {note}")));
             }
-            Token::Word(word) if self.lexer.next.connective().is_none() => (*word).to_owned(),
             _ => return Err(self.unexpected(OPERATORS)),
         };
-        let suggestion = suggest_operator(&written.replace(' ', ""))
-            .map(|meant| meant.replace("$contains", "in").replace('$', ""));
+        let advice = advise(&written.replace(' ', ""), self.holds);
         let error =
-            Error::new(ErrorKind::UnknownOperator, offset, quote(&written), OPERATORS).suggest(suggestion);
-        // A word that is like no operator may be anything; what follows it then, too.
-        if error.suggestion.is_none() && matches!(self.lexer.next, Token::Word(_)) {
-            return Err(error);
+            |expected: String| Error::new(ErrorKind::UnknownOperator, offset, quote(&written), expected);
+        match advice {
+            Advice::Write(_) if written.eq_ignore_ascii_case("between") => {
+                self.skip()?;
+                let range = self.range_between(field)?;
+                let ends_here = range.is_some();
+                let meant = range.unwrap_or_else(|| "`>=` and `<=` joined by `and`".to_owned());
+                self.report(error(OPERATORS.to_owned()).suggest(Some(meant)));
+                return Ok((!ends_here).then_some((None, offset)));
+            }
+            Advice::Write(meant) => {
+                let meant = meant.replace("$contains", "in").replace('$', "");
+                self.report(error(OPERATORS.to_owned()).suggest(Some(meant)));
+            }
+            Advice::Cannot(note) => {
+                self.report(error(format!("{OPERATORS}; {note}")));
+                if note == NO_ABSENCE {
+                    self.skip()?;
+                    // Some take whether they are to hold.
+                    if self.lexer.next.is_word("true") || self.lexer.next.is_word("false") {
+                        self.skip()?;
+                    }
+                    return Ok(None);
+                }
+            }
+            // A word that is like no operator may be anything; what follows it then, too.
+            Advice::Nothing if matches!(self.lexer.next, Token::Word(_)) => {
+                return Err(error(OPERATORS.to_owned()));
+            }
+            Advice::Nothing => self.report(error(OPERATORS.to_owned())),
         }
-        self.report(error);
         self.skip()?;
-        Ok((None, offset))
+        Ok(Some((None, offset)))
+    }
+
+    /// The words that make an operator of another language, such as `is not null`, of which `first` stands next. Afterwards the
+    /// last of them stands next.
+    fn operator_words(&mut self, first: &str) -> Result<String> {
+        let mut words = first.to_owned();
+        let may_follow = |words: &str, next: &str| match words.to_ascii_lowercase().as_str() {
+            "is" => is_no_value(next) || next.eq_ignore_ascii_case("not"),
+            "is not" => is_no_value(next),
+            "not" => {
+                matches!(advise(next, None), Advice::Cannot(_))
+                    || ["in", "between", "contains", "includes", "has"]
+                        .iter()
+                        .any(|word| word.eq_ignore_ascii_case(next))
+            }
+            "starts" | "begins" | "ends" => next.eq_ignore_ascii_case("with"),
+            _ => false,
+        };
+        loop {
+            let mut ahead = self.lexer.clone();
+            ahead.bump()?;
+            match ahead.next {
+                Token::Word(next) if may_follow(&words, next) => {
+                    self.skip()?;
+                    words.push(' ');
+                    words.push_str(next);
+                }
+                _ => break,
+            }
+        }
+        Ok(words)
+    }
+
+    /// The two criteria that `between LEAST and GREATEST` stands for, with both read over; `None` when something else stands there.
+    fn range_between(&mut self, field: &str) -> Result<Option<String>> {
+        let mut ahead = self.lexer.clone();
+        let mut bounds = Vec::new();
+        loop {
+            let (Token::Word(_) | Token::Quoted(_)) = ahead.next else { return Ok(None) };
+            let (start, end) = (ahead.start, ahead.at);
+            let (token, _) = ahead.bump()?;
+            let value = match token {
+                Token::Word(word) => Cow::Borrowed(word),
+                Token::Quoted(text) => text,
+                _ => return Ok(None),
+            };
+            bounds.push((ahead.text.get(start..end).unwrap_or_default(), value));
+            match bounds.as_slice() {
+                [_] if ahead.next.is_word("and") => ahead.bump().map(drop)?,
+                [least, greatest] => {
+                    let at_least = |(written, value): &(&str, Cow<'_, str>)| match Timestamp::respell(value) {
+                        Some(span) => format!("{:?}", span.start),
+                        None => (*written).to_owned(),
+                    };
+                    let at_most = match Timestamp::respell(&greatest.1) {
+                        Some(span) if span.end.is_some() => format!("< {:?}", span.end.unwrap_or_default()),
+                        _ => format!("<= {}", at_least(greatest)),
+                    };
+                    let meant = quote_whole(&format!(">= {} and {field} {at_most}", at_least(least)));
+                    self.lexer = ahead;
+                    return Ok(Some(meant.unwrap_or_else(|| "`>=` and `<=` joined by `and`".to_owned())));
+                }
+                _ => return Ok(None),
+            }
+        }
+    }
+
+    /// The criterion that says the same as a negated one behind `not` or `!`, which stands next; `None` when there is none.
+    fn negated(&self) -> Option<String> {
+        let mut ahead = self.lexer.clone();
+        ahead.bump().ok()?;
+        let is_open = ahead.next == Token::Open;
+        if is_open {
+            ahead.bump().ok()?;
+        }
+        let text = |lexer: &Lexer<'a>| lexer.text.get(lexer.start..lexer.at).unwrap_or_default();
+        let is_text = |token: &Token<'_>| {
+            matches!(token, Token::Quoted(_)) || matches!(token, Token::Word(word) if !is_reserved_word(word))
+        };
+        let field = is_text(&ahead.next).then(|| text(&ahead))?;
+        ahead.bump().ok()?;
+        let Token::Symbol("=" | "==") = ahead.next else { return None };
+        ahead.bump().ok()?;
+        let value = is_text(&ahead.next).then(|| text(&ahead))?;
+        ahead.bump().ok()?;
+        let ends = match &ahead.next {
+            Token::Close => true,
+            Token::End => !is_open,
+            token => !is_open && token.connective().is_some(),
+        };
+        quote_whole(&format!("{field} <> {value}")).filter(|_| ends)
+    }
+
+    /// True when the comma that stands next belongs to a number, as in `10,000`, which is reported and read over.
+    fn is_number_with_marks(&mut self) -> Result<bool> {
+        let is_number = self.holds.is_some_and(|holds| holds.is_number);
+        let Some(value) =
+            self.behind_value.clone().filter(|value| is_number && value.end == self.lexer.start)
+        else {
+            return Ok(false);
+        };
+        let rest = self.lexer.text.get(value.start..).unwrap_or_default();
+        let length = rest
+            .find(|c: char| !c.is_ascii_digit() && !matches!(c, '-' | '+' | '.' | ','))
+            .unwrap_or(rest.len());
+        let written = rest.get(..length).unwrap_or_default();
+        let Some(meant) = Number::respell(written) else { return Ok(false) };
+        self.report(
+            Error::new(
+                ErrorKind::BadNumber,
+                value.start,
+                quote(written),
+                "a number without marks between its digits",
+            )
+            .suggest(quote_whole(&meant)),
+        );
+        let end = value.start.saturating_add(length);
+        while self.lexer.start < end && self.lexer.next != Token::End {
+            self.skip()?;
+        }
+        Ok(true)
     }
 
     /// The value behind an operator that takes one, or what stands behind an unknown operator.
@@ -422,7 +603,12 @@ impl<'a> Parser<'a, '_> {
             let mut count: usize = 0;
             self.list("", false, &mut |_, _| count = count.saturating_add(1))?;
             if let Some(operator) = operator {
-                let suggestion = (operator == Operator::Equal).then(|| quote("in"));
+                let suggestion = (operator == Operator::Equal).then(|| match self.holds {
+                    Some(holds) if holds.is_list => {
+                        "`in` for any of them, or `all` for all of them".to_owned()
+                    }
+                    _ => quote("in"),
+                });
                 self.report(
                     Error::new(
                         ErrorKind::TooManyOperands,
@@ -437,6 +623,7 @@ impl<'a> Parser<'a, '_> {
         }
         let start = self.body.texts.len();
         let bare = matches!(self.lexer.next, Token::Word(_));
+        self.behind_value = bare.then_some(self.lexer.start..self.lexer.at);
         let Some(text) = self.value("")? else { return Ok(None) };
         if bare && self.is_phrase(&text)? {
             return Ok(None);
@@ -469,15 +656,16 @@ impl<'a> Parser<'a, '_> {
         }
         let Some(end) = end else { return Ok(false) };
         let phrase = self.lexer.text.get(first.offset..end).unwrap_or_default();
-        self.report(
-            Error::new(
-                ErrorKind::Syntax,
-                first.offset,
-                quote(phrase),
-                "a value with spaces in double quotes",
-            )
-            .suggest(Some(quote(&format!("\"{phrase}\"")))),
-        );
+        let is_number = self.holds.is_some_and(|holds| holds.is_number);
+        let (expected, meant) = if is_number {
+            ("one number", Number::respell(phrase))
+        } else if has_clause(phrase) {
+            ("a value; the order and the page are no part of a filter", None)
+        } else {
+            ("a value with spaces in double quotes", Some(format!("\"{phrase}\"")))
+        };
+        let suggestion = meant.and_then(|meant| quote_whole(&meant));
+        self.report(Error::new(ErrorKind::Syntax, first.offset, quote(phrase), expected).suggest(suggestion));
         self.lexer = ahead;
         Ok(true)
     }
@@ -501,6 +689,15 @@ impl<'a> Parser<'a, '_> {
     ) -> Result<bool> {
         if self.lexer.next != Token::Open {
             let error = self.unexpected(&format!("`(` behind `{word}`"));
+            // A list may contain a value. Of a string, it is a part that is looked for.
+            let is_contains = word.trim_start_matches('$').eq_ignore_ascii_case("contains");
+            let is_list = self.holds.is_some_and(|holds| holds.is_list);
+            let error = match self.holds {
+                Some(_) if is_contains && !is_list => {
+                    self.unexpected(&format!("`=` and the whole value: {NO_SEARCH_INSIDE}"))
+                }
+                _ => error,
+            };
             let one = match &self.lexer.next {
                 Token::Word(text) if !is_reserved_word(text) => (*text).to_owned(),
                 Token::Quoted(_) => {
@@ -508,7 +705,8 @@ impl<'a> Parser<'a, '_> {
                 }
                 _ => return Err(error),
             };
-            self.report(error.suggest(Some(quote(&format!("{word} ({one})")))));
+            let is_meant = !is_contains || is_list;
+            self.report(error.suggest(quote_whole(&format!("{word} ({one})")).filter(|_| is_meant)));
             self.skip()?;
             return Ok(false);
         }
@@ -553,8 +751,32 @@ impl<'a> Parser<'a, '_> {
                 Ok(None)
             }
             Token::Word(_) | Token::Quoted(_) => self.text(),
+            Token::Other(mark) if CURLY_QUOTES.contains(mark) => self.curly(*mark),
             _ => Err(self.unexpected(&format!("{or}a value"))),
         }
+    }
+
+    /// Reads over a value in quotes of print, the first of which stands next, and reports it.
+    fn curly(&mut self, mark: char) -> Result<Option<Text<'a>>> {
+        let offset = self.lexer.start;
+        let behind = self.lexer.text.get(self.lexer.at..).unwrap_or_default();
+        let error = |found: &str| {
+            Error::new(
+                ErrorKind::Syntax,
+                offset,
+                quote(found),
+                "a value in straight quotes, such as `\"open\"`",
+            )
+        };
+        let Some((inner, rest)) = behind.split_once(CURLY_QUOTES) else {
+            return Err(error(&mark.to_string()));
+        };
+        let end = self.lexer.text.len().saturating_sub(rest.len());
+        let straight = serde_json::to_string(inner).ok().and_then(|straight| quote_whole(&straight));
+        self.report(error(self.lexer.text.get(offset..end).unwrap_or_default()).suggest(straight));
+        self.lexer.at = end;
+        self.skip()?;
+        Ok(None)
     }
 
     /// Whether a criterion may stand behind the word that is next.

@@ -257,6 +257,7 @@ impl<'e> Import<'e> {
         self.settle()?;
         let pending = &mut self.pending;
         let noted = pending.reading().note_faults(row, &pending.source, |_| line, &mut pending.report);
+        pending.report.note(row, &pending.source, line, &pending.change.engine().catalog);
         let result = noted.and_then(|()| {
             pending.add(row, document).map_err(|error| Box::new(Refusal::new(&pending.source, line, *error)))
         });
@@ -509,6 +510,7 @@ impl Reading<'_> {
             return refuse(line_of(&error), error, report).map(|()| None);
         }
         self.note_faults(row, source, line_of, report)?;
+        report.note(row, source, line, self.catalog);
         Ok(Some(text))
     }
 

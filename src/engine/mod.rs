@@ -47,6 +47,7 @@ mod dead;
 pub mod explain;
 #[cfg(feature = "parallel")]
 mod gathered;
+mod hints;
 mod import;
 #[cfg(test)]
 mod interleavings;
@@ -54,6 +55,7 @@ mod interleavings;
 mod lookup;
 mod memory;
 mod merge;
+mod note;
 mod own_ids;
 mod prepared;
 mod report;
@@ -81,6 +83,7 @@ pub(crate) use import::StoreDocument;
 pub(crate) use import::{Apart, Groups};
 pub use import::{Import, Mode};
 pub use memory::{FieldMemory, Memory};
+pub use note::{Note, NoteKind};
 pub use report::{Refusal, Report};
 #[cfg(any(feature = "postgres", feature = "store"))]
 pub(crate) use written::AnswerWriter;

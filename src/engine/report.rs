@@ -5,6 +5,9 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::change::Upserted;
+use super::note::Note;
+use crate::batch::Row;
+use crate::catalog::Catalog;
 use crate::error::Error;
 
 /// A case, or a field value of one, that was not taken in as it stands.
@@ -60,6 +63,9 @@ pub struct Report {
     pub refusals: Vec<Refusal>,
     /// How many further faults are not in the list.
     pub unlisted: u64,
+    /// What is no fault, but may not be meant, in the order in which it was first met: at most 256.
+    #[serde(default)]
+    pub notes: Vec<Note>,
 }
 
 /// How many faults a report lists. A file of nothing but faults would otherwise take far more memory
@@ -72,6 +78,14 @@ impl Report {
             self.refusals.push(refusal);
         } else {
             self.unlisted = self.unlisted.saturating_add(1);
+        }
+    }
+
+    /// Counts the remarks on a case that is taken in.
+    #[inline]
+    pub(super) fn note(&mut self, row: &Row<'_>, source: &str, line: u64, catalog: &Catalog) {
+        if !row.remarks().is_empty() {
+            Note::add_all(&mut self.notes, row, source, line, catalog);
         }
     }
 
@@ -90,5 +104,6 @@ impl Report {
         self.skipped = self.skipped.saturating_add(later.skipped);
         self.unlisted = self.unlisted.saturating_add(later.unlisted);
         later.refusals.into_iter().for_each(|refusal| self.list(refusal));
+        Note::append(&mut self.notes, later.notes);
     }
 }

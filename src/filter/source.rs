@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::{Filter, Inner};
 use crate::catalog::Catalog;
-use crate::criteria;
+use crate::criteria::{self, Body};
 use crate::limits::Limits;
 use crate::operator::Connective;
 use crate::predicate::{self, Children, Comparison, Node, Tree};
@@ -52,18 +52,29 @@ impl Source {
 
     /// The tree as written, of a source that is not joined.
     fn read(&self, catalog: &Catalog) -> Tree<Comparison<'static>> {
+        self.read_with(catalog, |_, _| ()).0
+    }
+
+    /// As [`read`](Self::read), and what `look` finds in the body; a constant has none.
+    pub(super) fn read_with<T: Default>(
+        &self,
+        catalog: &Catalog,
+        look: impl FnOnce(&Body<'_>, &Catalog) -> T,
+    ) -> (Tree<Comparison<'static>>, T) {
+        let constant = |value| (Tree::constant(value), T::default());
         let body = match self {
-            Self::Joined(..) => return Tree::constant(false),
-            Self::Constant(value) => return Tree::constant(*value),
+            Self::Joined(..) => return constant(false),
+            Self::Constant(value) => return constant(*value),
             Self::Json(text) => criteria::parse(text, &no_limits()).0,
             Self::Text(text) => match criteria::text::parse(text, &no_limits()) {
                 (criteria::text::Parsed::Body(body), _) => body,
-                (criteria::text::Parsed::Constant(value), _) => return Tree::constant(value),
+                (criteria::text::Parsed::Constant(value), _) => return constant(value),
             },
         };
         let (written, errors) = predicate::lower(&body, catalog);
         debug_assert_eq!(errors, [], "a source without errors has none the second time");
-        written.into_owned()
+        let found = look(&body, catalog);
+        (written.into_owned(), found)
     }
 }
 

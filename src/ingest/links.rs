@@ -4,9 +4,11 @@
 //! close and open. Which brackets are open around a place of the catalogue follows from the place, so that a text that
 //! once led from it to another place always does.
 
+use std::sync::Arc;
+
 use wide::u8x16;
 
-use crate::catalog::{Expected, FieldId, Paths, Shape};
+use crate::catalog::{Expected, FieldId, Paths, Shape, Stray};
 
 /// Where values lie: a node of the catalogue's paths or, numbered behind those, a key of an object among them that
 /// leads to no field.
@@ -191,6 +193,9 @@ pub(super) struct Links {
     keys: usize,
     /// How many keys were met that have no place.
     strays: u32,
+    /// The keys that lead to no field but look like one, each with what it looks like, and all of them together.
+    near: Vec<(Keys, Arc<Stray>)>,
+    near_keys: Keys,
 }
 
 impl Links {
@@ -261,6 +266,21 @@ impl Links {
     /// The key of a place that has one.
     pub(super) fn key(&self, place: Place) -> Option<Keys> {
         self.places.get(place).map(|known| known.key).filter(|key| *key != Keys::default())
+    }
+
+    /// Notes that a key looks like a field.
+    pub(super) fn note_near(&mut self, key: Keys, stray: &Arc<Stray>) {
+        if !self.near_keys.has_any(key) {
+            self.near_keys = self.near_keys.with(key);
+            self.near.push((key, Arc::clone(stray)));
+        }
+    }
+
+    /// What those of the keys look like that were noted as looking like a field.
+    #[inline(always)]
+    pub(super) fn near(&self, keys: Keys) -> impl Iterator<Item = &Arc<Stray>> {
+        let near = if self.near_keys.has_any(keys) { self.near.as_slice() } else { &[] };
+        near.iter().filter(move |(key, _)| keys.has_any(*key)).map(|(_, stray)| stray)
     }
 
     /// All keys below a place.

@@ -2,6 +2,7 @@
 
 mod checked;
 mod links;
+mod members;
 mod read;
 mod split;
 mod usual;

@@ -2,10 +2,12 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use crate::batch::{MAX_DOCUMENT_BYTES, Row};
+use super::members::Members;
+use crate::batch::{MAX_DOCUMENT_BYTES, Remark, Row};
 use crate::catalog::{Catalog, Field, FieldId, FieldType, Shape};
 use crate::error::{Error, ErrorKind, quote};
 use crate::json::{self, JsonType, Reader, paths_at};
@@ -32,6 +34,17 @@ pub(crate) fn read_case<'a>(
     limits: &Limits,
     row: &mut Row<'a>,
 ) -> Result<(), Error> {
+    read_case_with(text, catalog, limits, row, None)
+}
+
+/// As [`read_case`], with remarks on members that look like fields, if they are looked at.
+pub(super) fn read_case_with<'a>(
+    text: &'a str,
+    catalog: &Catalog,
+    limits: &Limits,
+    row: &mut Row<'a>,
+    members: Option<&mut Members>,
+) -> Result<(), Error> {
     row.clear();
     let limit = case_limit(limits);
     if text.len() > limit {
@@ -48,6 +61,7 @@ pub(crate) fn read_case<'a>(
         keys: Vec::new(),
         refused: Vec::new(),
         id_offset: 0,
+        members,
     };
     let place = |error: Error| {
         let path = paths_at(text, &[error.offset]).pop().unwrap_or_default();
@@ -125,6 +139,7 @@ struct Walk<'a, 'w> {
     refused: Vec<FieldId>,
     /// Where the value of `id` stands; 0 until it was read.
     id_offset: usize,
+    members: Option<&'w mut Members>,
 }
 
 /// An open array or object.
@@ -217,6 +232,11 @@ impl<'a> Walk<'a, '_> {
             open.likely = place.saturating_add(1);
             return Ok(Some(child));
         }
+        if let (None, Some(node), Some(members)) = (child, node, &mut self.members)
+            && let Some(stray) = members.look(self.catalog, node, &key)
+        {
+            self.row.remark(Remark::Stray(Arc::clone(stray)));
+        }
         if let Some(keys) = &mut open.many_keys {
             if keys.contains(&key) {
                 return Err(Box::new(repeated(&key)));
@@ -297,6 +317,9 @@ impl<'a> Walk<'a, '_> {
                 match text.parse().ok().and_then(Number::new) {
                     Some(number) => {
                         self.row.push(field, Value::Number(number));
+                        if number.is_rounded_from(text) {
+                            self.row.remark(Remark::Rounded(field, Cow::Borrowed(text)));
+                        }
                         return Ok(());
                     }
                     None => Error::new(ErrorKind::BadNumber, at, quote(text), "a number that fits a double"),
@@ -326,6 +349,11 @@ impl<'a> Walk<'a, '_> {
                 match expected {
                     Ok(timestamp) => {
                         self.row.push(field, Value::Timestamp(timestamp));
+                        if !unix && Timestamp::is_without_zone(&text) {
+                            self.row.remark(Remark::NoZone(field, text));
+                        } else if unix && timestamp.is_mistaken_millis() {
+                            self.row.remark(Remark::Mistaken(field, text));
+                        }
                         return Ok(());
                     }
                     Err(expected) => Error::new(ErrorKind::BadTimestamp, at, quote(&text), expected),

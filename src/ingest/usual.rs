@@ -7,11 +7,14 @@
 
 use std::borrow::Cow;
 
+use std::sync::Arc;
+
 use smallvec::SmallVec;
 
 use super::links::{Form, Keys, Links, Place};
-use super::read::{case_limit, complete, read_case};
-use crate::batch::Row;
+use super::members::Members;
+use super::read::{case_limit, complete, read_case_with};
+use crate::batch::{Remark, Row};
 use crate::catalog::{Catalog, Expected, Paths, Shape};
 use crate::error::Error;
 use crate::json::{JsonType, Reader, plain_len};
@@ -25,7 +28,10 @@ const USUAL_KEYS: usize = 16;
 
 /// What the documents so far were like, all of which must have been read by the same catalogue.
 #[derive(Debug, Default)]
-pub(crate) struct Habits(Links);
+pub(crate) struct Habits {
+    links: Links,
+    members: Members,
+}
 
 /// Reads a case as [`read_case`] does, with the same outcome.
 ///
@@ -41,7 +47,7 @@ pub(crate) fn read_usual_case<'a>(
     if is_read_as_usual(text, catalog, limits, habits, row) {
         return Ok(());
     }
-    read_case(text, catalog, limits, row)
+    read_case_with(text, catalog, limits, row, Some(&mut habits.members))
 }
 
 /// True when the document is a usual one, whose values are in the row then.
@@ -53,19 +59,22 @@ fn is_read_as_usual<'a>(
     row: &mut Row<'a>,
 ) -> bool {
     row.clear();
-    let Habits(links) = habits;
+    let Habits { links, members } = habits;
     let depth_limit = limits.case_depth;
     links.prepare(catalog.paths(), depth_limit);
-    let walk = Walk { paths: catalog.paths(), depth_limit, links, row, seen: Seen::default() };
+    let walk =
+        Walk { catalog, paths: catalog.paths(), depth_limit, links, members, row, seen: Seen::default() };
     text.len() <= case_limit(limits)
         && walk.document(text).is_some()
         && complete(row, &[], 0, catalog).is_ok()
 }
 
 struct Walk<'a, 'w> {
+    catalog: &'w Catalog,
     paths: &'w Paths,
     depth_limit: usize,
     links: &'w mut Links,
+    members: &'w mut Members,
     row: &'w mut Row<'a>,
     seen: Seen<'a>,
 }
@@ -140,11 +149,18 @@ impl<'a> Walk<'a, '_> {
                 Form::Timestamp(field) => {
                     let (string, behind) = plain_string(rest)?;
                     self.row.push_borrowed(field, Value::Timestamp(Timestamp::parse(string).ok()?));
+                    if Timestamp::is_without_zone(string) {
+                        self.row.remark(Remark::NoZone(field, Cow::Borrowed(string)));
+                    }
                     rest = behind;
                 }
                 Form::UnixMillis(field) => match unix_millis(rest) {
                     Some((timestamp, behind)) => {
                         self.row.push_borrowed(field, Value::Timestamp(timestamp));
+                        if timestamp.is_mistaken_millis() {
+                            let text = before(rest, behind)?.trim_matches(['"', ' ', '\t', '\n', '\r']);
+                            self.row.remark(Remark::Mistaken(field, Cow::Borrowed(text)));
+                        }
                         rest = behind;
                     }
                     None => (rest, place) = self.behind_nothing(text, rest, place)?,
@@ -157,6 +173,10 @@ impl<'a> Walk<'a, '_> {
                     None => match any_number(rest) {
                         Some((number, behind)) => {
                             self.row.push_borrowed(field, Value::Number(number));
+                            let text = before(rest, behind)?.trim();
+                            if number.is_rounded_from(text) {
+                                self.row.remark(Remark::Rounded(field, Cow::Borrowed(text)));
+                            }
                             rest = behind;
                         }
                         None => (rest, place) = self.behind_nothing(text, rest, place)?,
@@ -173,7 +193,11 @@ impl<'a> Walk<'a, '_> {
                     let object = self.links.parent(place)?;
                     rest = self.behind_value(rest, object)?;
                 }
-                Form::End => return behind_space(rest).is_empty().then_some(()),
+                Form::End => {
+                    let near = self.links.near(self.seen.keys);
+                    near.for_each(|stray| self.row.remark(Remark::Stray(Arc::clone(stray))));
+                    return behind_space(rest).is_empty().then_some(());
+                }
             }
         }
     }
@@ -211,7 +235,16 @@ impl<'a> Walk<'a, '_> {
                 (name, rest) = key(rest)?;
                 let node = self.paths.child(open, &name).map(|(_, node)| node);
                 let place = node.or_else(|| self.links.stranger(open, &name));
-                if let Some(key) = place.and_then(|place| self.links.key(place)) {
+                let place_key = place.and_then(|place| self.links.key(place));
+                if node.is_none()
+                    && let Some(stray) = self.members.look(self.catalog, open, &name)
+                {
+                    match place_key {
+                        Some(key) => self.links.note_near(key, stray),
+                        None => self.row.remark(Remark::Stray(Arc::clone(stray))),
+                    }
+                }
+                if let Some(key) = place_key {
                     self.seen.note(key)?;
                     keys = keys.with(key);
                 } else {

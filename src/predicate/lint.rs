@@ -1,5 +1,8 @@
 //! What a sound filter says that its author may not have meant.
 
+mod elements;
+mod values;
+
 use std::fmt;
 
 use serde::Serialize;
@@ -9,7 +12,7 @@ use super::tree::{Comparison, Leaf, Node, NodeId, Test, Tree};
 use crate::catalog::Catalog;
 use crate::error::{nearest, quote};
 use crate::operator::{Connective, Operator};
-use crate::value::Value;
+use crate::value::{Number, Value};
 
 /// The kind of a [`Warning`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -24,6 +27,32 @@ pub enum WarningKind {
     AlwaysFalse,
     /// A criterion that its neighbours make superfluous.
     Subsumed,
+    /// A number that a double cannot hold, so that it stands for another one.
+    RoundedNumber,
+    /// Criteria joined by and that two different elements of one array may meet.
+    SeparateElements,
+    /// A string such as `null`, or without letters, which is no test for absence.
+    NotAbsence,
+    /// A string with blanks in front or at the end.
+    BlanksAround,
+    /// A string that is not in the composed form of Unicode (NFC).
+    NotComposed,
+    /// A value that no case has, in a form in which cases have it; see [`Engine::hints`](crate::Engine::hints).
+    StoredOtherwise,
+    /// A field of which no case has a value; see [`Engine::hints`](crate::Engine::hints).
+    NoValues,
+}
+
+/// A number of a criterion that a double rounds.
+pub(crate) struct Rounded {
+    /// The criterion.
+    pub(crate) node: NodeId,
+    /// Which of its values.
+    pub(crate) value: usize,
+    /// As it is written.
+    pub(crate) written: String,
+    /// What it stands for.
+    pub(crate) number: Number,
 }
 
 /// Something in a sound filter that its author may not have meant.
@@ -51,18 +80,43 @@ pub(crate) const MOST_WARNINGS: usize = 100;
 /// Beyond this many criteria on one field in one branch, they are not compared pairwise.
 const PAIRWISE: usize = 64;
 
-/// The warnings of a tree as written, whose normal form is `normal`, in document order.
-pub(crate) fn lint(written: &Tree<Comparison<'_>>, normal: &Tree<Leaf>, catalog: &Catalog) -> Vec<Warning> {
+/// The warnings of a tree as written, whose normal form is `normal`, and some of whose numbers are rounded, in document order.
+pub(crate) fn lint(
+    written: &Tree<Comparison<'_>>,
+    normal: &Tree<Leaf>,
+    rounded: &[Rounded],
+    catalog: &Catalog,
+) -> Vec<Warning> {
     let places = Places::new(written);
     let mut found: Vec<(NodeId, Warning)> = Vec::new();
+    elements::separate(written, catalog, &mut |id, message| {
+        if found.len() < MOST_WARNINGS {
+            found.push((id, Warning { kind: WarningKind::SeparateElements, path: places.path(id), message }));
+        }
+    });
+    for Rounded { node, value, written, number } in rounded.iter().take(MOST_WARNINGS) {
+        let message = format!(
+            "{} has more digits than a double holds, and stands for {} and all numbers nearer to that than to another double",
+            quote(written),
+            quote(&of_all_digits(*number))
+        );
+        let path = places.value_path(*node, *value);
+        found.push((*node, Warning { kind: WarningKind::RoundedNumber, path, message }));
+    }
     for (id, node) in written.nodes().iter().enumerate() {
         if found.len() >= MOST_WARNINGS {
             break;
         }
         match node {
             Node::Leaf(comparison) => {
+                let field = catalog.field(comparison.field);
+                for (at, value) in comparison.values.iter().enumerate().take(MOST_WARNINGS) {
+                    if let Some((kind, message)) = values::unusual(field, value) {
+                        found.push((id, Warning { kind, path: places.value_path(id, at), message }));
+                    }
+                }
                 unknown_values(comparison, catalog, &mut |at, message| {
-                    let path = format!("{}.values[{at}]", places.path(id));
+                    let path = places.value_path(id, at);
                     found.push((id, Warning { kind: WarningKind::UnknownValue, path, message }));
                 });
                 if !comparison.values.is_empty()
@@ -97,6 +151,13 @@ pub(crate) fn lint(written: &Tree<Comparison<'_>>, normal: &Tree<Leaf>, catalog:
     }
     found.sort_by_key(|(id, warning)| (warning.path.is_empty(), places.ranks.get(*id).copied()));
     found.into_iter().map(|(_, warning)| warning).take(MOST_WARNINGS).collect()
+}
+
+/// A number as people write it; an integer with all its digits, which are those of the double.
+fn of_all_digits(number: Number) -> String {
+    let number = number.get();
+    let has_all = number.trunc().to_bits() == number.to_bits() && number.abs() < 1e30;
+    if has_all { format!("{number:.0}") } else { format!("{number:?}") }
 }
 
 fn unknown_values(comparison: &Comparison<'_>, catalog: &Catalog, warn: &mut impl FnMut(usize, String)) {
@@ -251,6 +312,12 @@ impl Places {
         self.criteria.is_some_and(|criteria| id <= criteria)
     }
 
+    /// The path of a value of a criterion, or of an id.
+    pub(crate) fn value_path(&self, id: NodeId, at: usize) -> String {
+        let values = if Some(id) == self.ids { "" } else { ".values" };
+        format!("{}{values}[{at}]", self.path(id))
+    }
+
     pub(crate) fn path(&self, id: NodeId) -> String {
         if Some(id) == self.ids {
             return "ids".to_owned();
@@ -277,7 +344,8 @@ impl Places {
 
 #[cfg(test)]
 mod tests {
-    use crate::catalog::Catalog;
+    use super::WarningKind;
+    use crate::catalog::{Catalog, Field, FieldType};
     use crate::filter::Filter;
 
     /// The warnings for a body, one a line.
@@ -318,6 +386,110 @@ mod tests {
                 "UnknownValue criteria[1].children[1].values[0]: `urgent` is not among the known values of `priority`: \
                  `low`, `medium`, `high`",
             ],
+        );
+    }
+
+    #[test]
+    fn numbers_that_a_double_rounds_are_named() {
+        let message = |written, number| {
+            format!(
+                "`{written}` has more digits than a double holds, and stands for `{number}` and all numbers nearer to that than \
+                 to another double"
+            )
+        };
+        let of_first = message("9007199254740993", "9007199254740992");
+        warns(
+            "createdByRule.revision in (9007199254740992, 9007199254740993, 0.1)",
+            &[&format!("RoundedNumber criteria[0].values[1]: {of_first}")],
+        );
+        assert_eq!(
+            of_json(
+                r#"{"criteria":[{"op":"$or","children":[{"field":"name","op":"=","values":["9007199254740993"]},
+                {"field":"createdByRule.revision","op":"=","values":["9007199254740993"]}]}]}"#
+            ),
+            [format!("RoundedNumber criteria[0].children[1].values[0]: {of_first}")]
+        );
+    }
+
+    #[test]
+    fn criteria_that_two_elements_may_meet_are_named() {
+        const LIST: &str = "caseReview.checklistState.checklist";
+        let warning = |path: &str, other: &str| {
+            format!(
+                "SeparateElements {path}: this and the criterion on `{LIST}.{other}` may be met by two different elements of \
+                 `{LIST}`: each criterion is tested on all elements by itself"
+            )
+        };
+        let (name, checked) = (format!("{LIST}.name = ID"), format!("{LIST}.checked = true"));
+        warns(&format!("{name} and {checked}"), &[&warning("criteria[1]", "name")]);
+        warns(
+            &format!("{name} and priority = high and (id = a or {checked})"),
+            &[&warning("criteria[2].children[1]", "name")],
+        );
+        warns(
+            &format!("priority = high and ({checked} and ({name} and id = a) or id = b)"),
+            &[&warning("criteria[1].children[0].children[1].children[0]", "checked")],
+        );
+        warns(&format!("({name} or {checked}) and id = a"), &[]);
+        warns(&format!("{name} or {checked} and id = a"), &[]);
+        warns(&format!("{name} and {LIST}.name = Other and tags = a and sourceKeys = b"), &[]);
+    }
+
+    #[test]
+    fn any_array_of_any_catalogue_is_named() {
+        let catalog = Catalog::new([
+            Field::new("legs[].bank", FieldType::String),
+            Field::new("legs[].fees[].amount", FieldType::Number),
+            Field::new("sizes[]", FieldType::Number),
+        ]);
+        let catalog = catalog.unwrap();
+        let of = |text: &str| Filter::compile_text(&catalog, text).unwrap().warnings();
+        let warnings = of("legs.bank = a and legs.fees.amount > 5");
+        assert_eq!((warnings.len(), warnings[0].kind), (1, WarningKind::SeparateElements));
+        let warnings = of("sizes > 5 and sizes < 10");
+        assert!(
+            warnings[0].message.starts_with("the two bounds on `sizes` may be met by two different"),
+            "{warnings:?}"
+        );
+        assert_eq!(of("sizes > 5 or sizes < 3").len(), 0);
+        assert_eq!(of("sizes = 5 and sizes = 10").len(), 0);
+    }
+
+    #[test]
+    fn values_that_hardly_any_document_has_are_named() {
+        const ABSENCE: &str = "is a value like any other, and no case without `name` has it: a test for absence is not in the \
+                               language";
+        for word in ["null", "None", "nil"] {
+            warns(
+                &format!("name = {word}"),
+                &[&format!("NotAbsence criteria[0].values[0]: the string `{word}` {ABSENCE}")],
+            );
+        }
+        warns(
+            "name in (a, \"\")",
+            &[&format!("NotAbsence criteria[0].values[1]: a string without letters {ABSENCE}")],
+        );
+        warns(
+            "name = \" Ann\"",
+            &[
+                "BlanksAround criteria[0].values[0]: `\" Ann\"` has blanks around it, which are compared like other characters; \
+             did you mean `Ann`?",
+            ],
+        );
+        warns(
+            "ids (a, \"b \")",
+            &[
+                "BlanksAround ids[1]: `\"b \"` has blanks around it, which are compared like other characters; did you mean `b`?",
+            ],
+        );
+        let (composed, decomposed) = ("Jos\u{e9}", "Jose\u{301}");
+        warns(&format!("name = {composed}"), &[]);
+        warns(
+            &format!("name = '{decomposed}'"),
+            &[&format!(
+                "NotComposed criteria[0].values[0]: `{decomposed}` has 5 code points and 4 in the composed form of Unicode (NFC), \
+             which most documents have: strings are compared by code points"
+            )],
         );
     }
 

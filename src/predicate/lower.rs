@@ -2,15 +2,16 @@
 
 use std::borrow::Cow;
 
+use super::lint::Rounded;
 use super::optimize::{Builder, Optimizer};
 use super::set::Set;
 use super::tree::{Children, Comparison, Leaf, Node, NodeId, Tree, Values};
 use crate::catalog::{Catalog, Field, FieldId, FieldType};
 use crate::criteria::{self, Body, Criterion, Sink, Text};
-use crate::error::{Error, ErrorKind, REPORTED_ERRORS, quote};
+use crate::error::{Error, ErrorKind, REPORTED_ERRORS, quote, quote_whole};
 use crate::limits::Limits;
 use crate::operator::{Connective, Operator};
-use crate::value::{Number, Timestamp, Value};
+use crate::value::{Number, Span, Timestamp, Value};
 
 /// The typed tree of a body, one node for each criterion in the same order.
 ///
@@ -44,6 +45,26 @@ pub(crate) fn compile_sound(text: &str, catalog: &Catalog, limits: &Limits) -> O
         (None, None) => builder.constant(false),
     };
     Some(builder.finish(root))
+}
+
+/// The numbers of a body without errors that a double rounds, by the nodes of [`lower`].
+pub(crate) fn rounded_numbers(body: &Body<'_>, catalog: &Catalog) -> Vec<Rounded> {
+    let mut rounded = Vec::new();
+    for (node, criterion) in body.nodes.iter().enumerate() {
+        let Criterion::Field { field, values, .. } = criterion else { continue };
+        let kind = catalog.find(&field.text).map(|id| catalog.field(id).kind());
+        if kind != Some(FieldType::Number) {
+            continue;
+        }
+        for (value, text) in body.texts(values).iter().enumerate() {
+            if let Some(number) =
+                Number::parse(&text.text).filter(|number| number.is_rounded_from(&text.text))
+            {
+                rounded.push(Rounded { node, value, written: text.text.to_string(), number });
+            }
+        }
+    }
+    rounded
 }
 
 /// A body on its way to its normal form.
@@ -170,7 +191,7 @@ fn comparison<'b>(
     }
     let mut values = Values::with_capacity(texts.len());
     for text in texts {
-        match value(field, text) {
+        match value(field, operator.map(|(operator, _)| operator), texts.len() == 1, text) {
             Ok(value) => values.push(value),
             Err(error) => {
                 report(*error);
@@ -182,22 +203,34 @@ fn comparison<'b>(
     Some(Comparison { field: id, operator, values })
 }
 
-fn value<'b>(field: &Field, text: &'b Text<'_>) -> Result<Value<'b>, Box<Error>> {
+fn value<'b>(
+    field: &Field,
+    operator: Option<Operator>,
+    is_only: bool,
+    text: &'b Text<'_>,
+) -> Result<Value<'b>, Box<Error>> {
     let error = |kind, expected: &str| {
+        let asks_absence =
+            ["", "null", "none", "nil", "undefined"].iter().any(|word| word.eq_ignore_ascii_case(&text.text));
+        let note = if asks_absence { "; a test for absence is not in the language" } else { "" };
         Box::new(Error::new(
             kind,
             text.offset,
             quote(&text.text),
-            format!("{expected}, since {} is a {} field", quote(field.name()), field.kind()),
+            format!("{expected}, since {} is a {} field{note}", quote(field.name()), field.kind()),
         ))
     };
     match field.kind() {
         FieldType::String => Ok(Value::String(Cow::Borrowed(&*text.text))),
-        FieldType::Number => Number::parse(&text.text)
-            .map(Value::Number)
-            .ok_or_else(|| error(ErrorKind::BadNumber, "a finite number such as `12`, `-0.5` or `1e3`")),
+        FieldType::Number => Number::parse(&text.text).map(Value::Number).ok_or_else(|| {
+            let meant = Number::respell(&text.text).and_then(|meant| quote_whole(&meant));
+            let expected = "a finite number such as `12`, `-0.5` or `1e3`";
+            Box::new(error(ErrorKind::BadNumber, expected).suggest(meant))
+        }),
         FieldType::Timestamp => Timestamp::parse(&text.text).map(Value::Timestamp).map_err(|fault| {
-            let meant = Timestamp::respell(&text.text).map(|meant| quote(&format!("\"{meant}\"")));
+            let span = Timestamp::respell(&text.text);
+            let meant =
+                span.and_then(|span| meant_by_span(field, operator.filter(|_| is_only), &span, &text.text));
             Box::new(error(ErrorKind::BadTimestamp, fault.expected()).suggest(meant))
         }),
         FieldType::Boolean => match &*text.text {
@@ -208,5 +241,40 @@ fn value<'b>(field: &Field, text: &'b Text<'_>) -> Result<Value<'b>, Box<Error>>
                 Err(Box::new(error(ErrorKind::BadBoolean, "`true` or `false`").suggest(near.map(quote))))
             }
         },
+    }
+}
+
+/// What says of a whole day or minute, or of an instant within a second, what `operator` says of it; `None` where nothing does.
+fn meant_by_span(field: &Field, operator: Option<Operator>, span: &Span, written: &str) -> Option<String> {
+    let string = |text: &str| format!("\"{text}\"");
+    let start = string(&span.start);
+    let operator = operator?;
+    if span.is_within {
+        // Documents have whole seconds, but where they have milliseconds.
+        return match operator {
+            _ if field.is_unix_millis() => None,
+            Operator::Greater | Operator::GreaterOrEqual => quote_whole(&format!("> {start}")),
+            Operator::Less | Operator::LessOrEqual => quote_whole(&format!("<= {start}")),
+            Operator::Equal | Operator::NotEqual | Operator::Contains | Operator::All => None,
+        };
+    }
+    let Some(end) = span.end.as_deref().map(string) else { return quote_whole(&start) };
+    let written = quote(written);
+    let written = written.trim_matches('`');
+    match operator {
+        Operator::GreaterOrEqual | Operator::Less => quote_whole(&start),
+        Operator::LessOrEqual => {
+            quote_whole(&format!("< {end}")).map(|meant| format!("{meant}, all of {written} included"))
+        }
+        Operator::Greater => {
+            quote_whole(&format!(">= {end}")).map(|meant| format!("{meant}, all of {written} left out"))
+        }
+        // Two values of a list may meet the two bounds.
+        Operator::Equal | Operator::Contains if !field.is_many() => {
+            let both = quote_whole(&format!(">= {start} and {} < {end}", field.name()));
+            both.map(|both| format!("{both}, which is all of {written}"))
+        }
+        // What is absent is within no bounds, and is not equal.
+        Operator::Equal | Operator::Contains | Operator::NotEqual | Operator::All => None,
     }
 }

@@ -4,6 +4,7 @@
 //! [`compile`] makes the normal form from the same nodes, a tree of [`Leaf`]s; nothing in either can fail.
 //! [`compile_sound`] makes it as a body is read, of one without errors.
 
+mod asked;
 mod lint;
 mod lower;
 mod optimize;
@@ -11,9 +12,10 @@ mod print;
 mod set;
 mod tree;
 
+pub(crate) use asked::{Asked, asked};
 pub(crate) use lint::{MOST_WARNINGS, Places, lint};
 pub use lint::{Warning, WarningKind};
-pub(crate) use lower::{compile, compile_sound, lower};
+pub(crate) use lower::{compile, compile_sound, lower, rounded_numbers};
 pub(crate) use optimize::{joined, normalize};
 pub(crate) use print::{Line, body_json, json_string, lines, plan, text};
 #[cfg(feature = "sql")]

@@ -99,7 +99,7 @@ use crate::catalog::Catalog;
 use crate::engine::explain::Explanation;
 use crate::engine::{Answer, AnswerWriter, Engine, Memory, WrittenAnswer};
 use crate::error::Error;
-use crate::filter::Filter;
+use crate::filter::{Filter, Warning};
 use crate::limits::Limits;
 use crate::lock::{Held, Lock};
 use crate::request::Request;
@@ -266,6 +266,12 @@ impl Store {
     /// As [`Engine::count`].
     pub fn count(&self, filter: &Filter) -> Result<u64, Error> {
         self.engine.count(filter)
+    }
+
+    /// Returns hints about why a filter may select no case, as [`Engine::hints`] does; the file is not read.
+    #[must_use]
+    pub fn hints(&self, filter: &Filter) -> Vec<Warning> {
+        self.engine.hints(filter)
     }
 
     /// How a request is answered, as [`Engine::explain`] tells it; the file is not read.

@@ -37,6 +37,17 @@ impl TimestampFault {
     }
 }
 
+/// What a text that is nearly a timestamp stands for, in the text form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Span {
+    /// The first instant of it; of a fraction of a second, that second.
+    pub(crate) start: String,
+    /// The first instant behind it, of a whole day or minute; `None` of one instant.
+    pub(crate) end: Option<String>,
+    /// It is an instant within the second `start`.
+    pub(crate) is_within: bool,
+}
+
 const MS_PER_S: i64 = 1000;
 /// The largest offset from UTC, as the ISO calendar of the Java platform has it, in milliseconds.
 const MAX_OFFSET_MS: i64 = 18 * 3600 * MS_PER_S;
@@ -103,28 +114,60 @@ impl Timestamp {
         Ok(Self(local_ms.saturating_sub(offset_ms)))
     }
 
-    /// The text form of what others write otherwise: a date alone, `T` before the time, no seconds, a fraction of one, which is cut off, or
-    /// `Z` for UTC. None for what is in form already, or is no timestamp at all.
-    pub(crate) fn respell(text: &str) -> Option<String> {
+    /// The text form of what others write otherwise: a date alone, `T` before the time, no seconds, a fraction of one, or `Z` for
+    /// UTC. None for what is in form already, or is no timestamp at all.
+    pub(crate) fn respell(text: &str) -> Option<Span> {
         let (date, rest) = text.split_at_checked("yyyy-MM-dd".len())?;
         let mut time = "00:00:00".to_owned();
         let mut offset = "";
+        let mut length_s = 86_400;
+        let mut is_within = false;
         if !rest.is_empty() {
             let rest = rest.strip_prefix(['T', 't', ' '])?;
             let (minutes, rest) = rest.split_at_checked("HH:mm".len())?;
             let (seconds, rest) = match rest.split_at_checked(":ss".len()) {
-                Some((seconds, rest)) if seconds.starts_with(':') => (seconds, rest),
-                _ => (":00", rest),
+                Some((seconds, rest)) if seconds.starts_with(':') => {
+                    length_s = 0;
+                    (seconds, rest)
+                }
+                _ => {
+                    length_s = 60;
+                    (":00", rest)
+                }
             };
-            let rest = match rest.strip_prefix('.') {
-                Some(fraction) => fraction.trim_start_matches(|c: char| c.is_ascii_digit()),
+            let rest = match rest.strip_prefix('.').filter(|_| length_s == 0) {
+                Some(fraction) => {
+                    let rest = fraction.trim_start_matches(|c: char| c.is_ascii_digit());
+                    is_within = fraction.len() > rest.len()
+                        && fraction.starts_with(|c: char| c.is_ascii_digit())
+                        && fraction
+                            .bytes()
+                            .take(fraction.len().saturating_sub(rest.len()))
+                            .any(|byte| byte != b'0');
+                    rest
+                }
                 None => rest,
             };
             time = format!("{minutes}{seconds}");
             offset = rest.strip_prefix(['Z', 'z']).unwrap_or(rest).trim_start();
         }
-        let respelled = format!("{date} {time}{offset}");
-        (respelled != text && Self::parse(&respelled).is_ok()).then_some(respelled)
+        let start = format!("{date} {time}{offset}");
+        if start == text || Self::parse(&start).is_err() {
+            return None;
+        }
+        let end = match length_s {
+            0 => None,
+            _ => {
+                let local = Self::parse(&format!("{date} {time}")).ok()?;
+                let end = Self(local.0.saturating_add(MS_PER_S.saturating_mul(length_s)));
+                let end = format!("{end}{offset}");
+                Some(end).filter(|end| Self::parse(end).is_ok())
+            }
+        };
+        if length_s > 0 && end.is_none() {
+            return None;
+        }
+        Some(Span { start, end, is_within })
     }
 
     /// Reads Unix milliseconds: a decimal integer in the JSON grammar, without fraction or exponent.
@@ -140,6 +183,21 @@ impl Timestamp {
         // What behind the first digit is none, `parse` refuses.
         matches!(digits.as_bytes(), [b'1'..=b'9', ..] | [b'0']).then_some(())?;
         text.parse().ok().map(Self)
+    }
+
+    /// Whether Unix milliseconds were hardly meant as such, since they look like a year, a date (`yyyyMMdd`) or seconds.
+    ///
+    /// Instants within 25 days of the epoch, which is 2^31 ms, are taken for mistaken unless they lie on a quarter of an hour,
+    /// as the midnights of all time zones do.
+    pub(crate) fn is_mistaken_millis(self) -> bool {
+        const QUARTER_MS: u64 = 15 * 60 * 1000;
+        let size = self.0.unsigned_abs();
+        size <= 1 << 31 && !size.is_multiple_of(QUARTER_MS)
+    }
+
+    /// True when a text in the text form has no offset.
+    pub(crate) fn is_without_zone(text: &str) -> bool {
+        text.len() == "yyyy-MM-dd HH:mm:ss".len()
     }
 
     /// Appends the text form with an offset, as documents have it, parts of a second left out.
@@ -298,24 +356,32 @@ mod tests {
 
     #[test]
     fn what_others_write_is_respelled() {
-        for (text, respelled) in [
-            ("2024-02-29", Some("2024-02-29 00:00:00")),
-            ("2024-02-29T12:30:15Z", Some("2024-02-29 12:30:15")),
-            ("2024-02-29t12:30z", Some("2024-02-29 12:30:00")),
-            ("2024-02-29 12:30", Some("2024-02-29 12:30:00")),
-            ("2024-02-29T12:30:15.123456+02:00", Some("2024-02-29 12:30:15+02:00")),
-            ("2024-02-29 12:30:15 +0200", Some("2024-02-29 12:30:15+0200")),
-            ("2024-02-29 12:30:15", None),
-            ("2023-02-29", None),
-            ("2024-02-29T25:00:00Z", None),
-            ("2024-02-29T", None),
-            ("2024-02-29Z", None),
-            ("29.02.2024", None),
-            ("soon", None),
-            ("20240229éé", None),
-            ("2024-02-29T12:3é", None),
+        for (text, start, end, is_within) in [
+            ("2024-02-28", "2024-02-28 00:00:00", Some("2024-02-29 00:00:00"), false),
+            ("2024-02-29T12:30:15Z", "2024-02-29 12:30:15", None, false),
+            ("2024-02-29t12:59z", "2024-02-29 12:59:00", Some("2024-02-29 13:00:00"), false),
+            ("2024-12-31 23:59+0200", "2024-12-31 23:59:00+0200", Some("2025-01-01 00:00:00+0200"), false),
+            ("9999-12-31", "9999-12-31 00:00:00", Some("9999-12-31 06:00:00-1800"), false),
+            ("2024-02-29T12:30:15.123456+02:00", "2024-02-29 12:30:15+02:00", None, true),
+            ("2024-02-29T12:30:15.000Z", "2024-02-29 12:30:15", None, false),
+            ("2024-02-29 12:30:15 +0200", "2024-02-29 12:30:15+0200", None, false),
         ] {
-            assert_eq!(Timestamp::respell(text).as_deref(), respelled, "{text}");
+            let span = Span { start: start.to_owned(), end: end.map(str::to_owned), is_within };
+            assert_eq!(Timestamp::respell(text), Some(span), "{text}");
+        }
+        for text in [
+            "2024-02-29 12:30:15",
+            "2023-02-29",
+            "9999-12-31T23:59+0100",
+            "2024-02-29T25:00:00Z",
+            "2024-02-29T",
+            "2024-02-29Z",
+            "29.02.2024",
+            "soon",
+            "20240229éé",
+            "2024-02-29T12:3é",
+        ] {
+            assert_eq!(Timestamp::respell(text), None, "{text}");
         }
     }
 
@@ -466,6 +532,22 @@ mod tests {
         for timestamp in [Timestamp::MIN, Timestamp::MAX] {
             assert!(!timestamp.has_text());
             assert!(timestamp.to_string().ends_with(" ms"));
+        }
+    }
+
+    #[test]
+    fn milliseconds_that_look_like_something_else_are_told() {
+        for (year, month_and_day) in [(1980, 229), (2024, 1231), (1900, 101)] {
+            assert!(Timestamp(year).is_mistaken_millis(), "{year}");
+            assert!(Timestamp(year * 10_000 + month_and_day).is_mistaken_millis(), "{year}");
+        }
+        for seconds in [1, 320_630_400, -236_131_200, 1_700_000_001] {
+            assert!(Timestamp(seconds).is_mistaken_millis(), "{seconds}");
+        }
+        for sound in
+            [0, 86_400_000, -86_400_000, 19_800_000, 320_630_400_000, -236_131_200_000, i64::MIN, i64::MAX]
+        {
+            assert!(!Timestamp(sound).is_mistaken_millis(), "{sound}");
         }
     }
 

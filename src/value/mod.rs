@@ -6,6 +6,7 @@ mod number;
 use std::borrow::Cow;
 use std::fmt;
 
+pub(crate) use datetime::Span;
 pub use datetime::{Timestamp, TimestampFault};
 pub use number::Number;
 

@@ -188,6 +188,16 @@ fn imports_while_it_serves_say_what_they_say_offline_and_are_seen_by_the_next_se
         "{}",
         kept.err
     );
+    // Notes come through the socket too.
+    for database in [&served, &idle] {
+        write(database, "noted.ndjson", "{\"id\":\"noted\",\"status\":\"open\"}\n");
+    }
+    let noted = both(&["noted.ndjson"]);
+    assert!(
+        noted.err.contains("noted.ndjson:1") && noted.err.contains("`caseReview.status`"),
+        "{}",
+        noted.err
+    );
     process.terminate();
     let count = |database: &Database| {
         run(database, &["search", "cases.db", "--format", "ids", "--limit", "9999"]).good()

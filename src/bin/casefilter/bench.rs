@@ -11,12 +11,14 @@ use crate::Status;
 use crate::args::is_stdin;
 use crate::cases::{Cases, Documents};
 use crate::escape::escape;
-use crate::failure::Failure;
+use crate::failure::{Failure, note};
 use crate::held::Held;
 use crate::output::{Format, Output};
 use crate::requests::{Line, Lines};
 use crate::table::{self, Column, counted, microseconds, thousands};
 
+/// How many warnings of a request are told.
+const MOST_WARNINGS: usize = 3;
 /// Without --runs, each request is repeated for about this long …
 const ENOUGH: Duration = Duration::from_millis(200);
 /// … but at least so often …
@@ -139,12 +141,15 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let mut request = 0_u64;
     while let Some(line) = lines.next()? {
         request = request.saturating_add(1);
-        let line = Line::read(line);
+        let (line, number) = (Line::read(line), request);
         // A database that cannot be read is no answer to be timed.
         if let Ok(line) = &line
             && let Ok(request) = line.request(held.catalog(), &Limits::default())
         {
             held.search(&request)?;
+            for warning in request.filter.warnings().iter().take(MOST_WARNINGS) {
+                note(format!("warning: request {number}: {}\n", escape(&warning.to_string())));
+            }
         }
         let timed = line.and_then(|line| time(held, &line, caches.as_ref(), args));
         match (timed, format) {

@@ -1,5 +1,6 @@
 //! Reading case documents from files and from standard input.
 
+use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{self, BufReader, IsTerminal, Read};
 use std::path::{Path, PathBuf};
@@ -20,6 +21,7 @@ use crate::escape::{escape, one_line};
 use crate::failure::{Failure, note};
 use crate::file::cannot_write;
 use crate::held::{Held, failed};
+use crate::hints::and_more;
 use crate::progress::{Progress, Watched, WatchedFile};
 use crate::records::Importing;
 use crate::table::{counted, thousands};
@@ -365,9 +367,34 @@ pub(crate) fn write_report(path: &Path, report: &impl serde::Serialize) -> Resul
     fs::write(path, text).map_err(|error| cannot_write(path, &error))
 }
 
-/// Says on standard error what a lenient import left out, and gives the status that tells of it.
+/// Faults of one kind, in the order in which they were first met: the first of them, and how many more there are.
+fn grouped(refusals: &[Refusal]) -> Vec<(&Refusal, u64)> {
+    let mut groups: Vec<(&Refusal, u64)> = Vec::new();
+    let mut places: HashMap<(&str, ErrorKind, bool, String), usize> = HashMap::new();
+    for refusal in refusals {
+        // Which element of an array it is does not make another kind.
+        let mut path = String::new();
+        for (number, part) in refusal.error.path.split('[').enumerate() {
+            path.push_str(if number == 0 {
+                part
+            } else {
+                part.split_once(']').map_or(part, |(_, rest)| rest)
+            });
+        }
+        let key = (refusal.source.as_str(), refusal.error.kind, refusal.kept, path);
+        // What is wrong with a source as a whole stands for itself.
+        let place = if refusal.line == 0 { groups.len() } else { *places.entry(key).or_insert(groups.len()) };
+        match groups.get_mut(place) {
+            Some((_, more)) => *more = more.saturating_add(1),
+            None => groups.push((refusal, 0)),
+        }
+    }
+    groups
+}
+
+/// Says on standard error what a lenient import left out, faults of one kind in one line, and gives the status that tells of it.
 ///
-/// On a terminal the first 20 are listed, elsewhere all that the report holds.
+/// On a terminal the first 20 lines are listed, elsewhere all.
 pub(crate) fn tell_left_out(report: &Report) -> Status {
     if report.skipped == 0 && report.incomplete == 0 && report.refusals.is_empty() {
         return Status::Fine;
@@ -378,15 +405,18 @@ pub(crate) fn tell_left_out(report: &Report) -> Status {
         thousands(report.incomplete)
     );
     let listed = if io::stderr().is_terminal() { LISTED } else { usize::MAX };
-    for refusal in report.refusals.iter().take(listed) {
+    let groups = grouped(&report.refusals);
+    for (refusal, more) in groups.iter().take(listed) {
         let what = match refusal.kept {
             true if refusal.line == 0 => "column left out",
             true => "kept",
             false => "left out",
         };
-        text.push_str(&format!("  {what}: {}\n", line_of(refusal)));
+        text.push_str(&format!("  {what}: {}{}\n", line_of(refusal), and_more(*more)));
     }
-    let more = (report.refusals.len().saturating_sub(listed) as u64).saturating_add(report.unlisted);
+    let untold =
+        groups.iter().skip(listed).map(|(_, more)| more.saturating_add(1)).fold(0, u64::saturating_add);
+    let more = untold.saturating_add(report.unlisted);
     if more > 0 {
         let hint = if listed == LISTED { "; 2> FILE writes more of them" } else { "" };
         text.push_str(&format!("  … and {} more{hint}\n", thousands(more)));

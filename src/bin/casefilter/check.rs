@@ -22,10 +22,14 @@ Examples:
   casefilter check --body filter.json --order -createdAt
   echo '{\"criteria\":[{\"field\":\"status\",\"op\":\"=\",\"values\":[\"open\"]}]}' | casefilter check --body -
 
-Exit status: 0 the filter is sound; 2 it is not.")]
+Exit status: 0 the filter is sound; 2 it is not; 4 it has warnings, under --deny-warnings.")]
 pub(crate) struct Args {
     #[command(flatten)]
     selection: Selection,
+
+    /// End with the exit status 4 if there are warnings, for scripts
+    #[arg(long)]
+    deny_warnings: bool,
 
     /// JSON, or text to read [default: table on a terminal, json in a pipe]
     #[arg(long)]
@@ -55,12 +59,14 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
             let criteria =
                 serde_json::from_str(&criteria).map_err(|error| Failure::Failed(error.to_string()))?;
             let (text, warnings) = (request.filter.to_text(), request.filter.warnings());
+            let status = args.status(&warnings);
             out.json(&Sound { ok: true, criteria, text, warnings })?;
-            Status::Fine
+            status
         }
         (Ok(request), Format::Table) => {
-            out.line(&explained(&request))?;
-            Status::Fine
+            let warnings = request.filter.warnings();
+            out.line(&explained(&request, &warnings))?;
+            args.status(&warnings)
         }
         (Err(fault), Format::Json) => {
             out.json(&Unsound { ok: false, errors: &fault.errors })?;
@@ -72,8 +78,15 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     Ok(status)
 }
 
+impl Args {
+    /// The status of a filter that compiles.
+    fn status(&self, warnings: &[Warning]) -> Status {
+        if self.deny_warnings && !warnings.is_empty() { Status::Warned } else { Status::Fine }
+    }
+}
+
 /// The plan, the text and the warnings, to read.
-fn explained(request: &Request) -> String {
+fn explained(request: &Request, warnings: &[Warning]) -> String {
     let filter = &request.filter;
     let mut text = String::from("The filter selects cases where\n\n");
     for line in filter.plan().lines() {
@@ -84,7 +97,7 @@ fn explained(request: &Request) -> String {
         escape(&filter.to_text()),
         escape(&filter.to_json())
     ));
-    for warning in filter.warnings() {
+    for warning in warnings {
         text.push_str(&format!("\nwarning: {}", escape(&warning.to_string())));
     }
     text

@@ -10,6 +10,7 @@ use crate::args::Selection;
 use crate::cases::{Cases, Documents, tell_left_out};
 use crate::escape::escape;
 use crate::failure::Failure;
+use crate::hints::{hint, warn};
 use crate::output::{Format, Output};
 
 /// Show how a request is answered, and with --analyze what each step costs and keeps
@@ -47,9 +48,11 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     args.cases.check_beside(&args.selection)?;
     let catalog = Catalog::cases();
     let (request, compiling) = args.selection.timed_request(&catalog)?;
+    warn(&request);
     let mode = if args.lenient { Mode::Lenient } else { Mode::Strict };
     let loaded = args.cases.load(&catalog, mode, Documents::Forgotten)?;
     let status = tell_left_out(&loaded.report);
+    hint(&loaded.held, &request, &loaded.report, || matches!(loaded.held.count(&request.filter), Ok(0)));
     let explanation = if args.analyze {
         let start = Instant::now();
         with_compiling(loaded.held.analyze(&request, &|| start.elapsed())?, compiling)

@@ -12,6 +12,7 @@ use crate::cases::Cases;
 use crate::escape::one_line;
 use crate::failure::Failure;
 use crate::file::{cannot_write, to_file};
+use crate::hints::{hint, warn};
 use crate::kind::Kind;
 use crate::progress::Progress;
 use crate::records;
@@ -90,8 +91,10 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     // Rows have their place in a column, so that they need not be sorted for others to know the order.
     let default = (rows.is_none() && is_parquet(&args.output)).then_some("createdAt");
     let request = args.criteria.request(&catalog, args.order.as_deref().or(default))?;
+    warn(&request);
     // A copy goes with the end.
     let (loaded, _copy) = args.cases.load_or_copy(&catalog, &args.admin)?;
+    hint(&loaded.held, &request, &loaded.report, || matches!(loaded.held.count(&request.filter), Ok(0)));
     if let Some(rows) = rows {
         return rows.write(&loaded.held, &request, &args.output);
     }

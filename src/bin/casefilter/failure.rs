@@ -13,6 +13,9 @@ pub(crate) const BAD_REQUEST: u8 = 2;
 /// The exit status when case data was refused or left out.
 pub(crate) const REFUSED: u8 = 3;
 
+/// The exit status of `check --deny-warnings` for a filter with warnings.
+pub(crate) const WARNED: u8 = 4;
+
 /// Why a command stopped.
 #[derive(Debug)]
 pub(crate) enum Failure {

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use casefilter::explain::Explanation;
 use casefilter::{
-    Answer, Catalog, Engine, Error, Filter, Memory, Request, Store, StoreError, StoreErrorKind, WrittenAnswer,
+    Answer, Catalog, Engine, Error, Filter, Memory, Request, Store, StoreError, StoreErrorKind, Warning,
+    WrittenAnswer,
 };
 
 use crate::escape::escape;
@@ -68,6 +69,14 @@ impl Held {
             Self::Memory(engine) => nearest(id, engine.search(&request)?.ids()),
             Self::Database(store) => nearest(id, store.ids(&request)?.iter().map(String::as_str)),
         })
+    }
+
+    /// Why a filter may select no case.
+    pub(crate) fn hints(&self, filter: &Filter) -> Vec<Warning> {
+        match self {
+            Self::Memory(engine) => engine.hints(filter),
+            Self::Database(store) => store.hints(filter),
+        }
     }
 
     /// How a request is answered.

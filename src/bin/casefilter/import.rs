@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use casefilter::domain::{Imported, import_records_in};
-use casefilter::{Catalog, Mode, Report, Store, StoreError, StoreErrorKind, StoreOptions};
+use casefilter::{Catalog, Mode, Note, Report, Store, StoreError, StoreErrorKind, StoreOptions};
 use serde::{Deserialize, Serialize};
 
 use crate::Status;
@@ -14,6 +14,7 @@ use crate::cases::{Cases, Taker, refused, tell_left_out, write_report};
 use crate::failure::Failure;
 use crate::file::check_report;
 use crate::held::failed;
+use crate::hints::tell_notes;
 use crate::interrupt::Unfinished;
 use crate::kind::Kind;
 use crate::output::{Format, Output};
@@ -24,8 +25,12 @@ use crate::table::{counted, thousands};
 ///
 /// The database is made if it is not there. A case whose id it has already replaces that one. Interrupted or
 /// refused, the import leaves nothing. In a pipe:
-/// {"stored":…,"replaced":…,"incomplete":…,"skipped":…,"cases":…,"took_s":…}; of records the same without cases, and with
-/// kept_changes, overwritten_changes and without_zone.
+/// {"stored":…,"replaced":…,"incomplete":…,"skipped":…,"cases":…,"took_s":…}, with "notes":[…] if there are any; of
+/// records the same without cases, and with kept_changes, overwritten_changes and without_zone.
+///
+/// Notes on cases are told on standard error too, by field with the first place: timestamps without a time zone, numbers
+/// that a double cannot hold, Unix milliseconds that look like a year, a date or seconds, and members that are no field
+/// but look like one.
 ///
 /// With --kind the files hold what the service answers from beside the cases, as NDJSON or JSON arrays. What a record
 /// refers to is imported before it: levels, then applicants, then documents and AML cases. Ids may be numbers, countries codes of
@@ -64,8 +69,8 @@ pub(crate) struct Args {
     #[arg(long)]
     lenient: bool,
 
-    /// Write what was left out, and why, to FILE as JSON
-    #[arg(long, value_name = "FILE", requires = "lenient")]
+    /// Write what was left out, and why, and the notes to FILE as JSON
+    #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
 
     /// JSON or a sentence [default: a sentence on a terminal, json in a pipe]
@@ -80,13 +85,15 @@ impl Args {
 }
 
 #[derive(Serialize)]
-struct Done {
+struct Done<'n> {
     stored: u64,
     replaced: u64,
     incomplete: u64,
     skipped: u64,
     cases: u64,
     took_s: f64,
+    #[serde(skip_serializing_if = "<[Note]>::is_empty")]
+    notes: &'n [Note],
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
@@ -115,7 +122,10 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let Report { stored, replaced, incomplete, skipped, .. } = report;
     let mut out = Output::new();
     match Format::or_fitting(args.format) {
-        Format::Json => out.json(&Done { stored, replaced, incomplete, skipped, cases, took_s })?,
+        Format::Json => {
+            let notes = &report.notes;
+            out.json(&Done { stored, replaced, incomplete, skipped, cases, took_s, notes })?;
+        }
         Format::Table => out.line(&format!(
             "{} stored, {} replaced · {} in the database · {took_s:.2} s",
             counted(stored, "case"),
@@ -124,6 +134,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         ))?,
     }
     out.finish()?;
+    tell_notes(&report);
     Ok(tell_left_out(&report))
 }
 

@@ -30,6 +30,7 @@ mod file;
 mod generate;
 mod held;
 mod help;
+mod hints;
 mod import;
 mod interrupt;
 mod kind;
@@ -86,7 +87,8 @@ First steps:
 
 On a terminal the output is a table, in a pipe it is JSON; --format decides
 otherwise. Exit status: 0 fine; 1 could not be done; 2 wrong usage or a filter
-that does not compile; 3 case data refused, or left out under --lenient.";
+that does not compile; 3 case data refused, or left out under --lenient; 4 a filter
+with warnings under check --deny-warnings.";
 
 #[derive(Subcommand)]
 enum Command {
@@ -118,6 +120,8 @@ enum Status {
     BadFilter,
     /// Case data was left out.
     LeftOut,
+    /// A filter has warnings, and they were to be denied.
+    Warned,
 }
 
 impl From<Status> for ExitCode {
@@ -126,6 +130,7 @@ impl From<Status> for ExitCode {
             Status::Fine => Self::SUCCESS,
             Status::BadFilter => Self::from(failure::BAD_REQUEST),
             Status::LeftOut => Self::from(failure::REFUSED),
+            Status::Warned => Self::from(failure::WARNED),
         }
     }
 }

@@ -12,10 +12,11 @@ use serde_json::value::RawValue;
 use crate::Status;
 use crate::args::{ONE_STDIN, Selection, is_stdin};
 use crate::cases::{Cases, Documents, Loaded, tell_left_out, write_report};
-use crate::escape::{escape, has_line_breaks, one_line};
-use crate::failure::{Failure, mention};
+use crate::escape::{has_line_breaks, one_line};
+use crate::failure::Failure;
 use crate::file::check_report;
 use crate::held::Found;
+use crate::hints::{hint, warn};
 use crate::output::Output;
 use crate::requests::{Line, Lines, envelope};
 use crate::source::{self, Server};
@@ -23,7 +24,8 @@ use crate::table::{self, Column, counted, duration, thousands};
 
 /// Find the cases that a filter selects
 ///
-/// The filter is a JSON body (--body), a text (--where), or neither, which selects every case.
+/// The filter is a JSON body (--body), a text (--where), or neither, which selects every case. What its author may not
+/// have meant is told on standard error, and, when it selects no case, in which form cases have its values.
 #[derive(clap::Args)]
 #[command(mut_arg("paths", |paths| paths.required(false)), after_help = "\
 Examples:
@@ -55,7 +57,8 @@ pub(crate) struct Args {
     /// A request is {"body":…,"offset":…,"limit":…,"order":…,"countTotalItems":…}; only body is
     /// required: the JSON body, or a string with its text. The line printed for it is the answer, or
     /// {"code":400,"correlationId":"request-<n>","description":"Invalid parameters: …"}, where n
-    /// counts the requests from 1. Blank lines are skipped. Bad requests do not change the exit status.
+    /// counts the requests from 1. Blank lines are skipped. Bad requests do not change the exit status. Warnings of their
+    /// filters are not printed; `casefilter check` has them.
     #[arg(long, value_name = "FILE|-")]
     requests: Option<PathBuf>,
 
@@ -65,8 +68,8 @@ pub(crate) struct Args {
 
     /// Leave out malformed cases, and count malformed fields as absent, instead of refusing the files
     ///
-    /// What was left out is told on standard error: the first 20 faults on a terminal, up
-    /// to 100,000 elsewhere, ten of a case at most. The exit status is 3 then, after the answer was printed.
+    /// What was left out is told on standard error, faults of one kind in one line with the first of them: the first 20
+    /// lines on a terminal. The exit status is 3 then, after the answer was printed.
     #[arg(long)]
     lenient: bool,
 
@@ -116,6 +119,13 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
                     duration(loaded.took)
                 )
             })?;
+            hint(&loaded.held, &request, &loaded.report, || {
+                found.len() == 0
+                    && match found.total() {
+                        Some(total) => total == 0,
+                        None => matches!(loaded.held.count(&request.filter), Ok(0)),
+                    }
+            });
             Ok(tell_left_out(&loaded.report))
         }
         Some(path) => {
@@ -183,15 +193,6 @@ fn check_usage(args: &Args) -> Result<(), Failure> {
     args.cases.check_beside(&args.selection)?;
     let filters = args.selection.file().into_iter().chain(args.requests.as_deref());
     check_report(args.report.as_deref(), args.cases.paths().chain(filters))
-}
-
-/// Says on a terminal what the author of the filter may not have meant.
-fn warn(request: &Request) {
-    if !request.filter.is_all() {
-        for warning in request.filter.warnings() {
-            mention(format!("warning: {}\n", escape(&warning.to_string())));
-        }
-    }
 }
 
 /// Prints a line for each request: the answer or the error envelope.

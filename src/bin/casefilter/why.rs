@@ -7,6 +7,7 @@ use crate::args::Selection;
 use crate::cases::{Cases, Documents, Loaded, tell_left_out};
 use crate::escape::escape;
 use crate::failure::Failure;
+use crate::hints::{hint, warn};
 use crate::output::{Format, Output};
 use crate::table::counted;
 
@@ -46,9 +47,11 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     args.cases.check_beside(&args.selection)?;
     let catalog = Catalog::cases();
     let request = args.selection.request(&catalog)?;
+    warn(&request);
     let mode = if args.lenient { Mode::Lenient } else { Mode::Strict };
     let loaded = args.cases.load(&catalog, mode, Documents::Kept)?;
     let status = tell_left_out(&loaded.report);
+    hint(&loaded.held, &request, &loaded.report, || matches!(loaded.held.count(&request.filter), Ok(0)));
     let found = loaded.held.search(&of_id(&catalog, &args.id)?)?;
     let Some(document) = found.documents().next() else {
         return Err(unknown(&args.id, &loaded));

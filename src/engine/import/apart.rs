@@ -87,6 +87,7 @@ impl Apart<'_> {
         let number = self.number;
         self.number = number.saturating_add(1);
         self.reading.note_faults(row, &self.source, |_| line, &mut self.report).map_err(|failed| *failed)?;
+        self.report.note(row, &self.source, line, &self.engine.catalog);
         if self.builder.is_full() || self.builder.rows() >= self.engine.sizes.batch {
             self.seal();
         }

@@ -1,26 +1,31 @@
+use std::collections::BTreeSet;
+
 use proptest::prelude::*;
 
+use super::super::read_case;
 use super::*;
 use crate::catalog::FieldId;
 
-type Outcome<'a> = Result<(Vec<(FieldId, Value<'a>)>, Vec<bool>, Vec<Error>), Error>;
+type Outcome<'a> = Result<(Vec<(FieldId, Value<'a>)>, Vec<bool>, Vec<Error>, BTreeSet<String>), Error>;
 
 /// What a reader leaves behind.
 fn outcome<'a>(read: Result<(), Error>, row: &Row<'a>, catalog: &Catalog) -> Outcome<'a> {
     read.map(|()| {
         let own = catalog.field_ids().map(|field| row.has_own(field)).collect();
-        (row.iter().map(|(field, value)| (field, value.clone())).collect(), own, row.faults().to_vec())
+        let values = row.iter().map(|(field, value)| (field, value.clone())).collect();
+        let remarks = row.remarks().iter().map(|remark| format!("{remark:?}")).collect();
+        (values, own, row.faults().to_vec(), remarks)
     })
 }
 
 /// Holds both readers together over documents in turn, and says which were read as usual.
 #[track_caller]
 fn check(catalog: &Catalog, limits: &Limits, documents: &[&str]) -> Vec<bool> {
-    let mut habits = Habits::default();
+    let (mut habits, mut members) = (Habits::default(), Members::default());
     let mut were_usual = Vec::new();
     for text in documents {
         let (mut quick, mut slow) = (Row::default(), Row::default());
-        let expected = read_case(text, catalog, limits, &mut slow);
+        let expected = read_case_with(text, catalog, limits, &mut slow, Some(&mut members));
         let expected = outcome(expected, &slow, catalog);
         let mut tried = Row::default();
         let is_usual = is_read_as_usual(text, catalog, limits, &mut habits, &mut tried);

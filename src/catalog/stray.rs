@@ -1,0 +1,112 @@
+//! Members of documents that lie at no field's path, and the fields that they look like.
+
+use super::{Catalog, FieldId, PathId};
+
+/// A member of documents that is no field, but looks like one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Stray {
+    /// Its keys, joined by dots.
+    pub(crate) path: Box<str>,
+    /// The fields that it looks like, one to three.
+    pub(crate) fields: Box<[FieldId]>,
+}
+
+/// A longer key is not compared: the edit distance is quadratic.
+const LONGEST: usize = 64;
+/// More fields than this say nothing about what was meant.
+const MOST_MEANT: usize = 3;
+
+impl Catalog {
+    /// What the member `key` of an object looks like, which leads to no field: a field or an alias but for capitals and the marks
+    /// between words, the last key of a field, an object around fields, or a name that is one typing error away.
+    ///
+    /// None within arrays, each of whose objects may have other members.
+    pub(crate) fn stray(&self, object: PathId, key: &str) -> Option<Stray> {
+        let path = self.paths().path_in_objects(object)?;
+        let path = if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+        let own = folded(&path);
+        let leads_on = self.paths().child(object, key).is_some();
+        if leads_on || path.len() > LONGEST || own.len() < 2 {
+            return None;
+        }
+        let is_top = path == key;
+        let is_near = |name: &str| {
+            let around = name.match_indices('.').filter_map(|(at, _)| name.get(..at));
+            let leaf = name.rsplit('.').next().filter(|_| is_top);
+            leaf.into_iter().chain(around).chain([name]).any(|part| folded(part) == own)
+        };
+        let is_mistyped = |name: &str| {
+            let name = folded(name);
+            own.len().min(name.len()) > 2
+                && own.len().abs_diff(name.len()) < 2
+                && strsim::damerau_levenshtein(&own, &name) == 1
+        };
+        let fields = |is_meant: &dyn Fn(&str) -> bool| {
+            let mut fields: Vec<FieldId> = self
+                .visible_fields()
+                .filter(|(_, field)| std::iter::once(field.name()).chain(field.aliases()).any(is_meant))
+                .map(|(id, _)| id)
+                .collect();
+            fields.truncate(MOST_MEANT);
+            fields
+        };
+        let near = fields(&is_near);
+        let meant = if near.is_empty() { fields(&is_mistyped) } else { near };
+        (!meant.is_empty()).then(|| Stray { path: path.into(), fields: meant.into() })
+    }
+}
+
+/// The letters and digits of a name, in lower case.
+fn folded(name: &str) -> String {
+    name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Paths;
+    use super::*;
+
+    fn near(object: &[&str], key: &str) -> Vec<String> {
+        let catalog = Catalog::cases();
+        let node = object.iter().fold(Paths::ROOT, |node, key| catalog.paths().child(node, key).unwrap().1);
+        let stray = catalog.stray(node, key);
+        stray.map_or_else(Vec::new, |stray| {
+            stray.fields.iter().map(|id| catalog.field(*id).name().to_owned()).collect()
+        })
+    }
+
+    #[test]
+    fn members_that_look_like_fields_are_told() {
+        for (key, field) in [
+            ("status", "caseReview.status"),
+            ("Status", "caseReview.status"),
+            ("caseReview_status", "caseReview.status"),
+            ("case_review_status", "caseReview.status"),
+            ("assignee", "caseReview.assignee"),
+            ("created_at", "createdAt"),
+            ("CreatedAt", "createdAt"),
+            ("creatdAt", "createdAt"),
+            ("tag", "tags"),
+            ("pirority", "priority"),
+            ("dob", "applicantInfo.dob"),
+        ] {
+            assert_eq!(near(&[], key), [field], "{key}");
+        }
+        assert_eq!(near(&["applicantInfo"], "Country"), ["applicantInfo.country"]);
+        assert_eq!(near(&[], "CaseReview"), ["caseReview.status", "caseReview.stage", "caseReview.assignee"]);
+        assert_eq!(near(&[], "title"), ["createdByRule.title", "createdByWorkflowRef.title"]);
+    }
+
+    #[test]
+    fn other_members_are_not() {
+        for key in ["createdBy", "notes", "email", "type", "externalUserId", "x", "", "_", "id", "caseReview"]
+        {
+            assert_eq!(near(&[], key), [""; 0], "{key}");
+        }
+        assert_eq!(near(&["applicantInfo"], "status"), [""; 0]);
+        assert_eq!(near(&[], &"status".repeat(1000)), [""; 0]);
+        assert_eq!(near(&["amlCases", ""], "AmlCaseId"), [""; 0]);
+        let narrow = Catalog::cases().allow(["tags"]).unwrap();
+        assert_eq!(narrow.stray(Paths::ROOT, "status"), None);
+    }
+}

@@ -1,0 +1,39 @@
+//! The values that a filter asks cases to have.
+
+use super::lint::Places;
+use super::tree::{Comparison, Node, Tree};
+use crate::catalog::FieldId;
+use crate::operator::Operator;
+use crate::value::Value;
+
+/// What a criterion asks of a field.
+pub(crate) struct Asked {
+    pub(crate) field: FieldId,
+    /// The place of the criterion in the body.
+    pub(crate) path: String,
+    /// A string that it asks for, with its place; `None` of values of other types.
+    pub(crate) value: Option<(String, String)>,
+}
+
+/// What the criteria of a tree as written ask cases to have, in order, but for those that ask what they must not have.
+pub(crate) fn asked(written: &Tree<Comparison<'_>>) -> Vec<Asked> {
+    let places = Places::new(written);
+    let mut asked = Vec::new();
+    for (node, criterion) in written.nodes().iter().enumerate() {
+        let Node::Leaf(Comparison { field, operator, values }) = criterion else { continue };
+        if *operator == Operator::NotEqual {
+            continue;
+        }
+        let (field, path) = (*field, places.path(node));
+        let strings = values.iter().enumerate().filter_map(|(at, value)| match value {
+            Value::String(text) => Some((places.value_path(node, at), text.to_string())),
+            _ => None,
+        });
+        let before = asked.len();
+        asked.extend(strings.map(|value| Asked { field, path: path.clone(), value: Some(value) }));
+        if asked.len() == before {
+            asked.push(Asked { field, path, value: None });
+        }
+    }
+    asked
+}

@@ -1,0 +1,117 @@
+//! And-ed criteria that elements of one array may meet one by one.
+
+use smallvec::SmallVec;
+
+use super::super::tree::{Comparison, Node, NodeId, Tree};
+use crate::catalog::{Catalog, FieldId};
+use crate::error::quote;
+use crate::operator::{Connective, Operator};
+
+/// More fields than this are not kept apart below one node.
+const MOST_FIELDS: usize = 64;
+
+/// A field within an array that a criterion is on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Use {
+    field: FieldId,
+    bound: Bound,
+    /// The first criterion that has it.
+    leaf: NodeId,
+}
+
+/// On which side of its value a criterion holds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Bound {
+    Lower,
+    Upper,
+    Neither,
+}
+
+impl Bound {
+    fn of(operator: Operator) -> Self {
+        match operator {
+            Operator::Greater | Operator::GreaterOrEqual => Self::Lower,
+            Operator::Less | Operator::LessOrEqual => Self::Upper,
+            Operator::Equal | Operator::NotEqual | Operator::Contains | Operator::All => Self::Neither,
+        }
+    }
+}
+
+/// Tells of every conjunction two of whose parts ask about one array, once for each array: the later criterion, and why.
+///
+/// Criteria of different branches of a disjunction are not and-ed; one of such a branch and one beside the disjunction are.
+pub(super) fn separate(
+    tree: &Tree<Comparison<'_>>,
+    catalog: &Catalog,
+    warn: &mut impl FnMut(NodeId, String),
+) {
+    let mut uses: Vec<SmallVec<[Use; 2]>> = Vec::with_capacity(tree.nodes().len());
+    for (id, node) in tree.nodes().iter().enumerate() {
+        uses.push(match node {
+            Node::Constant(_) => SmallVec::new(),
+            Node::Leaf(Comparison { field, operator, .. }) => {
+                let bound = Bound::of(*operator);
+                let is_within = catalog.field(*field).is_many();
+                is_within.then_some(Use { field: *field, bound, leaf: id }).into_iter().collect()
+            }
+            Node::Branch(connective, children) => {
+                let mut before: SmallVec<[Use; 2]> = SmallVec::new();
+                let mut told: Vec<&str> = Vec::new();
+                for child in children {
+                    let of_child = uses.get(*child).map(SmallVec::as_slice).unwrap_or_default();
+                    if *connective == Connective::And {
+                        for (own, other) in of_child.iter().filter_map(|own| {
+                            before
+                                .iter()
+                                .find(|other| may_be_apart(own, other, catalog))
+                                .map(|other| (own, other))
+                        }) {
+                            let array = array_of(catalog, own.field);
+                            if !told.contains(&array) {
+                                told.push(array);
+                                warn(own.leaf, message(own, other, array, catalog));
+                            }
+                        }
+                    }
+                    for own in of_child {
+                        let is_known = |other: &Use| other.field == own.field && other.bound == own.bound;
+                        if before.len() < MOST_FIELDS && !before.iter().any(is_known) {
+                            before.push(*own);
+                        }
+                    }
+                }
+                before
+            }
+        });
+    }
+}
+
+/// Whether two elements of one array may meet two criteria that one element was meant to meet.
+fn may_be_apart(one: &Use, other: &Use, catalog: &Catalog) -> bool {
+    if one.field == other.field {
+        return matches!(
+            (one.bound, other.bound),
+            (Bound::Lower, Bound::Upper) | (Bound::Upper, Bound::Lower)
+        );
+    }
+    array_of(catalog, one.field) == array_of(catalog, other.field)
+}
+
+/// The outermost array around the values of a field.
+fn array_of(catalog: &Catalog, field: FieldId) -> &str {
+    let path = catalog.field(field).path();
+    path.split_once("[]").map_or(path, |(array, _)| array)
+}
+
+fn message(own: &Use, other: &Use, array: &str, catalog: &Catalog) -> String {
+    let name = |field| quote(catalog.field(field).name());
+    let what = if own.field == other.field {
+        format!("the two bounds on {}", name(own.field))
+    } else {
+        format!("this and the criterion on {}", name(other.field))
+    };
+    format!(
+        "{what} may be met by two different elements of {}: each criterion is tested on all elements by itself",
+        quote(array)
+    )
+}

@@ -1,0 +1,51 @@
+//! Values of criteria on strings that hardly any document has in this form.
+
+use unicode_normalization::{UnicodeNormalization, is_nfc};
+
+use super::WarningKind;
+use crate::catalog::Field;
+use crate::error::quote;
+use crate::value::Value;
+
+/// What other languages call an absent value.
+const ABSENT: [&str; 4] = ["null", "none", "nil", "undefined"];
+
+/// What may not be meant about a value: blanks around it, a form of Unicode other than the composed one, or a word for no value.
+pub(super) fn unusual(field: &Field, value: &Value<'_>) -> Option<(WarningKind, String)> {
+    let Value::String(text) = value else { return None };
+    if field.known_rank(text).is_some() {
+        return None;
+    }
+    let trimmed = text.trim();
+    if trimmed.is_empty() || ABSENT.iter().any(|word| word.eq_ignore_ascii_case(trimmed)) {
+        let what = match trimmed {
+            "" => "a string without letters".to_owned(),
+            _ => format!("the string {}", quote(text)),
+        };
+        let message = format!(
+            "{what} is a value like any other, and no case without {} has it: a test for absence is not in the language",
+            quote(field.name())
+        );
+        return Some((WarningKind::NotAbsence, message));
+    }
+    if trimmed.len() < text.len() {
+        let message = format!(
+            "{} has blanks around it, which are compared like other characters; did you mean {}?",
+            quote(&format!("\"{text}\"")),
+            quote(trimmed)
+        );
+        return Some((WarningKind::BlanksAround, message));
+    }
+    if text.is_ascii() || is_nfc(text) {
+        return None;
+    }
+    let composed: String = text.nfc().collect();
+    let message = format!(
+        "{} has {} code points and {} in the composed form of Unicode (NFC), which most documents have: strings are \
+         compared by code points",
+        quote(text),
+        text.chars().count(),
+        composed.chars().count()
+    );
+    Some((WarningKind::NotComposed, message))
+}
