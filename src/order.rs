@@ -37,7 +37,10 @@ impl Order {
             Some(name) => (name, true),
             None => (text, false),
         };
-        let field = catalog.resolve(name, usize::from(descending)).map_err(|error| error.at("order"))?;
+        let field = catalog.resolve(name, usize::from(descending)).map_err(|error| {
+            let suggestion = meant_order(catalog, name).or_else(|| error.suggestion.clone());
+            Error { suggestion, ..error }.at("order")
+        })?;
         if catalog.field(field).is_many() {
             return Err(Error::new(
                 ErrorKind::OrderByMany,
@@ -48,5 +51,17 @@ impl Order {
             .at("order"));
         }
         Ok(Some(Self { field, descending }))
+    }
+}
+
+/// The order that a text in the words of SQL stands for.
+fn meant_order(catalog: &Catalog, text: &str) -> Option<String> {
+    let (name, direction) = text.trim().split_once(char::is_whitespace)?;
+    let field = catalog.find(name).filter(|field| !catalog.field(*field).is_many())?;
+    let name = catalog.field(field).name();
+    match direction.trim().to_ascii_lowercase().as_str() {
+        "desc" | "descending" => Some(quote(&format!("-{name}"))),
+        "asc" | "ascending" => Some(quote(name)),
+        _ => None,
     }
 }

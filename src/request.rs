@@ -186,12 +186,24 @@ fn page(limit: u64, text: Option<&str>, limits: &Limits) -> Result<u64, Error> {
     Err(error.at("limit"))
 }
 
+/// The integer that a text with separators, or with a `k` for thousands, stands for.
+fn meant_integer(text: &str) -> Option<String> {
+    let text = text.trim();
+    let (digits, thousands) = match text.strip_suffix(['k', 'K']) {
+        Some(digits) => (digits, "000"),
+        None => (text, ""),
+    };
+    let digits: String = digits.chars().filter(|c| !matches!(c, ',' | '_' | '\'' | ' ')).collect();
+    let is_integer = (1..=15).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit());
+    is_integer.then(|| format!("{digits}{thousands}"))
+}
+
 /// A non-negative decimal integer; one too large for 64 bits counts as the largest.
 fn integer(name: &str, text: Option<&str>, absent: u64) -> Result<u64, Error> {
     let Some(text) = text else { return Ok(absent) };
     if text.is_empty() || !text.bytes().all(|b| b.is_ascii_digit()) {
         let error = Error::new(ErrorKind::BadInteger, 0, quote(text), "a non-negative decimal integer");
-        return Err(error.at(name));
+        return Err(error.suggest(meant_integer(text).as_deref().map(quote)).at(name));
     }
     Ok(text.parse().unwrap_or(u64::MAX))
 }

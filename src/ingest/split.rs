@@ -153,7 +153,7 @@ impl Splitter {
                 },
                 Layout::Start(seen, len) => match bytes.split_first_chunk::<{ start::LONGEST }>() {
                     Some((first, _)) if *len == 0 => {
-                        bytes = bytes.get(self.begin_file(first)?..).unwrap_or_default()
+                        bytes = bytes.get(self.begin_file(first)?..).unwrap_or_default();
                     }
                     _ => match (seen.get_mut(*len), bytes.split_first()) {
                         (Some(place), Some((byte, rest))) => {
@@ -194,7 +194,7 @@ impl Splitter {
                     }
                 }
                 Layout::Begun | Layout::Laid { .. } | Layout::Next { .. } => {
-                    bytes = self.look(bytes, sink)?
+                    bytes = self.look(bytes, sink)?;
                 }
             }
         }
@@ -266,39 +266,36 @@ impl Splitter {
                 self.begin(&start, bytes);
                 Ok(Some(start.offset))
             }
-            Head::Open if !is_too_long => {
+            Head::Open { .. } if !is_too_long => {
                 let look = bytes.len().saturating_mul(2);
                 self.layout = if is_next { Layout::Next { look } } else { Layout::Laid { look } };
                 Ok(None)
             }
-            Head::Open if is_next || !layout::has_id(start) => {
-                let envelope = layout::envelope(start);
-                Err(faults::no_items(self.place.line, self.limit, envelope).into())
-            }
             Head::Whole { .. } | Head::Faulty { .. } if is_next => Err(faults::no_answer(self.place).into()),
-            Head::Whole { end: until } | Head::Faulty { at: until } => {
+            Head::Whole { end: at } | Head::Faulty { at } | Head::Open { at } => {
                 let next_line = line.len().saturating_add(1);
                 let next = trim_start(bytes.get(next_line..).unwrap_or_default());
-                if until <= bytes.len().saturating_sub(next.len()) {
+                let reads_on = at > bytes.len().saturating_sub(next.len());
+                // A first line that lacks its end reads on too, in a next one that is a document of its own.
+                let is_broken_off = reads_on && next.starts_with(b"{") && !matches!(head, Head::Whole { .. });
+                if let Head::Open { .. } = head
+                    && (is_next || is_broken_off || !reads_on || !layout::has_id(start))
+                {
+                    let envelope = layout::envelope(start);
+                    return Err(faults::no_items(self.place.line, self.limit, envelope).into());
+                }
+                if is_broken_off {
+                    let (found, expected) = ("the end of the line", "the rest of the document");
+                    let error = Error::new(ErrorKind::Syntax, trim(line).len(), found, expected);
+                    sink(Piece { line: self.place.line, bytes: Err(error) })?;
+                    self.place.line = self.place.line.saturating_add(1);
                     self.layout = Layout::Lines(self.lines());
-                    return Ok(Some(0));
+                    return Ok(Some(next_line));
                 }
-                let is_faulty = matches!(head, Head::Faulty { .. });
-                if !(is_faulty && next.starts_with(b"{")) {
-                    self.layout = Layout::Documents(Documents::new(self.place, self.limit));
-                    return Ok(Some(0));
-                }
-                // The first line lacks its end, and the next one is a document of its own.
-                let found = "the end of the line";
-                let expected = "the rest of the document";
-                let error = Error::new(ErrorKind::Syntax, trim(line).len(), found, expected);
-                sink(Piece { line: self.place.line, bytes: Err(error) })?;
-                self.place.line = self.place.line.saturating_add(1);
-                self.layout = Layout::Lines(self.lines());
-                Ok(Some(next_line))
-            }
-            Head::Open => {
-                self.layout = Layout::Documents(Documents::new(self.place, self.limit));
+                self.layout = match reads_on {
+                    true => Layout::Documents(Documents::new(self.place, self.limit)),
+                    false => Layout::Lines(self.lines()),
+                };
                 Ok(Some(0))
             }
         }

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use casefilter::sample;
 
 use crate::Status;
+use crate::array::Array;
+use crate::ending::Ending;
 use crate::failure::Failure;
 use crate::file::{CHUNK_BYTES, to_file};
 use crate::progress::Progress;
@@ -31,8 +33,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
 
-    /// Where to: Parquet if the name ends in .parquet, else NDJSON, compressed if it ends in .gz or .zst; - for
-    /// NDJSON on standard output [default: -]
+    /// Output file: NDJSON if the name ends in .ndjson or .jsonl, a JSON array if in .json, each compressed if .gz or .zst comes
+    /// after it; Parquet if it ends in .parquet; - for NDJSON on standard output [default: -]
     #[arg(short, long, value_name = "FILE|-")]
     output: Option<PathBuf>,
 }
@@ -40,7 +42,17 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let mut cases = Some(sample::Cases::new(args.cases, args.seed));
     let output = args.output.as_deref().unwrap_or(Path::new("-"));
-    to_file(output, None, &mut |out| cases.take().map_or(Ok(()), |cases| write(cases, args.cases, out)))?;
+    let ending = Ending::of(output, false)?;
+    to_file(output, None, &mut |out| {
+        let Some(cases) = cases.take() else { return Ok(()) };
+        if ending == Ending::Json {
+            let mut array = Array::new(out);
+            write(cases, args.cases, &mut array)?;
+            array.finish()
+        } else {
+            write(cases, args.cases, out)
+        }
+    })?;
     Ok(Status::Fine)
 }
 

@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use casefilter::explain::Explanation;
 use casefilter::{
-    Answer, Catalog, Engine, Filter, Limits, Memory, Request, Store, StoreError, StoreErrorKind,
-    WrittenAnswer,
+    Answer, Catalog, Engine, Filter, Memory, Request, Store, StoreError, StoreErrorKind, WrittenAnswer,
 };
 
 use crate::escape::escape;
@@ -28,13 +27,6 @@ impl Held {
         match self {
             Self::Memory(engine) => engine.catalog(),
             Self::Database(store) => store.catalog(),
-        }
-    }
-
-    pub(crate) fn limits(&self) -> Limits {
-        match self {
-            Self::Memory(engine) => engine.limits().clone(),
-            Self::Database(_) => Limits::default(),
         }
     }
 
@@ -106,6 +98,34 @@ impl Held {
                 .documents(request)
                 .try_for_each(|document| take(&document.map_err(|error| failed(&error))?)),
         }
+    }
+}
+
+impl Held {
+    /// Hands over the id of every case that a request asks for.
+    pub(crate) fn each_id(
+        &self,
+        request: &Request,
+        mut take: impl FnMut(&str) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        match self {
+            Self::Memory(engine) => engine.search(request).ids().try_for_each(take),
+            Self::Database(store) => store.ids(request).iter().try_for_each(|id| take(id)),
+        }
+    }
+
+    /// At which place of all the cases that a request selects, in its order, the one of an id stands, counted from 1.
+    pub(crate) fn place_of(&self, id: &str, request: &Request) -> Result<Option<u64>, Failure> {
+        let all = request.clone().offset(0).limit(u64::MAX);
+        let (mut place, mut found) = (0_u64, None);
+        self.each_id(&all, |other| {
+            place = place.saturating_add(1);
+            if other == id {
+                found = Some(place);
+            }
+            Ok(())
+        })?;
+        Ok(found)
     }
 }
 

@@ -42,7 +42,7 @@ pub(crate) struct Options {
     )]
     source_statement_timeout: Duration,
 
-    /// Trust those who vouch for --source by the certificates in this PEM file, and not those of the system
+    /// Verify --source with the CA certificates in this PEM file instead of the system's
     #[arg(long, value_name = "FILE", env = "CASEFILTER_SOURCE_CA", help_heading = "PostgreSQL")]
     source_ca: Option<PathBuf>,
 }

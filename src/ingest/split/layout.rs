@@ -20,8 +20,8 @@ pub(super) enum Head {
     Whole { end: usize },
     /// Something with a fault there.
     Faulty { at: usize },
-    /// Either.
-    Open,
+    /// Either, as far as it was read.
+    Open { at: usize },
 }
 
 /// No token that may turn out to be a fault in its middle, a pair of surrogates or a word, is longer.
@@ -52,7 +52,7 @@ pub(super) fn head(bytes: &[u8], at_end: bool) -> Head {
     match answer_start(&mut reader) {
         Ok(Some(offset)) => Head::Array(Start { offset, objects: 2 }),
         Ok(None) => Head::Whole { end: reader.offset() },
-        Err(error) if goes_on && may_go_on(&error, text) => Head::Open,
+        Err(error) if goes_on && may_go_on(&error, text) => Head::Open { at: error.offset },
         Err(error) => Head::Faulty { at: error.offset },
     }
 }
