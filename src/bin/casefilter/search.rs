@@ -36,7 +36,7 @@ Examples:
   casefilter search cases.db --where 'status = open' --format ids --limit all > open.ids
   casefilter search cases.ndjson --requests requests.ndjson > answers.ndjson
   casefilter search --source 'postgres://officer@db.example/compliance?sslmode=require' --where 'status = open'
-  casefilter search cases.db --where \"createdAt >= \\\"$(date -d yesterday '+%F %T%z')\\\"\" --order -createdAt
+  casefilter search cases.db --where \"createdAt >= '$(date -d yesterday '+%F %T%z')'\" --order -createdAt
 
 Filters for --where (`casefilter fields` lists the fields; README.md has all of it):
   status = open and priority <> low       one value, or any but that one
