@@ -154,7 +154,7 @@ fn every_kind_has_a_case() {
     // Kinds that no text brings about, and the test that holds them.
     let elsewhere = [
         ("bad_file", "tests/parquet.rs", "ErrorKind::BadFile"),
-        ("bad_value", "src/domain/tests.rs", "ErrorKind::BadValue"),
+        ("bad_value", "src/domain/tests/mod.rs", "ErrorKind::BadValue"),
         ("too_many_batches", "tests/limits.rs", "ErrorKind::TooManyBatches"),
     ];
     let held = |kind: &str| {
