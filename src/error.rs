@@ -72,7 +72,7 @@ pub enum ErrorKind {
     TooManyBatches,
     /// A value that is none of those allowed, or does not fit what is around it.
     BadValue,
-    /// A file that is not of its format, or whose columns make no cases.
+    /// A file that is not of its format, or in another encoding, or whose columns make no cases.
     BadFile,
     /// A filter, an order or a field of another catalogue than the one that it meets. A mistake of the host, not of a request.
     CatalogMismatch,

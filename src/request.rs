@@ -220,13 +220,25 @@ fn offset(text: Option<&str>) -> Result<u64, Error> {
     })
 }
 
+/// The integer that a text with separators, or with a `k` for thousands, stands for.
+fn meant_integer(text: &str) -> Option<String> {
+    let text = text.trim();
+    let (digits, thousands) = match text.strip_suffix(['k', 'K']) {
+        Some(digits) => (digits, "000"),
+        None => (text, ""),
+    };
+    let digits: String = digits.chars().filter(|c| !matches!(c, ',' | '_' | '\'' | ' ')).collect();
+    let is_integer = (1..=15).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit());
+    is_integer.then(|| format!("{digits}{thousands}"))
+}
+
 /// Returns `text` if it is one or more decimal digits.
 fn digits<'t>(name: &str, text: &'t str) -> Result<&'t str, Error> {
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
         return Ok(text);
     }
     let error = Error::new(ErrorKind::BadInteger, 0, quote(text), "a non-negative decimal integer");
-    Err(error.at(name))
+    Err(error.suggest(meant_integer(text).as_deref().map(quote)).at(name))
 }
 
 #[cfg(test)]

@@ -667,7 +667,7 @@ fn why_tells_the_truth_of_every_criterion() {
     assert_eq!((&why["fields"], &why["faults"]), (&fields, &json!([])));
 
     let tree = run(&["why", &cases, "--id", "b", "--body", &body, "--format", "table"]).code(0).out;
-    let expected = r#"The case b is selected.
+    let expected = r#"The case b is selected, 2nd of 2 in stored order.
 
 ✓ any of
 ✗   id $contains "z"                  "b"                          ids

@@ -50,8 +50,8 @@ const REMEMBERED: usize = 10_000;
 
 /// Imports records of one kind strictly: all that `read` pushes or, when anything is wrong, nothing.
 ///
-/// A source is NDJSON or a JSON array. A record whose key is stored already replaces that one; but members of an
-/// applicant's `info` that [`update_info`](super::update_info) changed stay, unless the record's data are of a later date.
+/// A source has one of the layouts of an [`Import`](crate::Import). A record whose key is stored already replaces that one; but members
+/// of an applicant's `info` that [`update_info`](super::update_info) changed stay, unless the record's data are of a later date.
 ///
 /// ```
 /// use casefilter::domain::{RecordKind, import_records};

@@ -37,8 +37,8 @@ pub enum Mode {
 /// It is `Send`, and holds up no other write before its commit: until then cases are read and put into batches. The import of a
 /// store is another matter, since it writes documents to the file as they come.
 ///
-/// A source is NDJSON, a JSON array of cases or a search answer; which, its first bytes tell. A byte-order mark before them is
-/// passed over.
+/// A source is NDJSON; or cases over several lines, one after another; or JSON arrays of cases and search answers, one after another.
+/// Which, its first lines tell. A byte-order mark of UTF-8 before them is passed over; another encoding is an error that names it.
 ///
 /// ```
 /// use casefilter::{Catalog, Engine, Mode};
@@ -148,13 +148,13 @@ impl<'e> Import<'e> {
 
     /// Takes the next bytes of the source, parted anywhere.
     ///
-    /// What has not ended yet is held: a line of NDJSON, an element of an array, or what stands before or behind the array of a
+    /// What has not ended yet is held: a line of NDJSON, a case, an element of an array, or what stands before or behind the array of a
     /// search answer; of each no more than the [longest case](Limits::case_bytes), with some space around it. A longer line or
     /// element is a malformed case, of which the rest is passed over.
     ///
     /// # Errors
     /// In [`Mode::Strict`], the first malformed case; in either mode, a source that is neither
-    /// NDJSON nor a whole JSON text, or of which more stands around the array than is held. The import has failed then: whatever else is asked of it
+    /// NDJSON nor whole JSON texts, or of which more stands around the array than is held. The import has failed then: whatever else is asked of it
     /// gives the same error. With the feature `parallel` other threads read many documents together, and
     /// the error of one may be that of a later call.
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), Refusal> {

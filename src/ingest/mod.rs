@@ -1,6 +1,7 @@
 //! From the bytes of case files to rows.
 
 mod checked;
+mod envelope;
 mod links;
 mod members;
 mod read;

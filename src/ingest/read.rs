@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use super::envelope::{expected_case, member_with_cases};
 use super::members::Members;
 use crate::batch::{MAX_DOCUMENT_BYTES, Remark, Row};
 use crate::catalog::{Catalog, Field, FieldId, FieldType, Shape};
@@ -70,7 +71,7 @@ pub(super) fn read_case_with<'a>(
     walk.document().map_err(|error| place(*error))?;
     let refused = std::mem::take(&mut walk.refused);
     let id_offset = walk.id_offset;
-    complete(row, &refused, id_offset, catalog).map_err(place)?;
+    complete(row, &refused, id_offset, catalog).map_err(|error| place(hinted(error, text)))?;
     if !row.faults().is_empty() {
         for fault in row.take_faults() {
             row.fault(place(fault));
@@ -125,6 +126,15 @@ fn check_id(row: &Row<'_>, offset: usize) -> Result<(), Error> {
             None => bad(0, "no `id`".to_owned()),
         },
     }
+}
+
+/// Says of an object without an `id` that cases seem to lie in it.
+fn hinted(mut error: Error, text: &str) -> Error {
+    let is_absent = error.kind == ErrorKind::BadId && error.offset == 0;
+    if let Some(name) = is_absent.then(|| member_with_cases(text)).flatten() {
+        error.expected = expected_case(name);
+    }
+    error
 }
 
 struct Walk<'a, 'w> {

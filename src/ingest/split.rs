@@ -1,11 +1,19 @@
-//! Parting a file into its documents, whichever of the three layouts it has.
+//! Parting a file into its documents, whichever of the layouts it has.
 
+mod documents;
 mod elements;
+mod faults;
 mod layout;
+mod lines;
+mod nesting;
+mod part;
 mod rest;
+mod start;
 
+use documents::Documents;
 use elements::Elements;
 use layout::{Head, Start};
+use lines::Lines;
 use rest::Rest;
 
 use super::read::case_limit;
@@ -30,40 +38,47 @@ pub(crate) struct FileFault {
 
 /// Parts a file that arrives in chunks of any size.
 ///
-/// NDJSON is handed on line by line, and the array of a JSON array or a search answer element by element, as they arrive. Which
-/// of the three a file is, its first line tells; of a line that is too long for a case, its beginning; and where that line is
-/// only the beginning of an object, what follows.
+/// A file has one of three layouts, which its first line tells; of a line that is too long for a case, its beginning; and where that
+/// line is only the beginning of an object, what follows:
+///
+/// - NDJSON: a document on each line, handed on line by line.
+/// - Documents over several lines, one after another, each handed on as it ends.
+/// - JSON arrays and search answers, one after another, of which the elements are handed on as they end.
 ///
 /// What is held is never longer than `limit`, and one byte: a document that has not ended, or what stands before the array of an
 /// answer, or behind it.
 pub(crate) struct Splitter {
     layout: Layout,
-    /// What arrived and was not handed on: the start of a line, or of an object whose layout is not told yet.
+    /// The start of an object whose layout is not told yet.
     held: Vec<u8>,
     /// Where `held` starts, or what is still to come, unless another part counts.
     place: Place,
     /// The longest document that is handed on, with some space around it.
     limit: usize,
-    /// The rest of a line that is too long is passed over.
-    overlong: bool,
 }
 
 enum Layout {
-    /// So many bytes of a byte-order mark, and nothing else, were seen.
-    Mark(usize),
+    /// The first bytes, as many as that, before anything is told by them.
+    Start([u8; start::LONGEST], usize),
     /// Nothing but space was seen.
     Unknown,
     /// An object was seen to begin, in a line that did not end yet.
     Begun,
-    /// An object that its first line only begins, or a search answer: lines, or not yet at its array. It is looked at when this
+    /// An object that its first line only begins, or a search answer: documents, or not yet at its array. It is looked at when this
     /// many bytes of it are held.
     Laid { look: usize },
     /// A document a line.
-    Lines,
+    Lines(Lines),
+    /// Documents over several lines.
+    Documents(Documents),
     /// The elements of an array.
     Elements(Elements),
     /// Behind the array.
     Rest(Rest),
+    /// Behind an array or an answer, and space.
+    Between,
+    /// As `Laid`, of an object behind an array or an answer.
+    Next { look: usize },
 }
 
 /// What takes the pieces; its error ends the splitting.
@@ -94,17 +109,18 @@ impl Place {
     }
 }
 
-/// What some programs put before a text to say that it is UTF-8.
-const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
-
 /// A line may have so much space around its document.
 const SPACE_BYTES: usize = 4096;
+
+/// How much of an object is held before it is first looked at for the array of an answer, behind another answer.
+const FIRST_LOOK: usize = 64;
 
 impl Splitter {
     pub(crate) fn new(limits: &Limits) -> Self {
         let limit = case_limit(limits).saturating_add(SPACE_BYTES);
         let place = Place { offset: 0, line: 1 };
-        Self { layout: Layout::Mark(0), held: Vec::new(), place, limit, overlong: false }
+        let layout = Layout::Start(Default::default(), 0);
+        Self { layout, held: Vec::new(), place, limit }
     }
 
     /// Takes the next bytes of the file.
@@ -118,7 +134,7 @@ impl Splitter {
     ) -> Result<(), E> {
         while !bytes.is_empty() {
             match &mut self.layout {
-                Layout::Lines => return self.lines(bytes, sink),
+                Layout::Lines(lines) => return lines.push(bytes, sink),
                 Layout::Elements(elements) => match elements.push(bytes, sink)? {
                     Some(behind) => {
                         bytes = behind;
@@ -126,17 +142,31 @@ impl Splitter {
                     }
                     None => return Ok(()),
                 },
-                Layout::Rest(rest) => return rest.push(bytes).map_err(E::from),
-                Layout::Mark(seen) => match BYTE_ORDER_MARK.get(*seen) {
-                    Some(byte) if bytes.first() == Some(byte) => {
-                        *seen = seen.saturating_add(1);
-                        bytes = bytes.get(1..).unwrap_or_default();
+                Layout::Documents(documents) => return documents.push(bytes, sink),
+                Layout::Rest(rest) => match rest.push(bytes)? {
+                    Some((behind, place)) => {
+                        bytes = behind;
+                        self.place = place;
+                        self.layout = Layout::Between;
                     }
-                    Some(_) => {
-                        let seen = *seen;
-                        self.end_mark(seen, sink)?;
+                    None => return Ok(()),
+                },
+                Layout::Start(seen, len) => match bytes.split_first_chunk::<{ start::LONGEST }>() {
+                    Some((first, _)) if *len == 0 => {
+                        bytes = bytes.get(self.begin_file(first)?..).unwrap_or_default();
                     }
-                    None => self.layout = Layout::Unknown,
+                    _ => match (seen.get_mut(*len), bytes.split_first()) {
+                        (Some(place), Some((byte, rest))) => {
+                            *place = *byte;
+                            *len = len.saturating_add(1);
+                            bytes = rest;
+                        }
+                        _ => {
+                            let seen = *seen;
+                            let mark = self.begin_file(&seen)?;
+                            self.push(seen.get(mark..).unwrap_or_default(), sink)?;
+                        }
+                    },
                 },
                 Layout::Unknown => {
                     bytes = self.place.pass_space(bytes);
@@ -148,10 +178,24 @@ impl Splitter {
                             bytes = elements;
                         }
                         Some((b'{', _)) => self.layout = Layout::Begun,
-                        Some(_) => self.layout = Layout::Lines,
+                        Some(_) => self.layout = Layout::Lines(self.lines()),
                     }
                 }
-                Layout::Begun | Layout::Laid { .. } => bytes = self.look(bytes, sink)?,
+                Layout::Between => {
+                    bytes = self.place.pass_space(bytes);
+                    match bytes.split_first() {
+                        None => {}
+                        Some((b'[', elements)) => {
+                            self.begin(&Start { offset: 1, objects: 0 }, b"[");
+                            bytes = elements;
+                        }
+                        Some((b'{', _)) => self.layout = Layout::Next { look: FIRST_LOOK },
+                        Some((byte, _)) => return Err(faults::stray(*byte, self.place).into()),
+                    }
+                }
+                Layout::Begun | Layout::Laid { .. } | Layout::Next { .. } => {
+                    bytes = self.look(bytes, sink)?;
+                }
             }
         }
         Ok(())
@@ -165,7 +209,7 @@ impl Splitter {
     ) -> Result<&'b [u8], E> {
         let most = self.limit.saturating_add(1);
         let enough = match self.layout {
-            Layout::Laid { look } => look.min(most),
+            Layout::Laid { look } | Layout::Next { look } => look.min(most),
             _ => most,
         };
         let is_first_line = matches!(self.layout, Layout::Begun);
@@ -207,44 +251,52 @@ impl Splitter {
                 return Ok(None);
             }
             if layout::is_document(line, self.limit) {
-                self.layout = Layout::Lines;
+                let envelope = line.get(..self.limit).filter(|start| start.len() < line.len());
+                let envelope = envelope.and_then(layout::envelope);
+                self.layout = Layout::Lines(self.lines().with_envelope(envelope));
                 return Ok(Some(0));
             }
         }
         let is_too_long = bytes.len() > self.limit;
         let start = bytes.get(..self.limit).unwrap_or(bytes);
-        match layout::head(start, at_end && !is_too_long) {
+        let head = layout::head(start, at_end && !is_too_long);
+        let is_next = matches!(self.layout, Layout::Next { .. });
+        match head {
             Head::Array(start) => {
                 self.begin(&start, bytes);
                 Ok(Some(start.offset))
             }
-            Head::Lines { until } => {
-                self.layout = Layout::Lines;
+            Head::Open { .. } if !is_too_long => {
+                let look = bytes.len().saturating_mul(2);
+                self.layout = if is_next { Layout::Next { look } } else { Layout::Laid { look } };
+                Ok(None)
+            }
+            Head::Whole { .. } | Head::Faulty { .. } if is_next => Err(faults::no_answer(self.place).into()),
+            Head::Whole { end: at } | Head::Faulty { at } | Head::Open { at } => {
                 let next_line = line.len().saturating_add(1);
                 let next = trim_start(bytes.get(next_line..).unwrap_or_default());
-                if until <= bytes.len().saturating_sub(next.len()) {
-                    return Ok(Some(0));
+                let reads_on = at > bytes.len().saturating_sub(next.len());
+                // A first line that lacks its end reads on too, in a next one that is a document of its own.
+                let is_broken_off = reads_on && next.starts_with(b"{") && !matches!(head, Head::Whole { .. });
+                if let Head::Open { .. } = head
+                    && (is_next || is_broken_off || !reads_on || !layout::has_id(start))
+                {
+                    let envelope = layout::envelope(start);
+                    return Err(faults::no_items(self.place.line, self.limit, envelope).into());
                 }
-                // What reads on in the next line was not cut off by mistake.
-                let found = "the end of the line";
-                let expected = "a whole document on each line, or an array of documents";
-                let error = Error::new(ErrorKind::Syntax, trim(line).len(), found, expected);
-                sink(Piece { line: self.place.line, bytes: Err(error) })?;
-                self.place.line = self.place.line.saturating_add(1);
-                Ok(Some(next_line))
-            }
-            Head::Open if is_too_long => {
-                let found = format!(
-                    "an object over several lines, without `items` in its first {} bytes",
-                    self.limit
-                );
-                let expected = "a document on each line, or a search answer whose `items` stand sooner";
-                let error = Error::new(ErrorKind::CaseTooLarge, self.limit, found, expected);
-                Err(FileFault { line: self.place.line, error }.into())
-            }
-            Head::Open => {
-                self.layout = Layout::Laid { look: bytes.len().saturating_mul(2) };
-                Ok(None)
+                if is_broken_off {
+                    let (found, expected) = ("the end of the line", "the rest of the document");
+                    let error = Error::new(ErrorKind::Syntax, trim(line).len(), found, expected);
+                    sink(Piece { line: self.place.line, bytes: Err(error) })?;
+                    self.place.line = self.place.line.saturating_add(1);
+                    self.layout = Layout::Lines(self.lines());
+                    return Ok(Some(next_line));
+                }
+                self.layout = match reads_on {
+                    true => Layout::Documents(Documents::new(self.place, self.limit)),
+                    false => Layout::Lines(self.lines()),
+                };
+                Ok(Some(0))
             }
         }
     }
@@ -255,69 +307,37 @@ impl Splitter {
         self.layout = Layout::Elements(Elements::new(start.objects, self.place, self.limit));
     }
 
-    /// The first bytes were no byte-order mark after all.
-    fn end_mark<E: From<FileFault>>(&mut self, seen: usize, sink: &mut impl Sink<E>) -> Result<(), E> {
+    /// Lines, from here on.
+    fn lines(&self) -> Lines {
+        Lines::new(self.place.line, self.limit)
+    }
+
+    /// Begins the file, of which these are the first bytes; gives how many of them are a byte-order mark.
+    fn begin_file(&mut self, start: &[u8]) -> Result<usize, FileFault> {
         self.layout = Layout::Unknown;
-        self.push(BYTE_ORDER_MARK.get(..seen).unwrap_or_default(), sink)
-    }
-
-    /// Hands on every line that ends in `bytes`, and holds the rest.
-    fn lines<E>(&mut self, mut bytes: &[u8], sink: &mut impl Sink<E>) -> Result<(), E> {
-        while let Some(end) = memchr::memchr(b'\n', bytes) {
-            let (line, rest) = bytes.split_at(end);
-            bytes = rest.get(1..).unwrap_or_default();
-            if self.held.is_empty() && !self.overlong {
-                self.hand_on(line, sink)?;
-            } else {
-                self.hold(line);
-                let held = std::mem::take(&mut self.held);
-                self.hand_on(&held, sink)?;
-            }
-        }
-        self.hold(bytes);
-        Ok(())
-    }
-
-    fn hold(&mut self, bytes: &[u8]) {
-        if self.held.len().saturating_add(bytes.len()) > self.limit {
-            self.overlong = true;
-            self.held.clear();
-        } else if !self.overlong {
-            self.held.extend_from_slice(bytes);
-        }
-    }
-
-    fn hand_on<E>(&mut self, line: &[u8], sink: &mut impl Sink<E>) -> Result<(), E> {
-        let number = self.place.line;
-        self.place.line = number.saturating_add(1);
-        if std::mem::take(&mut self.overlong) || line.len() > self.limit {
-            return sink(Piece { line: number, bytes: Err(too_large("a longer line", self.limit)) });
-        }
-        if trim(line).is_empty() {
-            return Ok(());
-        }
-        sink(Piece { line: number, bytes: Ok(line) })
+        start::check(start).map_err(|error| FileFault { line: self.place.line, error })?;
+        Ok(start::mark_len(start))
     }
 
     /// The file ends here.
     pub(crate) fn finish<E: From<FileFault>>(mut self, sink: &mut impl Sink<E>) -> Result<(), E> {
-        if let Layout::Mark(seen) = self.layout
-            && seen < BYTE_ORDER_MARK.len()
-        {
-            self.end_mark(seen, sink)?;
+        if let Layout::Start(seen, len) = self.layout {
+            let seen = seen.get(..len).unwrap_or_default();
+            let mark = self.begin_file(seen)?;
+            self.push(seen.get(mark..).unwrap_or_default(), sink)?;
         }
-        if let Layout::Begun | Layout::Laid { .. } = self.layout {
+        // Behind the head of an answer its text may end, and that of the next one begin.
+        while let Layout::Begun | Layout::Laid { .. } | Layout::Next { .. } = self.layout {
             let held = std::mem::take(&mut self.held);
-            let taken = self.tell(&held, true, sink)?.unwrap_or_default();
+            let Some(taken) = self.tell(&held, true, sink)? else { break };
             self.push(held.get(taken..).unwrap_or_default(), sink)?;
         }
         match self.layout {
             Layout::Elements(elements) => elements.finish(sink),
+            Layout::Documents(documents) => documents.finish(sink),
             Layout::Rest(rest) => rest.finish().map_err(E::from),
-            _ => {
-                let held = std::mem::take(&mut self.held);
-                self.hand_on(&held, sink)
-            }
+            Layout::Lines(lines) => lines.finish(sink),
+            _ => Ok(()),
         }
     }
 }
@@ -327,6 +347,8 @@ impl Splitter {
     fn held_bytes(&self) -> usize {
         let more = match &self.layout {
             Layout::Elements(elements) => elements.held(),
+            Layout::Documents(documents) => documents.held(),
+            Layout::Lines(lines) => lines.held(),
             Layout::Rest(rest) => rest.held(),
             _ => &[],
         };

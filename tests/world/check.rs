@@ -46,16 +46,36 @@ fn engine(
     (engine, outcome.map(|()| reports))
 }
 
-/// The documents as one file: a case a line, an array, or a search answer.
+/// How many layouts a file may have.
+const LAYOUTS: usize = 6;
+
+/// The documents as one file: a case a line, an array, a search answer, answers one a line, or arrays one after another.
 fn file(documents: &[String], layout: usize) -> Vec<u8> {
     match layout {
         0 => documents.iter().map(|document| format!("{document}\n")).collect::<String>().into_bytes(),
         1 => documents.join("\n").into_bytes(),
         2 => format!("[{}]", documents.join(",")).into_bytes(),
-        _ => format!("{{\"list\": {{\"items\": [{}], \"totalItems\": 9}}}}\n", documents.join(" , "))
+        3 => format!("{{\"list\": {{\"items\": [{}], \"totalItems\": 9}}}}\n", documents.join(" , "))
             .into_bytes(),
+        4 => {
+            let answer = |page: &[String]| format!("{{\"list\":{{\"items\":[{}]}}}}\n", page.join(","));
+            documents.chunks(2).map(answer).collect::<String>().into_bytes()
+        }
+        _ => {
+            let array = |page: &[String]| format!("[\n{}]", page.join(",\n"));
+            documents.chunks(3).map(array).collect::<String>().into_bytes()
+        }
     }
 }
+
+/// The documents as one file, each over two lines.
+fn over_lines(documents: &[String]) -> Vec<u8> {
+    let break_line = |document: &String| format!("{}\n", document.replacen('{', BROKEN, 1));
+    documents.iter().map(break_line).collect::<String>().into_bytes()
+}
+
+/// Where the line of a document is broken, which is nowhere else in one.
+const BROKEN: &str = "{\n ";
 
 /// What is stored after an import: the last document of each `id`, at the place of the first.
 fn stored<'d>(documents: impl Iterator<Item = &'d String>) -> (Vec<&'d str>, Vec<Value>) {
@@ -102,10 +122,11 @@ pub(crate) fn check(world: &World, choices: &mut Choices<'_>) {
         engines.push(whole);
         let (first, rest) = documents.split_at(choices.below(documents.len() + 1));
         let (second, third) = rest.split_at(choices.below(rest.len() + 1));
-        let files = [first, second, third].map(|part| file(part, choices.below(4)));
+        let files = [first, second, third].map(|part| file(part, choices.below(LAYOUTS)));
         let (parted, outcome) = engine(world, Mode::Strict, &files, choices);
         outcome.unwrap();
         engines.push(parted);
+        check_over_lines(world, choices);
     } else {
         let (empty, outcome) = engine(world, Mode::Strict, &[file(documents, 0)], choices);
         let refusal = outcome.unwrap_err();
@@ -137,6 +158,16 @@ pub(crate) fn check(world: &World, choices: &mut Choices<'_>) {
         let bound = &world.requests[(place + 1) % world.requests.len()];
         hold_to(asked, bound, &engines, &texts, &values, sound);
     }
+}
+
+/// Documents over several lines give the cases that they give on one.
+fn check_over_lines(world: &World, choices: &mut Choices<'_>) {
+    let (engine, outcome) = engine(world, Mode::Strict, &[over_lines(&world.documents)], choices);
+    outcome.unwrap();
+    let answer =
+        engine.search(&Request::new(Filter::all(engine.catalog())).limit(engine.len() as u64)).unwrap();
+    let documents: Vec<String> = answer.documents().map(|text| text.replacen(BROKEN, "{", 1)).collect();
+    assert_eq!(documents, stored(world.documents.iter()).0);
 }
 
 /// A filter that is held to another selects what both select, however it is run.

@@ -21,7 +21,7 @@ pub(crate) use connection::{Service, Upload};
 /// Where the service is asked that has a database open.
 #[derive(clap::Args)]
 pub(crate) struct Admin {
-    /// The socket of the service, should one have the database open [default: FILE.sock]
+    /// Socket of the service that has the database open, if any [default: FILE.sock]
     #[arg(long = "admin-socket", value_name = "PATH", env = "CASEFILTER_ADMIN_SOCKET")]
     pub(crate) socket: Option<PathBuf>,
 }

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use casefilter::{Catalog, Filter, Limits, Params, Request};
 
 use crate::failure::Failure;
+use crate::pages::ALL;
 use crate::report::{self, Source};
 
 /// How much of a body is read: far beyond the limit, so that the error can say how much there was.
@@ -19,19 +20,19 @@ pub(crate) struct Selection {
     #[command(flatten)]
     criteria: Criteria,
 
-    /// Sort by this field, with - in front the greatest first
-    #[arg(long, value_name = "FIELD", allow_hyphen_values = true)]
+    /// Sort by one field, ascending; `-createdAt` sorts descending
+    #[arg(long, alias = "sort", value_name = "FIELD", allow_hyphen_values = true)]
     order: Option<String>,
 
-    /// How many of the selected cases to pass over [default: 0]
+    /// Skip the first N selected cases [default: 0]
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     offset: Option<String>,
 
-    /// How many cases to give at most [default: 100]
-    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    /// Give at most N cases, or all of them [default: 100]
+    #[arg(long, value_name = "N|all", allow_hyphen_values = true)]
     limit: Option<String>,
 
-    /// Count all the selected cases, as countTotalItems=true does
+    /// Count all the selected cases, as countTotalItems=true does; a table always does
     #[arg(long)]
     count: bool,
 }
@@ -112,7 +113,7 @@ impl Selection {
     }
 
     fn timed_compile(&self, catalog: &Catalog) -> Result<(Compiled, Duration), Failure> {
-        let limits = Limits::default();
+        let limits = unpaged();
         let body = self.criteria.body.as_deref().map(read_body).transpose()?;
         let start = Instant::now();
         let filter = match (&body, &self.criteria.text) {
@@ -130,7 +131,7 @@ impl Selection {
         let of_filter = filter.as_ref().err().map_or(0, |errors| errors.as_slice().len());
         let params = Params {
             offset: self.offset.as_deref(),
-            limit: self.limit.as_deref(),
+            limit: self.limit.as_deref().filter(|limit| *limit != EVERY_CASE),
             order: self.order.as_deref(),
             count: self.count.then_some("true"),
         };
@@ -140,7 +141,12 @@ impl Selection {
             "order" => self.order.clone(),
             _ => None,
         };
-        let request = Request::with_params(catalog, &limits, filter, &params).map_err(|errors| {
+        let request = Request::with_params(catalog, &limits, filter, &params);
+        let request = request.map(|request| match self.limit.as_deref() {
+            Some(EVERY_CASE) => request.limit(ALL),
+            _ => request,
+        });
+        let request = request.map_err(|errors| {
             let sources = errors.as_slice().iter().enumerate().map(|(place, error)| {
                 if place < of_filter {
                     return source.clone();
@@ -158,6 +164,14 @@ impl Selection {
 /// A request, or what is wrong with it.
 type Compiled = Result<Request, report::Fault>;
 
+/// The bounds of what is asked on the command line, where a page may be of any length.
+pub(crate) fn unpaged() -> Limits {
+    Limits { page: u64::MAX, ..Limits::default() }
+}
+
+/// The `--limit` that gives every case.
+const EVERY_CASE: &str = "all";
+
 /// Whether a name stands for standard input.
 pub(crate) fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == "-"
@@ -173,6 +187,11 @@ fn read_body(path: &Path) -> Result<Vec<u8>, Failure> {
     match read {
         Ok(_) => Ok(body),
         Err(error) if is_stdin(path) => Err(Failure::io("cannot read", "standard input", &error)),
+        Err(_) if path.to_string_lossy().trim_start().starts_with('{') => {
+            let message =
+                "--body takes the name of a file: write the JSON to a file, or pipe it in with `--body -`";
+            Err(Failure::Usage(message.to_owned()))
+        }
         Err(error) => Err(Failure::io("cannot read", &path.display().to_string(), &error)),
     }
 }

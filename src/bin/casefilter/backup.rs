@@ -11,6 +11,7 @@ use crate::copy::back_up;
 use crate::failure::{Failure, mention};
 use crate::file::refuse_stdout;
 use crate::held::failed;
+use crate::progress::Working;
 
 /// Copy a database into a new file
 ///
@@ -36,7 +37,10 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     refuse_stdout(&args.output, "a database is written here and there")?;
     match open_to_read(&args.db, &Catalog::cases()) {
-        Ok(store) => store.backup(&args.output).map_err(|error| failed(&error))?,
+        Ok(store) => {
+            let _working = Working::on("copying the database");
+            store.backup(&args.output).map_err(|error| failed(&error))?;
+        }
         Err(error) => back_up(&mut args.admin.service(&args.db, &error)?, &args.output)?,
     }
     mention("copied\n");

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::Status;
 use crate::args::is_stdin;
-use crate::cases::{Cases, Documents};
+use crate::cases::{Cases, Documents, tell_left_out};
 use crate::escape::escape;
 use crate::failure::{Failure, note};
 use crate::held::Held;
@@ -87,6 +87,10 @@ pub(crate) struct Args {
     /// JSON lines or a table [default: table on a terminal, json in a pipe]
     #[arg(long)]
     format: Option<Format>,
+
+    /// Leave out malformed cases, and count malformed fields as absent, instead of refusing the files
+    #[arg(long)]
+    lenient: bool,
 }
 
 #[derive(Serialize)]
@@ -131,7 +135,9 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     }
     let mut lines = Lines::open(&args.requests)?;
     let documents = if args.without_documents { Documents::Forgotten } else { Documents::Kept };
-    let loaded = args.cases.load(&Catalog::cases(), Mode::Strict, documents)?;
+    let mode = if args.lenient { Mode::Lenient } else { Mode::Strict };
+    let loaded = args.cases.load(&Catalog::cases(), mode, documents)?;
+    let status = tell_left_out(&loaded.report);
     let held = &loaded.held;
     let caches = args.cold.then(Caches::new);
     let format = Format::or_fitting(args.format);
@@ -182,17 +188,18 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         Format::Table => {
             let mut columns = Timed::COLUMNS.to_vec();
             columns.extend(caches.is_some().then_some(Timed::COLD));
-            out.line(&table::render(&columns, &rows))?;
+            out.escaped_lines(&table::render(&columns, &rows))?;
+            out.line("")?;
             out.lines(&faults)?;
             if args.memory {
                 let rows: Vec<Vec<String>> = taken.iter().map(Taken::row).collect();
-                out.line(&format!("\n{}\n", table::render(&Taken::COLUMNS, &rows)))?;
+                out.escaped_lines(&format!("\n{}\n\n", table::render(&Taken::COLUMNS, &rows)))?;
             }
             out.line(&summary.text())?;
         }
     }
     out.finish()?;
-    Ok(Status::Fine)
+    Ok(status)
 }
 
 impl Timed {

@@ -2,29 +2,29 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File};
-use std::io::{self, BufReader, IsTerminal, Read};
+use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use casefilter::domain::RecordImport;
 use casefilter::{
-    Catalog, Engine, ErrorKind, Filter, Import, Limits, Mode, Refusal, Report, Request, Store, StoreError,
+    Catalog, Engine, ErrorKind, Filter, Import, Mode, Refusal, Report, Request, Store, StoreError,
     StoreErrorKind, StoreOptions, is_store,
 };
-use flate2::read::MultiGzDecoder;
 
 use crate::Status;
 use crate::admin::{Admin, SendFailure, Upload};
-use crate::args::{ONE_STDIN, Selection, is_stdin};
+use crate::args::{ONE_STDIN, Selection, is_stdin, unpaged};
 use crate::copy::Copy;
 use crate::escape::{escape, one_line};
 use crate::failure::{Failure, note};
 use crate::file::cannot_write;
 use crate::held::{Held, failed};
 use crate::hints::and_more;
-use crate::progress::{Progress, Watched, WatchedFile};
+use crate::progress::{Progress, Watched, WatchedFile, Working};
 use crate::records::Importing;
 use crate::table::{counted, thousands};
+use crate::unpack::{Packed, unpacked};
 
 /// How much is read at once: what is still in the second cache when its cases are read.
 const CHUNK_BYTES: usize = 1 << 16;
@@ -35,8 +35,11 @@ pub(crate) const LISTED: usize = 20;
 /// Where cases come from.
 #[derive(clap::Args)]
 pub(crate) struct Cases {
-    /// Files of cases: .ndjson or .json, also with .gz or .zst behind, or .parquet; a database made by import;
-    /// - for NDJSON on standard input
+    /// Input files: .ndjson (or .jsonl) or .json, optionally with .gz or .zst after it; .parquet; or a database made by `import`.
+    /// `-` reads standard input
+    ///
+    /// A text file holds a case on each line; or cases over several lines, one after another, as `jq .` writes them; or JSON arrays
+    /// and search answers, one after another, as `cat page*.json` gives them.
     #[arg(value_name = "CASES", required = true)]
     paths: Vec<PathBuf>,
 }
@@ -105,11 +108,15 @@ impl Cases {
             let held = Held::Database(Box::new(store.map_err(|error| failed(&error))?));
             return Ok(Loaded { held, report: Report::default(), took: start.elapsed() });
         }
-        let engine = Engine::builder(catalog.clone()).limits(unbounded_pages());
-        let engine = engine.documents(documents == Documents::Kept).build();
+        let engine = Engine::builder(catalog.clone())
+            .documents(documents == Documents::Kept)
+            .limits(unpaged())
+            .build();
         let mut import = engine.import(mode);
         self.read_all(&mut Taker::Cases(&mut import, mode))?;
+        let working = Working::on("building indexes");
         let report = import.commit().map_err(|refusal| refused(&refusal, mode))?;
+        drop(working);
         Ok(Loaded { held: Held::Memory(Box::new(engine)), report, took: start.elapsed() })
     }
 
@@ -124,6 +131,7 @@ impl Cases {
     pub(crate) fn load_or_copy(
         &self,
         catalog: &Catalog,
+        mode: Mode,
         admin: &Admin,
     ) -> Result<(Loaded, Option<Copy>), Failure> {
         if let [path] = self.paths.as_slice()
@@ -140,7 +148,7 @@ impl Cases {
             let held = Held::Database(Box::new(store));
             return Ok((Loaded { held, report: Report::default(), took: start.elapsed() }, copy));
         }
-        Ok((self.load(catalog, Mode::Strict, Documents::Kept)?, None))
+        Ok((self.load(catalog, mode, Documents::Kept)?, None))
     }
 
     /// The size of all files; none when one of them is a stream.
@@ -165,7 +173,7 @@ enum Packing {
 impl Packing {
     /// Tells it by the file's name.
     fn of(path: &Path) -> Result<Self, Failure> {
-        const ALLOWED: &str = "expected .ndjson or .json, also with .gz or .zst behind, .parquet, a database, or - for NDJSON on standard input";
+        const ALLOWED: &str = "expected .ndjson or .json (or .jsonl), optionally with .gz or .zst after it, .parquet, a database, or - for standard input";
         if is_stdin(path) {
             return Ok(Self::Plain);
         }
@@ -180,7 +188,7 @@ impl Packing {
             _ => (name.as_str(), Self::Plain),
         };
         let fault = match inner.rsplit_once('.').map(|(_, extension)| extension) {
-            Some("ndjson" | "json") => return Ok(packing),
+            Some("ndjson" | "jsonl" | "json") => return Ok(packing),
             Some("parquet") if packing == Self::Plain => return Ok(Self::Parquet),
             Some("parquet") => {
                 "found a compressed .parquet file, which compresses its columns itself".to_owned()
@@ -188,10 +196,23 @@ impl Packing {
             Some("db" | "redb" | "casefilter") if !path.exists() => "there is no such database".to_owned(),
             Some("db" | "redb" | "casefilter") => "found a file that is no database of cases".to_owned(),
             Some(other) => format!("found the file extension .{}", escape(other)),
+            None if is_word_of_a_filter(&name) && !path.exists() => {
+                let message = format!(
+                    "`{}` is read as the name of a file: put the whole text of a filter in quotes, as in --where 'status = open'",
+                    escape(&shown)
+                );
+                return Err(Failure::Usage(message));
+            }
             None => "found no file extension".to_owned(),
         };
         Err(Failure::Failed(format!("cannot read {}: {fault}; {ALLOWED}", escape(&shown))))
     }
+}
+
+/// Whether a word stands in filters, and is likely the name of no file.
+fn is_word_of_a_filter(word: &str) -> bool {
+    matches!(word, "=" | "<>" | "!=" | "<" | "<=" | ">" | ">=" | "in" | "and" | "or" | "not" | "is" | "all")
+        || word.starts_with(['(', '='])
 }
 
 fn name_of(path: &Path) -> String {
@@ -288,15 +309,9 @@ fn read(path: &Path, taker: &mut Taker<'_, '_, '_>, progress: &Progress) -> Resu
     each_chunk(path, &name, progress, |chunk| taker.push(chunk))
 }
 
-/// Limits for cases that commands read for themselves: they bound the pages of users where they parse them, and ask for
-/// all cases elsewhere.
-fn unbounded_pages() -> Limits {
-    Limits { page: u64::MAX, ..Limits::default() }
-}
-
 /// Opens a database that is read alone, beside others who read it; one that was not closed in order is mended first.
 pub(crate) fn open_to_read(path: &Path, catalog: &Catalog) -> Result<Store, StoreError> {
-    let options = StoreOptions::default().limits(unbounded_pages());
+    let options = StoreOptions::default().limits(unpaged());
     Store::open_read_only(path, catalog.clone(), options.clone()).or_else(|error| match error.kind() {
         // Or somebody has it open to write, which this one says as well.
         StoreErrorKind::InUse => Store::open(path, catalog.clone(), options),
@@ -315,19 +330,20 @@ fn each_chunk(
     mut take: impl FnMut(&[u8]) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let fail = |error: io::Error| Failure::io("cannot read", name, &error);
-    let mut source: Box<dyn Read + '_> = if is_stdin(path) {
+    let (file, by_name): (Box<dyn Read + '_>, _) = if is_stdin(path) {
         if io::stdin().is_terminal() {
             note("reading from the terminal, one document a line; end with Ctrl-D\n");
         }
-        Box::new(Watched::new(io::stdin().lock(), progress))
+        (Box::new(Watched::new(io::stdin().lock(), progress)), Packed::No)
     } else {
-        let file = Watched::new(File::open(path).map_err(fail)?, progress);
-        match Packing::of(path)? {
-            Packing::Plain | Packing::Parquet | Packing::Database => Box::new(file),
-            Packing::Gzip => Box::new(MultiGzDecoder::new(BufReader::with_capacity(CHUNK_BYTES, file))),
-            Packing::Zstd => Box::new(zstd::Decoder::new(file).map_err(fail)?),
-        }
+        let by_name = match Packing::of(path)? {
+            Packing::Plain | Packing::Parquet | Packing::Database => Packed::No,
+            Packing::Gzip => Packed::Gzip,
+            Packing::Zstd => Packed::Zstd,
+        };
+        (Box::new(Watched::new(File::open(path).map_err(fail)?, progress)), by_name)
     };
+    let mut source = unpacked(file, by_name, CHUNK_BYTES).map_err(fail)?;
     let mut chunk = vec![0; CHUNK_BYTES];
     loop {
         match source.read(&mut chunk) {
@@ -341,15 +357,18 @@ fn each_chunk(
 
 /// The failure of an import.
 pub(crate) fn refused(refusal: &Refusal, mode: Mode) -> Failure {
+    let is_parquet =
+        Path::new(&refusal.source).extension().is_some_and(|name| name.eq_ignore_ascii_case("parquet"));
     let advice = match mode {
+        _ if refusal.error.kind == ErrorKind::BadFile && !is_parquet => "",
         _ if refusal.line == 0 || refusal.error.kind == ErrorKind::BadFile => {
-            "a .parquet file has to be whole, and its columns of the types that the fields have; with --lenient, \
+            "; a .parquet file has to be whole, and its columns of the types that the fields have; with --lenient, \
              columns that are no field may have any type, and are listed"
         }
-        Mode::Strict => "with --lenient such cases are left out, or kept without the field, and listed",
-        Mode::Lenient => "behind this place it cannot be told where a case begins",
+        Mode::Strict => "; with --lenient such cases are left out, or kept without the field, and listed",
+        Mode::Lenient => "; after this place it cannot be told where a case begins",
     };
-    Failure::Refused(format!("{}\nnothing was read; {advice}", line_of(refusal)))
+    Failure::Refused(format!("{}\nnothing was read{advice}", line_of(refusal)))
 }
 
 /// A refusal on one line: file, line, path, what was found and expected.
@@ -435,6 +454,8 @@ mod tests {
         assert_eq!(of("-"), Some(Packing::Plain));
         assert_eq!(of("a/b.ndjson"), Some(Packing::Plain));
         assert_eq!(of("a.b.JSON.GZ"), Some(Packing::Gzip));
+        assert_eq!(of("a.jsonl"), Some(Packing::Plain));
+        assert_eq!(of("a.jsonl.zst"), Some(Packing::Zstd));
         assert_eq!(of("cases.ndjson.zst"), Some(Packing::Zstd));
         assert_eq!(of("cases.Parquet"), Some(Packing::Parquet));
         for name in ["cases", "cases.gz", "cases.csv", "cases.parquet.gz", "x.json/cases", ".."] {

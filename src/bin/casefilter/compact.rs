@@ -10,6 +10,7 @@ use crate::Status;
 use crate::failure::Failure;
 use crate::held::failed;
 use crate::output::{Format, Output};
+use crate::progress::Working;
 use crate::table::thousands;
 
 /// Give the free pages of a database back to the system
@@ -43,11 +44,13 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     };
     let bytes_before = size()?;
     let store = Store::open(&args.db, Catalog::cases(), StoreOptions::default());
+    let working = Working::on("compacting the database");
     let compacted = store.and_then(|mut store| {
         // What one pass moves may leave more to move.
         while store.compact()? {}
         store.close()
     });
+    drop(working);
     compacted.map_err(|error| failed(&error))?;
     let bytes_after = size()?;
     let mut out = Output::new();

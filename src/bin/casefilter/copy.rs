@@ -9,6 +9,7 @@ use serde::de::IgnoredAny;
 
 use crate::admin::{Admin, Service};
 use crate::failure::{Failure, mention};
+use crate::progress::Working;
 
 /// A copy beside the database, which goes when this is dropped.
 pub(crate) struct Copy(PathBuf);
@@ -48,5 +49,6 @@ pub(crate) fn back_up(service: &mut Service, output: &Path) -> Result<(), Failur
     let path = path
         .to_str()
         .ok_or_else(|| Failure::Failed("a service takes only names of files that are UTF-8".to_owned()))?;
+    let _working = Working::on("a service copies the database");
     service.post::<IgnoredAny>("/backups", &Backup { path }).map(drop)
 }

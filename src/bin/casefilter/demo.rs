@@ -9,7 +9,7 @@ use crate::explain::with_compiling;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::search::table_of;
-use crate::table::{counted, duration, thousands};
+use crate::table::{counted, duration, thousands, wrapped};
 
 /// Show what casefilter does, on sample cases in memory
 #[derive(clap::Args)]
@@ -74,13 +74,16 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let analyzed = engine.analyze(&request, &|| start.elapsed())?;
     let explanation = with_compiling(analyzed, compiled);
     for line in explanation.to_string().lines() {
-        out.line(format!("   {line}").trim_end())?;
+        out.line(&wrapped(format!("   {line}").trim_end(), HANGING))?;
     }
     out.line("\nTry it on a file:\n  casefilter generate --cases 100000 -o cases.ndjson")?;
     out.line("  casefilter search cases.ndjson --where 'status = open and tags in (vip, crypto)' --order -createdAt")?;
     out.finish()?;
     Ok(Status::Fine)
 }
+
+/// How far what goes on in the next line is set in.
+const HANGING: usize = 4;
 
 fn load(engine: &Engine, count: u64, out: &mut Output) -> Result<(), Failure> {
     let start = Instant::now();
@@ -130,20 +133,24 @@ fn show(engine: &Engine, text: &str, order: &str, out: &mut Output) -> Result<()
     let answer = engine.search(&request)?;
     let searched = start.elapsed();
 
-    out.line(&format!("   as text  {text}\n   as JSON  {}\n", request.filter.to_json()))?;
+    out.line(&wrapped(&format!("   as text  {text}"), HANGING))?;
+    out.line(&wrapped(&format!("   as JSON  {}", request.filter.to_json()), HANGING))?;
+    out.line("")?;
     out.line("   which means")?;
     for line in request.filter.plan().lines() {
-        out.line(&format!("     {line}"))?;
+        out.line(&wrapped(&format!("     {line}"), HANGING))?;
     }
     out.line("")?;
     if !answer.is_empty() {
-        out.line(&table_of(answer.ids().zip(answer.documents())))?;
+        out.escaped_lines(&table_of(answer.ids().zip(answer.documents())))?;
+        out.line("")?;
     }
-    out.line(&format!(
+    let summary = format!(
         "   {} of {}, compiled in {}, searched and counted in {}",
         thousands(answer.total().unwrap_or_default()),
         counted(u64::try_from(engine.len()).unwrap_or(u64::MAX), "case"),
         duration(compiled),
         duration(searched)
-    ))
+    );
+    out.line(&wrapped(&summary, 0))
 }

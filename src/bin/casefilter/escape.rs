@@ -7,53 +7,67 @@ use std::str;
 /// Control characters, and those that reorder or hide what stands around them.
 pub(crate) fn is_unprintable(c: char) -> bool {
     c.is_control()
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180e}'
+            | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
+            | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// `text` with every unprintable character as `\u{…}`.
+/// The joiner and the non-joiner, which are parts of words in some scripts.
+fn is_joiner(c: char) -> bool {
+    matches!(c, '\u{200c}' | '\u{200d}')
+}
+
+/// A character of a script whose words have joiners, or of an emoji that is made of several.
+fn takes_joiners(c: char) -> bool {
+    matches!(c, '\u{600}'..='\u{61b}' | '\u{61d}'..='\u{7ff}' | '\u{8a0}'..='\u{dff}' | '\u{1000}'..='\u{109f}'
+        | '\u{1780}'..='\u{17b3}' | '\u{17b6}'..='\u{180d}' | '\u{1810}'..='\u{18af}' | '\u{1cd0}'..='\u{1cff}'
+        | '\u{2640}'..='\u{27bf}' | '\u{2b00}'..='\u{2bff}' | '\u{a8e0}'..='\u{a8ff}' | '\u{fb50}'..='\u{fdff}'
+        | '\u{fe0f}' | '\u{fe70}'..='\u{fefc}' | '\u{11000}'..='\u{11fff}' | '\u{1f000}'..='\u{1faff}')
+}
+
+/// The characters of a text, and whether each is to be escaped: those that are unprintable, but for joiners within a word.
+fn marked(text: &str) -> impl Iterator<Item = (char, bool)> {
+    let mut chars = text.chars().peekable();
+    let mut last = None;
+    std::iter::from_fn(move || {
+        let c = chars.next()?;
+        let is_within =
+            last.is_some_and(takes_joiners) && chars.peek().is_some_and(|next| takes_joiners(*next));
+        last = Some(c);
+        Some((c, is_unprintable(c) && !(is_joiner(c) && is_within)))
+    })
+}
+
+/// `text` with every unprintable character as `\u{…}`, but for joiners within a word.
 pub(crate) fn escape(text: &str) -> Cow<'_, str> {
-    if !text.contains(is_unprintable) {
-        return Cow::Borrowed(text);
-    }
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        push(c, &mut escaped);
-    }
-    Cow::Owned(escaped)
-}
-
-/// Appends one character, escaped if it is unprintable.
-pub(crate) fn push(c: char, out: &mut String) {
-    if is_unprintable(c) {
-        out.extend(c.escape_unicode());
-    } else {
-        out.push(c);
-    }
+    escape_as(text, |_| false, |c, out| out.extend(c.escape_unicode()))
 }
 
 /// As [`escape`], of several lines, which stay lines.
 pub(crate) fn escape_lines(text: &str) -> Cow<'_, str> {
-    escape_as(text, |c, out| out.extend(c.escape_unicode()))
+    escape_as(text, is_line_space, |c, out| out.extend(c.escape_unicode()))
 }
 
 /// JSON with its unprintable characters as `\uXXXX`, which mean the same in its strings. Its lines stay lines.
 pub(crate) fn escape_json(json: &str) -> Cow<'_, str> {
-    escape_as(json, |c, out| match c {
+    escape_as(json, is_line_space, |c, out| match c {
         // Only ever between tokens.
         '\r' => out.push(' '),
-        // None of them is beyond the first plane.
-        c => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+        c => c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| out.push_str(&format!("\\u{unit:04x}"))),
     })
 }
 
-fn escape_as(text: &str, push: impl Fn(char, &mut String)) -> Cow<'_, str> {
-    let is_harmful = |c: char| is_unprintable(c) && !matches!(c, '\n' | '\t');
-    if !text.contains(is_harmful) {
+fn is_line_space(c: char) -> bool {
+    matches!(c, '\n' | '\t')
+}
+
+fn escape_as(text: &str, keeps: impl Fn(char) -> bool, push: impl Fn(char, &mut String)) -> Cow<'_, str> {
+    if !text.contains(|c| is_unprintable(c) && !keeps(c)) {
         return Cow::Borrowed(text);
     }
     let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        if is_harmful(c) { push(c, &mut escaped) } else { escaped.push(c) }
+    for (c, is_harmful) in marked(text) {
+        if is_harmful && !keeps(c) { push(c, &mut escaped) } else { escaped.push(c) }
     }
     Cow::Owned(escaped)
 }
@@ -109,6 +123,35 @@ mod tests {
     fn escape_leaves_nothing_that_a_terminal_obeys() {
         assert_eq!(escape("plain Zoë"), "plain Zoë");
         assert_eq!(escape("a\u{1b}[31m\u{202e}\n"), "a\\u{1b}[31m\\u{202e}\\u{a}");
+    }
+
+    #[test]
+    fn joiners_within_words_are_shown_and_what_hides_or_reorders_is_not() {
+        for name in [
+            "علی\u{200c}رضا محمدی",
+            "क्\u{200d}ष",
+            "👩\u{200d}💼",
+            "👩\u{200d}❤\u{fe0f}\u{200d}👨",
+            "ක්\u{200d}ෂ",
+        ] {
+            assert_eq!(escape(name), name);
+            assert_eq!(escape_lines(name), name);
+            assert_eq!(escape_json(name), name);
+        }
+        for (text, shown) in [
+            ("ad\u{200d}min", "ad\\u{200d}min"),
+            ("\u{200c}علی", "\\u{200c}علی"),
+            ("علی\u{200c}", "علی\\u{200c}"),
+            ("ع\u{200c}\u{200c}ل", "ع\\u{200c}\\u{200c}ل"),
+            ("ع\u{200b}ل", "ع\\u{200b}ل"),
+            ("ع\u{200f}ل\u{61c}ا", "ع\\u{200f}ل\\u{61c}ا"),
+            ("a\u{2068}b\u{2069}", "a\\u{2068}b\\u{2069}"),
+            ("a\u{ad}\u{3164}b", "a\\u{ad}\\u{3164}b"),
+            ("a\u{e0041}", "a\\u{e0041}"),
+        ] {
+            assert_eq!(escape(text), shown);
+        }
+        assert_eq!(escape_json("\"a\u{e0041}\""), "\"a\\udb40\\udc41\"");
     }
 
     #[test]

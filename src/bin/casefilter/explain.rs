@@ -12,13 +12,19 @@ use crate::escape::escape;
 use crate::failure::Failure;
 use crate::hints::{hint, warn};
 use crate::output::{Format, Output};
+use crate::table::wrapped;
 
 /// Show how a request is answered, and with --analyze what each step costs and keeps
 ///
-/// Of every criterion: how many cases it is expected to select (~ when that is a guess), and what answers it,
+/// For each criterion: how many cases it is expected to select (~ marks an estimate), and what answers it,
 /// in how many batches of up to 65,536 cases. With --analyze the request is answered once, and each criterion by
 /// itself on all cases: kept is how many it selects, alone how long it takes. In a pipe: the members of
 /// casefilter::explain::Explanation.
+///
+/// What answers a criterion in a batch: zone map, the least and greatest value; dictionary, the list of distinct strings; key index, a
+/// hash of all values; postings, a list of rows for each value; bitmap, a bit for each row; sorted rows, a binary search; stored order,
+/// a binary search where cases are stored in that order; scan, each row's value; few rows, cases that were written last; criteria
+/// below, those that are nested in it.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -44,6 +50,9 @@ pub(crate) struct Args {
     lenient: bool,
 }
 
+/// How far what goes on in the next line is set in.
+const HANGING: usize = 4;
+
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     args.cases.check_beside(&args.selection)?;
     let catalog = Catalog::cases();
@@ -64,7 +73,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         Format::Json => out.json(&explanation)?,
         Format::Table => {
             for line in explanation.to_string().lines() {
-                out.line(&escape(line))?;
+                out.line(&wrapped(&escape(line), HANGING))?;
             }
         }
     }

@@ -1,37 +1,40 @@
 //! `export`: cases, or the records beside them, into a file.
 
-use std::io;
-use std::path::{Path, PathBuf};
+use std::io::{self, Write};
+use std::path::PathBuf;
 
-use casefilter::Catalog;
+use casefilter::{Catalog, Mode};
 
 use crate::Status;
 use crate::admin::Admin;
 use crate::args::{Criteria, ONE_STDIN};
-use crate::cases::Cases;
+use crate::array::Array;
+use crate::cases::{Cases, tell_left_out};
+use crate::ending::Ending;
 use crate::escape::one_line;
 use crate::failure::Failure;
 use crate::file::{cannot_write, to_file};
 use crate::hints::{hint, warn};
+use crate::ids;
 use crate::kind::Kind;
 use crate::progress::Progress;
 use crate::records;
 use crate::rows::Rows;
 
-/// Write cases to a file, as NDJSON or Parquet
+/// Write cases to a file, as NDJSON, JSON or Parquet
 ///
-/// NDJSON has the documents as they are stored, one a line. Parquet has the fields of the catalogue alone, structs and
-/// lists nested as in the documents; a field that counts as absent is null.
+/// NDJSON has the documents as they are stored, one a line; JSON has them in one array. Parquet has the fields of the catalogue
+/// alone, structs and lists nested as in the documents; a field that counts as absent is null.
 ///
-/// A name that ends in .tsv, and --flat, make a row of columns of each case, as `casefilter ddl` defines them,
-/// its place in the order and the whole document being two of them.
+/// A name that ends in .tsv, and --flat, write one row for each case, with the columns that `casefilter ddl` defines.
+/// Two of them are its place in the order and the whole document.
 ///
-/// A file that is there is replaced when all is written, and keeps its mode, and its owner where that may be.
+/// An existing file is replaced only once everything is written. Its mode is kept, and its owner if permitted.
 ///
 /// With --kind the records are written that a database has beside the cases, whole, as NDJSON that import --kind takes
 /// again: levels, applicants with what the service changed of them, documents, AML cases.
 ///
-/// Of a database that a service has open, a copy is written that the service makes beside it, and that is removed then.
+/// If a service has the database open, the service makes a temporary copy next to it; that copy is exported and then removed.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -55,15 +58,15 @@ pub(crate) struct Args {
     #[command(flatten)]
     criteria: Criteria,
 
-    /// Sort by this field, with - in front the greatest first
-    /// [default: createdAt for Parquet without --flat, so that others can pass over parts of it; else stored order]
+    /// Sort by one field, ascending; `-createdAt` sorts descending
+    /// [default: createdAt for Parquet without --flat, so that readers can skip parts of it; else stored order]
     ///
-    /// An empty FIELD is stored order. The order of a file is the stored order of those who read it.
+    /// `--order ''` keeps the stored order.
     #[arg(long, value_name = "FIELD", allow_hyphen_values = true)]
     order: Option<String>,
 
-    /// Where to: Parquet if the name ends in .parquet, rows for PostgreSQL if in .tsv, else NDJSON; both
-    /// compressed if it ends in .gz or .zst; - for NDJSON on standard output
+    /// Output file: NDJSON if the name ends in .ndjson or .jsonl, a JSON array if in .json, rows for PostgreSQL if in .tsv, each
+    /// compressed if .gz or .zst comes after it; Parquet if it ends in .parquet; - for NDJSON on standard output
     #[arg(short, long, value_name = "FILE|-")]
     output: PathBuf,
 
@@ -73,12 +76,22 @@ pub(crate) struct Args {
     /// Parquet with a column for each field, in place of structs nested as the case is
     #[arg(long)]
     flat: bool,
+
+    /// Leave out malformed cases, and count malformed fields as absent, instead of refusing the files
+    ///
+    /// Standard error lists them; the exit status is 3 then, after the file was written.
+    #[arg(long)]
+    lenient: bool,
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     if let Some((kind, _)) = args.kind.records() {
-        if args.criteria.is_given() || args.order.is_some() || args.flat {
-            let message = "criteria, --order and --flat are for cases; records are written whole";
+        if args.criteria.is_given() || args.order.is_some() || args.flat || args.lenient {
+            let message = "criteria, --order, --flat and --lenient are for cases; records are written whole";
+            return Err(Failure::Usage(message.to_owned()));
+        }
+        if Ending::of(&args.output, false)? != Ending::Ndjson {
+            let message = "records are written as NDJSON: expected a name that ends in .ndjson or .jsonl";
             return Err(Failure::Usage(message.to_owned()));
         }
         return records::export(args.cases.paths(), kind, &args.output, &args.admin);
@@ -87,16 +100,20 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         return Err(Failure::Usage(ONE_STDIN.to_owned()));
     }
     let catalog = Catalog::cases();
-    let rows = Rows::of(&args.output, args.flat)?;
+    let ending = Ending::of(&args.output, true)?;
+    let rows = Rows::of(ending, args.flat)?;
     // Rows have their place in a column, so that they need not be sorted for others to know the order.
-    let default = (rows.is_none() && is_parquet(&args.output)).then_some("createdAt");
+    let default = (rows.is_none() && ending == Ending::Parquet).then_some("createdAt");
     let request = args.criteria.request(&catalog, args.order.as_deref().or(default))?;
     warn(&request);
+    let mode = if args.lenient { Mode::Lenient } else { Mode::Strict };
     // A copy goes with the end.
-    let (loaded, _copy) = args.cases.load_or_copy(&catalog, &args.admin)?;
+    let (loaded, _copy) = args.cases.load_or_copy(&catalog, mode, &args.admin)?;
+    let status = tell_left_out(&loaded.report);
+    ids::tell_unknown(&loaded.held, &request.filter)?;
     hint(&loaded.held, &request, &loaded.report, || matches!(loaded.held.count(&request.filter), Ok(0)));
     if let Some(rows) = rows {
-        return rows.write(&loaded.held, &request, &args.output);
+        return rows.write(&loaded.held, &request, &args.output).map(|_| status);
     }
     let mut failure = None;
     let cases = loaded.held.count(&request.filter)?;
@@ -104,25 +121,30 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         let progress = Progress::of_cases(cases);
         progress.say("writing".to_owned());
         let mut line = String::new();
-        let result = loaded.held.each_document(&request, |document| {
-            line.clear();
-            line.push_str(document);
-            one_line(&mut line);
-            line.push('\n');
-            progress.advance(1);
-            out.write_all(line.as_bytes()).map_err(|error| cannot_write(&args.output, &error))
-        });
-        result.map_err(|fault| {
-            failure = Some(fault);
-            io::Error::other("stopped")
-        })
+        let mut write = |out: &mut dyn Write| {
+            let result = loaded.held.each_document(&request, |document| {
+                line.clear();
+                line.push_str(document);
+                one_line(&mut line);
+                line.push('\n');
+                progress.advance(1);
+                out.write_all(line.as_bytes()).map_err(|error| cannot_write(&args.output, &error))
+            });
+            result.map_err(|fault| {
+                failure = Some(fault);
+                io::Error::other("stopped")
+            })
+        };
+        if ending == Ending::Json {
+            let mut array = Array::new(out);
+            write(&mut array)?;
+            array.finish()
+        } else {
+            write(out)
+        }
     });
     match failure {
         Some(failure) => Err(failure),
-        None => written.map(|()| Status::Fine),
+        None => written.map(|()| status),
     }
-}
-
-fn is_parquet(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("parquet"))
 }

@@ -7,6 +7,8 @@ use casefilter::sample::{self, Records, SampleKind};
 use clap::ValueEnum;
 
 use crate::Status;
+use crate::array::Array;
+use crate::ending::Ending;
 use crate::failure::Failure;
 use crate::file::{CHUNK_BYTES, to_file};
 use crate::progress::Progress;
@@ -41,8 +43,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
 
-    /// Where to: Parquet if the name ends in .parquet, else NDJSON, compressed if it ends in .gz or .zst; - for
-    /// NDJSON on standard output [default: -]
+    /// Output file: NDJSON if the name ends in .ndjson or .jsonl, a JSON array if in .json, each compressed if .gz or .zst comes
+    /// after it; Parquet if it ends in .parquet; - for NDJSON on standard output [default: -]
     #[arg(short, long, value_name = "FILE|-")]
     output: Option<PathBuf>,
 }
@@ -71,9 +73,12 @@ impl Kind {
 
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let output = args.output.as_deref().unwrap_or(Path::new("-"));
+    let ending = Ending::of(output, false)?;
     if let Some(kind) = args.kind.of_records() {
-        if output.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("parquet")) {
-            return Err(Failure::Usage("records are NDJSON: Parquet is for cases".to_owned()));
+        if ending != Ending::Ndjson {
+            return Err(Failure::Usage(
+                "records are NDJSON: expected a name that ends in .ndjson or .jsonl".to_owned(),
+            ));
         }
         let mut records = Some(Records::new(kind, args.cases.unwrap_or(0), args.seed));
         to_file(output, None, &mut |out| {
@@ -85,7 +90,16 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         return Err(Failure::Usage("--cases <N> says how many cases to make".to_owned()));
     };
     let mut cases = Some(sample::Cases::new(count, args.seed));
-    to_file(output, None, &mut |out| cases.take().map_or(Ok(()), |cases| write(cases, count, out)))?;
+    to_file(output, None, &mut |out| {
+        let Some(cases) = cases.take() else { return Ok(()) };
+        if ending == Ending::Json {
+            let mut array = Array::new(out);
+            write(cases, count, &mut array)?;
+            array.finish()
+        } else {
+            write(cases, count, out)
+        }
+    })?;
     Ok(Status::Fine)
 }
 

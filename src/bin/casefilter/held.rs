@@ -114,6 +114,34 @@ impl Held {
     }
 }
 
+impl Held {
+    /// Hands over the id of every case that a request asks for.
+    pub(crate) fn each_id(
+        &self,
+        request: &Request,
+        mut take: impl FnMut(&str) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        match self {
+            Self::Memory(engine) => engine.search(request)?.ids().try_for_each(take),
+            Self::Database(store) => store.ids(request)?.iter().try_for_each(|id| take(id)),
+        }
+    }
+
+    /// At which place of all the cases that a request selects, in its order, the one of an id stands, counted from 1.
+    pub(crate) fn place_of(&self, id: &str, request: &Request) -> Result<Option<u64>, Failure> {
+        let all = request.clone().offset(0).limit(u64::MAX);
+        let (mut place, mut found) = (0_u64, None);
+        self.each_id(&all, |other| {
+            place = place.saturating_add(1);
+            if other == id {
+                found = Some(place);
+            }
+            Ok(())
+        })?;
+        Ok(found)
+    }
+}
+
 impl Found {
     pub(crate) fn len(&self) -> u64 {
         let len = match self {

@@ -18,6 +18,7 @@ use crate::hints::tell_notes;
 use crate::interrupt::Unfinished;
 use crate::kind::Kind;
 use crate::output::{Format, Output};
+use crate::progress::Working;
 use crate::records::{self, Importing};
 use crate::table::{counted, thousands};
 
@@ -165,7 +166,9 @@ fn import_here(store: Store, new: Option<Unfinished>, args: &Args) -> Result<(Ou
     // What is in it now is whole, and stays, whatever ends the run from here on.
     let new = new.filter(|_| outcome.is_err());
     let cases = u64::try_from(store.len()).unwrap_or(u64::MAX);
+    let closing = Working::on("writing the database");
     let closed = store.close().map_err(|error| failed(&error));
+    drop(closing);
     match (outcome, closed) {
         (Ok(outcome), Ok(())) => Ok((outcome, cases)),
         (Err(failure), _) | (Ok(_), Err(failure)) => {
@@ -189,6 +192,7 @@ fn import_there(service: Service, args: &Args) -> Result<(Outcome, u64), Failure
     args.cases.read_all(&mut Taker::Service(&mut upload, records.is_some()))?;
     match records {
         None => {
+            let _working = Working::on("the service writes the database");
             let ImportedCases { cases, report } = upload.finish()?;
             Ok((Outcome::Cases(report), cases))
         }
@@ -249,6 +253,7 @@ fn import(store: &Store, args: &Args) -> Result<Report, Failure> {
     // That the disk is full says more than what came of it.
     import.check().map_err(|error| failed(&error))?;
     read?;
+    let _working = Working::on("writing the database");
     import.commit().map_err(|error| match error.refusal() {
         Some(refusal) => refused(refusal, mode),
         None => failed(&error),

@@ -13,6 +13,7 @@
 
 mod admin;
 mod args;
+mod array;
 mod backup;
 mod bench;
 mod cases;
@@ -21,6 +22,8 @@ mod compact;
 mod copy;
 mod ddl;
 mod demo;
+mod duration;
+mod ending;
 mod escape;
 mod explain;
 mod export;
@@ -31,10 +34,12 @@ mod generate;
 mod held;
 mod help;
 mod hints;
+mod ids;
 mod import;
 mod interrupt;
 mod kind;
 mod output;
+mod pages;
 mod parquet;
 mod progress;
 mod records;
@@ -47,6 +52,7 @@ mod source;
 mod sql;
 mod table;
 mod token;
+mod unpack;
 mod verify;
 mod why;
 

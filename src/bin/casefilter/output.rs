@@ -36,18 +36,24 @@ impl<W: Write> Output<W> {
         if self.is_terminal { self.write(&escape_lines(text)) } else { self.write(text) }
     }
 
+    /// Lines of which every part from outside was [escaped](crate::escape::escape) before.
+    pub(crate) fn escaped_lines(&mut self, text: &str) -> Result<(), Failure> {
+        self.write(text)
+    }
+
     pub(crate) fn line(&mut self, text: &str) -> Result<(), Failure> {
         self.lines(text)?;
         self.write("\n")
     }
 
+    /// A part of a line of JSON that is there as text.
+    pub(crate) fn json_part(&mut self, json: &str) -> Result<(), Failure> {
+        if self.is_terminal { self.write(&escape_json(json)) } else { self.write(json) }
+    }
+
     /// A line of JSON that is there as text.
     pub(crate) fn json_line(&mut self, json: &str) -> Result<(), Failure> {
-        if self.is_terminal {
-            self.write(&escape_json(json))?;
-        } else {
-            self.write(json)?;
-        }
+        self.json_part(json)?;
         self.write("\n")
     }
 

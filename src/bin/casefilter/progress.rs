@@ -5,6 +5,8 @@ use std::fs::File;
 use std::io::{self, BufReader, IsTerminal, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -83,6 +85,53 @@ impl Drop for Progress {
     fn drop(&mut self) {
         self.bar.bar.finish_and_clear();
     }
+}
+
+/// Work that has no measure: on a terminal, what is done and how long it has taken, once it takes long.
+pub(crate) struct Working {
+    /// Dropped when the work is done.
+    done: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Working {
+    /// Begins with what is being done.
+    pub(crate) fn on(doing: &'static str) -> Self {
+        if !io::stderr().is_terminal() {
+            return Self { done: None, thread: None };
+        }
+        let (done, is_done) = mpsc::channel();
+        // Without a thread to show it, the work is as silent as before.
+        let thread = thread::Builder::new().name("progress".to_owned()).spawn(move || show(doing, &is_done));
+        Self { done: Some(done), thread: thread.ok() }
+    }
+}
+
+impl Drop for Working {
+    fn drop(&mut self) {
+        self.done = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Shows what is being done until that is done.
+fn show(doing: &'static str, is_done: &Receiver<()>) {
+    /// How often what is shown is drawn again.
+    const PAUSE: Duration = Duration::from_millis(100);
+    if is_done.recv_timeout(PATIENCE) != Err(RecvTimeoutError::Timeout) {
+        return;
+    }
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()).with_elapsed(PATIENCE);
+    if let Ok(style) = ProgressStyle::with_template("{msg} {spinner} {elapsed}") {
+        bar.set_style(style);
+    }
+    bar.set_message(doing);
+    while is_done.recv_timeout(PAUSE) == Err(RecvTimeoutError::Timeout) {
+        bar.tick();
+    }
+    bar.finish_and_clear();
 }
 
 /// A reader that reports the bytes read from it.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use casefilter::{Error, Errors};
 
-use crate::escape::{self, escape};
+use crate::escape::escape;
 use crate::table;
 
 /// A text that came from outside, and what to call it.
@@ -153,9 +153,7 @@ impl Excerpt {
 }
 
 fn push_all(text: &str, out: &mut String) {
-    for c in text.chars() {
-        if c == '\t' { out.push(' ') } else { escape::push(c, out) }
-    }
+    out.push_str(&escape(&text.replace('\t', " ")));
 }
 
 fn push_clipped(text: &str, most: usize, out: &mut String) {

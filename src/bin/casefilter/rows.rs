@@ -16,6 +16,7 @@ use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 
 use crate::Status;
+use crate::ending::Ending;
 use crate::escape::escape;
 use crate::failure::Failure;
 use crate::file::{USUAL_MODE, replace, to_file};
@@ -36,15 +37,13 @@ pub(crate) enum Rows {
 }
 
 impl Rows {
-    /// Tells by the name of the file whether rows are wanted, and which.
-    pub(crate) fn of(path: &Path, flat: bool) -> Result<Option<Self>, Failure> {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
-        let inner = [".gz", ".zst"].iter().find_map(|packing| name.strip_suffix(packing)).unwrap_or(&name);
-        match () {
-            () if inner.ends_with(".tsv") => Ok(Some(Self::Copy)),
-            () if !flat => Ok(None),
-            () if name.ends_with(".parquet") => Ok(Some(Self::Parquet)),
-            () => Err(Failure::Usage("--flat is for files whose name ends in .parquet".to_owned())),
+    /// Tells by the ending of the file's name whether rows are wanted, and which.
+    pub(crate) fn of(ending: Ending, flat: bool) -> Result<Option<Self>, Failure> {
+        match ending {
+            Ending::Tsv => Ok(Some(Self::Copy)),
+            _ if !flat => Ok(None),
+            Ending::Parquet => Ok(Some(Self::Parquet)),
+            _ => Err(Failure::Usage("--flat is for files whose name ends in .parquet".to_owned())),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use casefilter::{Catalog, Limits, Mode, Request};
 use clap::ValueEnum;
@@ -13,11 +13,13 @@ use crate::Status;
 use crate::args::{ONE_STDIN, Selection, is_stdin};
 use crate::cases::{Cases, Documents, Loaded, tell_left_out, write_report};
 use crate::escape::{has_line_breaks, one_line};
-use crate::failure::Failure;
+use crate::failure::{Failure, note};
 use crate::file::check_report;
 use crate::held::Found;
 use crate::hints::{hint, warn};
+use crate::ids;
 use crate::output::Output;
+use crate::pages::{self, MOST_AT_ONCE, tell_cut};
 use crate::requests::{Line, Lines, envelope};
 use crate::source::{self, Server};
 use crate::table::{self, Column, counted, duration, thousands};
@@ -33,16 +35,28 @@ Examples:
   casefilter search cases.ndjson.zst --body filter.json --limit 20 --count --format json
   casefilter search a.ndjson b.json.gz --where 'tags all (vip, crypto)' --format ids
   cat cases.ndjson | casefilter search - --where 'totalAmountInDefaultCurrency > 10000'
+  casefilter search cases.db --where 'status = open' --format ids --limit all > open.ids
   casefilter search cases.ndjson --requests requests.ndjson > answers.ndjson
-  casefilter search --source 'postgres://officer@db.example/compliance?sslmode=require' --where 'status = open'")]
+  casefilter search --source 'postgres://officer@db.example/compliance?sslmode=require' --where 'status = open'
+  casefilter search cases.db --where \"createdAt >= '$(date -d yesterday '+%F %T%z')'\" --order -createdAt
+
+Filters for --where (`casefilter fields` lists the fields; README.md has all of it):
+  status = open and priority <> low       one value, or any but that one
+  tags in (vip, cash)                     at least one of these
+  tags all (vip, cash)                    every one of these
+  totalAmountInDefaultCurrency > 10000    also >=, <, <=; of numbers and times
+  createdAt >= \"2026-01-31 00:00:00\"      a time in UTC, or with +0100 after it
+  a = x and (b = y or c = z)              parentheses group
+Values with spaces or signs stand in double quotes, the whole filter in single ones. --order takes one field; priority and
+status sort by rank, other text by code point.")]
 pub(crate) struct Args {
     #[command(flatten)]
     cases: Cases,
 
     /// Search a table of PostgreSQL that `casefilter ddl` made, instead of CASES
     ///
-    /// A connection string such as postgres://USER:PASSWORD@HOST/DATABASE?sslmode=require. Without it and without CASES,
-    /// that of the environment variable CASEFILTER_SOURCE, which others on this machine cannot read.
+    /// A connection string such as postgres://USER:PASSWORD@HOST/DATABASE?sslmode=require. Default, if no CASES are given: the
+    /// environment variable CASEFILTER_SOURCE, which other users cannot see.
     #[arg(long, value_name = "URL", conflicts_with_all = ["paths", "lenient"], help_heading = "PostgreSQL")]
     source: Option<String>,
 
@@ -54,13 +68,18 @@ pub(crate) struct Args {
 
     /// Answer many requests: FILE (or -) holds one a line, and a line is printed for each
     ///
-    /// A request is {"body":…,"offset":…,"limit":…,"order":…,"countTotalItems":…}; only body is
-    /// required: the JSON body, or a string with its text. The line printed for it is the answer, or
+    /// A request is {"body":…,"offset":…,"limit":…,"order":…,"countTotalItems":…}; only `body` is
+    /// required: the JSON filter as an object, or as a string that holds that JSON. Text filters, as --where takes them, are not
+    /// accepted here. The line printed for it is the answer, or
     /// {"code":400,"correlationId":"request-<n>","description":"Invalid parameters: …"}, where n
-    /// counts the requests from 1. Blank lines are skipped. Bad requests do not change the exit status. Warnings of their
-    /// filters are not printed; `casefilter check` has them.
+    /// counts the requests from 1. Blank lines are skipped. Bad requests do not change the exit status without --fail-on-error.
+    /// Warnings of their filters are not printed; `casefilter check` has them.
     #[arg(long, value_name = "FILE|-")]
     requests: Option<PathBuf>,
+
+    /// With --requests: end with exit status 2 if any of the requests is bad; all of them are answered all the same
+    #[arg(long, requires = "requests")]
+    fail_on_error: bool,
 
     /// How to print the cases [default: table on a terminal, json in a pipe]
     #[arg(long, conflicts_with = "requests")]
@@ -79,7 +98,7 @@ pub(crate) struct Args {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
+pub(crate) enum Format {
     /// The answer of the interface: {"list":{"items":[…],"pageInfo":{…}}}
     Json,
     /// The cases, one a line
@@ -88,6 +107,13 @@ enum Format {
     Ids,
     /// A table for people
     Table,
+}
+
+impl Format {
+    /// What was asked for, or what fits where standard output goes.
+    fn or_fitting(asked: Option<Self>) -> Self {
+        asked.unwrap_or(if io::stdout().is_terminal() { Self::Table } else { Self::Json })
+    }
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
@@ -104,27 +130,31 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
             let shows_none = request.limit == 0 || args.format == Some(Format::Ids);
             let documents = if shows_none { Documents::Forgotten } else { Documents::Kept };
             let loaded = load(args, &catalog, mode, documents)?;
+            ids::tell_unknown(&loaded.held, &request.filter)?;
+            let format = Format::or_fitting(args.format);
             let start = Instant::now();
+            if request.limit > MOST_AT_ONCE {
+                let (written, total) = pages::stream(&loaded.held, &request, format)?;
+                if format == Format::Table {
+                    table_summary(written, total, &loaded, start.elapsed())?;
+                } else {
+                    tell_cut(written, &request, total);
+                }
+                return Ok(tell_left_out(&loaded.report));
+            }
             let found = loaded.held.search(&request)?;
             let took = start.elapsed();
-            print(&found, args.format, || {
-                let counted_now = || loaded.held.count(&request.filter).unwrap_or_default();
-                let total = found.total().unwrap_or_else(counted_now);
-                format!(
-                    "{} of {} selected, out of {} · searched in {} · loaded in {}",
-                    thousands(found.len()),
-                    thousands(total),
-                    counted(loaded.held.len(), "case"),
-                    duration(took),
-                    duration(loaded.took)
-                )
+            let counted_now = || loaded.held.count(&request.filter).unwrap_or_default();
+            print(&found, format, || {
+                summary_of(found.len(), found.total().unwrap_or_else(counted_now), &loaded, took)
             })?;
+            // A table says it, and an answer with its total.
+            let says_total = format == Format::Table || format == Format::Json && request.count;
+            if !says_total && found.len() == request.limit {
+                tell_cut(found.len(), &request, found.total().unwrap_or_else(counted_now));
+            }
             hint(&loaded.held, &request, &loaded.report, || {
-                found.len() == 0
-                    && match found.total() {
-                        Some(total) => total == 0,
-                        None => matches!(loaded.held.count(&request.filter), Ok(0)),
-                    }
+                found.len() == 0 && found.total().unwrap_or_else(counted_now) == 0
             });
             Ok(tell_left_out(&loaded.report))
         }
@@ -134,8 +164,8 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
             let held = &loaded.held;
             let answered =
                 answer_all(held.catalog(), &Limits::default(), |request| held.search(request), &mut lines);
-            let status = tell_left_out(&loaded.report);
-            answered.map(|()| status)
+            let left_out = tell_left_out(&loaded.report);
+            Ok(if answered? > 0 && args.fail_on_error { Status::BadFilter } else { left_out })
         }
     }
 }
@@ -143,7 +173,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
 /// As [`run`], on a server.
 fn ask_server(args: &Args, catalog: &Catalog) -> Result<Status, Failure> {
     let Some(url) = args.source.clone().or_else(|| std::env::var("CASEFILTER_SOURCE").ok()) else {
-        let message = "expected CASES to search, or --source with a server that has them";
+        let message = "expected CASES to search, `-` to read them from standard input, or --source with a server that has them";
         return Err(Failure::Usage(message.to_owned()));
     };
     let connect = || Server::connect(&url, &args.source_options, catalog);
@@ -151,11 +181,18 @@ fn ask_server(args: &Args, catalog: &Catalog) -> Result<Status, Failure> {
         None => {
             let request = args.selection.request(catalog)?;
             warn(&request);
+            if request.limit > MOST_AT_ONCE {
+                let message = format!(
+                    "--source gives at most {MOST_AT_ONCE} cases at a time: expected a smaller --limit"
+                );
+                return Err(Failure::Usage(message));
+            }
             let server = connect()?;
             let start = Instant::now();
             let found = server.search(&request)?;
             let took = start.elapsed();
-            print(&found, args.format, || {
+            let format = Format::or_fitting(args.format);
+            print(&found, format, || {
                 let of = found.total().map(|total| format!(" of {} selected", thousands(total)));
                 format!(
                     "{}{} · searched in {}",
@@ -164,14 +201,48 @@ fn ask_server(args: &Args, catalog: &Catalog) -> Result<Status, Failure> {
                     duration(took)
                 )
             })?;
+            if format != Format::Table
+                && found.total().is_none()
+                && found.len() == request.limit
+                && request.limit > 0
+            {
+                let len = thousands(found.len());
+                note(format!(
+                    "{len} cases written; more may be selected: --count counts them, --offset goes on\n"
+                ));
+            }
         }
         Some(path) => {
             let mut lines = Lines::open(path)?;
             let server = connect()?;
-            answer_all(catalog, &Limits::default(), |request| server.search(request), &mut lines)?;
+            let bad = answer_all(catalog, &Limits::default(), |request| server.search(request), &mut lines)?;
+            if bad > 0 && args.fail_on_error {
+                return Ok(Status::BadFilter);
+            }
         }
     }
     Ok(Status::Fine)
+}
+
+/// What a table of cases in memory or in a database ends with.
+fn summary_of(written: u64, total: u64, loaded: &Loaded, took: Duration) -> String {
+    table::wrapped(
+        &format!(
+            "{} of {} selected, out of {} · searched in {} · loaded in {}",
+            thousands(written),
+            thousands(total),
+            counted(loaded.held.len(), "case"),
+            duration(took),
+            duration(loaded.took)
+        ),
+        0,
+    )
+}
+
+fn table_summary(written: u64, total: u64, loaded: &Loaded, took: Duration) -> Result<(), Failure> {
+    let mut out = Output::new();
+    out.line(&summary_of(written, total, loaded, took))?;
+    out.finish()
 }
 
 fn load(args: &Args, catalog: &Catalog, mode: Mode, documents: Documents) -> Result<Loaded, Failure> {
@@ -195,16 +266,16 @@ fn check_usage(args: &Args) -> Result<(), Failure> {
     check_report(args.report.as_deref(), args.cases.paths().chain(filters))
 }
 
-/// Prints a line for each request: the answer or the error envelope.
+/// Prints a line for each request: the answer or the error envelope. Returns how many of them are bad.
 fn answer_all(
     catalog: &Catalog,
     limits: &Limits,
     search: impl Fn(&Request) -> Result<Found, Failure>,
     lines: &mut Lines,
-) -> Result<(), Failure> {
+) -> Result<u64, Failure> {
     let mut out = Output::new();
     let mut answer = String::new();
-    let mut number = 0_u64;
+    let (mut number, mut bad) = (0_u64, 0_u64);
     while let Some(line) = lines.next()? {
         number = number.saturating_add(1);
         let request = Line::read(line).and_then(|line| line.request(catalog, limits));
@@ -218,13 +289,17 @@ fn answer_all(
                 }
                 out.json_line(&answer)?;
             }
-            Err(errors) => out.json(&envelope(number, &errors))?,
+            Err(errors) => {
+                bad = bad.saturating_add(1);
+                out.json(&envelope(number, &errors))?;
+            }
         }
         if lines.may_wait() {
             out.flush()?;
         }
     }
-    out.finish()
+    out.finish()?;
+    Ok(bad)
 }
 
 /// An answer, each of its documents that holds line breaks on one line, and the others as they are stored. These are all its items, as
@@ -250,10 +325,9 @@ fn on_one_line<'d>(answer: &str, documents: impl Iterator<Item = &'d str>) -> St
 }
 
 /// Prints a page; `summary` is what a table ends with.
-fn print(answer: &Found, format: Option<Format>, summary: impl FnOnce() -> String) -> Result<(), Failure> {
+fn print(answer: &Found, format: Format, summary: impl FnOnce() -> String) -> Result<(), Failure> {
     let mut out = Output::new();
-    let default = if io::stdout().is_terminal() { Format::Table } else { Format::Json };
-    match format.unwrap_or(default) {
+    match format {
         Format::Json => {
             let mut json = String::new();
             answer.write_json(&mut json);
@@ -270,17 +344,13 @@ fn print(answer: &Found, format: Option<Format>, summary: impl FnOnce() -> Strin
         }
         Format::Ids => {
             for id in answer.ids() {
-                // So that no other id looks the same.
-                if id.starts_with('"') || id.contains(char::is_control) {
-                    out.json(&id)?;
-                } else {
-                    out.line(id)?;
-                }
+                id_line(&mut out, id)?;
             }
         }
         Format::Table => {
             if answer.len() > 0 {
-                out.line(&table_of(answer.ids().zip(answer.documents())))?;
+                out.escaped_lines(&table_of(answer.ids().zip(answer.documents())))?;
+                out.line("")?;
             }
             out.line(&summary())?;
         }
@@ -288,20 +358,46 @@ fn print(answer: &Found, format: Option<Format>, summary: impl FnOnce() -> Strin
     out.finish()
 }
 
-/// Cases, each an id and a document, as a table.
-pub(crate) fn table_of<'c>(cases: impl Iterator<Item = (&'c str, &'c str)>) -> String {
-    let columns = [
+/// Writes an id on a line of its own, such that no other id looks the same.
+pub(crate) fn id_line(out: &mut Output, id: &str) -> Result<(), Failure> {
+    if id.starts_with('"') || id.contains(char::is_control) { out.json(&id) } else { out.line(id) }
+}
+
+/// The columns of a table of cases.
+pub(crate) fn search_columns() -> &'static [Column] {
+    const COLUMNS: [Column; 9] = [
         Column::whole("id"),
-        Column::whole("status"),
+        Column::text("status"),
         Column::whole("priority"),
         Column::whole("createdAt"),
         Column::text("applicant"),
         Column::number("amount"),
+        Column::text("assignee"),
         Column::text("tags"),
         Column::text("name"),
     ];
-    let rows: Vec<Vec<String>> = cases.map(|(id, document)| Shown::read(document).row(id)).collect();
-    table::render(&columns, &rows)
+    &COLUMNS
+}
+
+/// Cases, each an id and a document, as a table.
+pub(crate) fn table_of<'c>(cases: impl Iterator<Item = (&'c str, &'c str)>) -> String {
+    let rows: Vec<Vec<String>> = cases.map(|(id, document)| row_of(id, document)).collect();
+    table::render(search_columns(), &rows)
+}
+
+/// The cells of a case.
+pub(crate) fn row_of(id: &str, document: &str) -> Vec<String> {
+    Shown::read(document).row(id)
+}
+
+/// The id of a stored document.
+pub(crate) fn id_of(document: &str) -> String {
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct Case {
+        id: String,
+    }
+    serde_json::from_str::<Case>(document).unwrap_or_default().id
 }
 
 /// The members of a case that the table shows. A member of another type is shown as absent.
@@ -328,6 +424,8 @@ struct Shown<'a> {
 struct Review<'a> {
     #[serde(borrow)]
     status: Option<&'a RawValue>,
+    #[serde(borrow)]
+    assignee: Option<&'a RawValue>,
 }
 
 #[derive(Default, Deserialize)]
@@ -350,13 +448,18 @@ impl<'a> Shown<'a> {
         vec![
             id.to_owned(),
             parsed(review.status),
-            parsed(self.priority),
+            match self.priority {
+                // What an absent one counts as.
+                None => "(medium)".to_owned(),
+                priority => parsed(priority),
+            },
             parsed::<String>(self.created_at).trim_end_matches("+0000").to_owned(),
             parsed(applicant.full_name),
             amount
                 .filter(|text| text.starts_with(|c: char| c == '-' || c.is_ascii_digit()))
                 .unwrap_or_default()
                 .to_owned(),
+            parsed(review.assignee),
             tags.into_iter().map(|tag| parsed::<String>(Some(tag))).collect::<Vec<_>>().join(", "),
             parsed(self.name),
         ]

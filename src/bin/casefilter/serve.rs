@@ -17,6 +17,7 @@ use tracing_subscriber::filter::LevelFilter;
 
 use crate::Status;
 use crate::admin::Admin;
+use crate::duration::{VALUE, seconds};
 use crate::escape::escape;
 use crate::failure::Failure;
 use crate::held::failed;
@@ -36,7 +37,8 @@ Example:
   casefilter serve --db cases.db --listen 127.0.0.1:8080 --tokens tokens.json
 
 Logs go to standard error, as JSON in a pipe. /healthz, /readyz and /openapi.json are unsigned. Prometheus finds /metrics on the
-listener of --metrics-listen; it is on the admin socket too, but not on the public port. Every flag can be set by the environment variable that is named with it.")]
+listener of --metrics-listen; it is on the admin socket too, but not on the public port. Every flag can be set by the environment variable that is named with it.
+A DURATION is a whole number and ms, s, m, h or d, such as 500ms, 3s or 20m; a bare number is seconds.")]
 pub(crate) struct Args {
     /// The database
     #[arg(long, value_name = "FILE", env = "CASEFILTER_DB")]
@@ -73,9 +75,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", env = "CASEFILTER_TOKENS")]
     tokens: PathBuf,
 
-    /// How many seconds the timestamp of a request may be off
-    #[arg(long, value_name = "S", env = "CASEFILTER_CLOCK_WINDOW", default_value_t = 60)]
-    clock_window: u64,
+    /// How far the timestamp of a request may be off; timestamps are whole seconds
+    #[arg(long, value_name = VALUE, env = "CASEFILTER_CLOCK_WINDOW", default_value = "60s", value_parser = seconds)]
+    clock_window: Duration,
 
     /// Take no signature twice
     #[arg(long, env = "CASEFILTER_REFUSE_REPLAYS", value_parser = BoolishValueParser::new())]
@@ -109,29 +111,28 @@ pub(crate) struct Args {
           default_value_t = ServiceOptions::default().buffered_bytes)]
     buffered_bytes: usize,
 
-    /// How many seconds a client may take to send a request, or to send none
-    #[arg(long, value_name = "S", env = "CASEFILTER_READ_TIMEOUT", default_value_t = 20)]
-    read_timeout: u64,
+    /// How long a client may take to send a request, or to send none
+    #[arg(long, value_name = VALUE, env = "CASEFILTER_READ_TIMEOUT", default_value = "20s", value_parser = seconds)]
+    read_timeout: Duration,
 
-    /// How many seconds a client may take to receive an answer
-    #[arg(long, value_name = "S", env = "CASEFILTER_WRITE_TIMEOUT", default_value_t = 30)]
-    write_timeout: u64,
+    /// How long a client may take to receive an answer
+    #[arg(long, value_name = VALUE, env = "CASEFILTER_WRITE_TIMEOUT", default_value = "30s", value_parser = seconds)]
+    write_timeout: Duration,
 
-    /// How many seconds an update waits for its turn behind imports and other updates
-    #[arg(long, value_name = "S", env = "CASEFILTER_TURN_TIMEOUT", default_value_t = 10)]
-    turn_timeout: u64,
+    /// How long an update waits for its turn after imports and other updates
+    #[arg(long, value_name = VALUE, env = "CASEFILTER_TURN_TIMEOUT", default_value = "10s", value_parser = seconds)]
+    turn_timeout: Duration,
 
-    /// How long new connections are still served on SIGTERM, while /readyz is 503, so that a load balancer notices: a number and
-    /// ms, s, m or h
+    /// How long new connections are still served on SIGTERM, while /readyz is 503, so that a load balancer notices
     ///
     /// 0 is for a service without a load balancer, which has nobody to wait for; otherwise a few seconds more than the time
     /// between two checks of /readyz, such as 5s.
-    #[arg(long, value_name = "TIME", env = "CASEFILTER_DRAIN", default_value = "0s", value_parser = duration)]
+    #[arg(long, value_name = VALUE, env = "CASEFILTER_DRAIN", default_value = "0s", value_parser = seconds)]
     drain: Duration,
 
-    /// How many seconds requests in flight have when the service is to stop
-    #[arg(long, value_name = "S", env = "CASEFILTER_GRACE", default_value_t = 30)]
-    grace: u64,
+    /// How long requests in flight have when the service is to stop
+    #[arg(long, value_name = VALUE, env = "CASEFILTER_GRACE", default_value = "30s", value_parser = seconds)]
+    grace: Duration,
 
     /// How much of the database is kept in memory, in MiB, beside the columns
     #[arg(long, value_name = "MIB", env = "CASEFILTER_CACHE", default_value_t = 64)]
@@ -157,30 +158,14 @@ pub(crate) struct Args {
     log: Level,
 }
 
+/// Returns a second in place of no time at all.
+fn at_least_some(timeout: Duration) -> Duration {
+    if timeout.is_zero() { Duration::from_secs(1) } else { timeout }
+}
+
 fn address(text: &str) -> Result<SocketAddr, &'static str> {
     let expected = "expected an IP address and a port, such as 127.0.0.1:8080, 0.0.0.0:8080 or [::1]:8080";
     text.parse().map_err(|_| expected)
-}
-
-/// Reads a time such as `500ms`, `5s` or `1m`; a bare number is in seconds.
-fn duration(text: &str) -> Result<Duration, &'static str> {
-    /// A service that drains for longer was meant to do something else.
-    const MOST: Duration = Duration::from_secs(24 * 60 * 60);
-    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let (number, unit) = text.split_at_checked(digits).unwrap_or_default();
-    let unit_ms = match unit {
-        "ms" => Some(1),
-        "" | "s" => Some(1_000),
-        "m" => Some(60_000),
-        "h" => Some(3_600_000),
-        "d" => Some(86_400_000),
-        _ => None,
-    };
-    let millis = number.parse::<u64>().ok().zip(unit_ms).and_then(|(number, unit)| number.checked_mul(unit));
-    millis
-        .map(Duration::from_millis)
-        .filter(|time| *time <= MOST)
-        .ok_or("expected a number and ms, s, m or h, such as 5s, of at most 24h")
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -194,17 +179,17 @@ enum Level {
 impl Args {
     fn options(&self) -> ServiceOptions {
         let mut options = ServiceOptions {
-            clock_window: Duration::from_secs(self.clock_window),
+            clock_window: self.clock_window,
             refuses_replays: self.refuse_replays,
             remembered_signatures: self.remembered_signatures,
             connections: self.connections,
             concurrency: self.concurrency.max(1),
             buffered_bytes: self.buffered_bytes,
-            read_timeout: Duration::from_secs(self.read_timeout.max(1)),
-            write_timeout: Duration::from_secs(self.write_timeout.max(1)),
-            turn_timeout: Duration::from_secs(self.turn_timeout),
+            read_timeout: at_least_some(self.read_timeout),
+            write_timeout: at_least_some(self.write_timeout),
+            turn_timeout: self.turn_timeout,
             drain: self.drain,
-            grace: Duration::from_secs(self.grace),
+            grace: self.grace,
             ..ServiceOptions::default()
         };
         options.limits.page = self.max_limit;
@@ -457,22 +442,4 @@ fn warn_of_readers(_path: &Path) {}
 
 fn shown(path: &Path) -> String {
     escape(&path.display().to_string()).into_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_duration_is_a_number_and_a_unit() {
-        for (text, expected) in
-            [("5s", 5_000), ("0", 0), ("7", 7_000), ("500ms", 500), ("2m", 120_000), ("24h", 86_400_000)]
-        {
-            assert_eq!(duration(text), Ok(Duration::from_millis(expected)), "{text}");
-        }
-        for text in ["", "s", "-1s", "1.5s", "5 s", "5w", "25h", "2d", "99999999999999999999s", "5é", "٣s"]
-        {
-            assert!(duration(text).is_err(), "{text}");
-        }
-    }
 }

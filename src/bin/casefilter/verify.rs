@@ -11,6 +11,7 @@ use crate::copy::Copy;
 use crate::failure::Failure;
 use crate::held::failed;
 use crate::output::{Format, Output};
+use crate::progress::Working;
 use crate::table::{counted, thousands};
 
 /// Check a database whole
@@ -47,7 +48,10 @@ struct Whole {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
-    let verify = |path: &Path| Store::verify(path, &Catalog::cases(), &StoreOptions::default());
+    let verify = |path: &Path| {
+        let _working = Working::on("checking the database");
+        Store::verify(path, &Catalog::cases(), &StoreOptions::default())
+    };
     let found = verify(&args.db).or_else(|error| {
         let copy = Copy::make(&args.db, &args.admin, &error)?;
         verify(copy.path()).map_err(|error| failed(&error))

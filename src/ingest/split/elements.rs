@@ -1,9 +1,10 @@
 //! The elements of an array, each handed on as soon as it ends.
 
+use super::nesting::Nesting;
+use super::part::Part;
 use super::rest::Rest;
-use super::{FileFault, Piece, Place, Sink, too_large};
+use super::{FileFault, Piece, Place, Sink};
 use crate::error::{Error, ErrorKind, quote};
-use crate::json::{plain_len, trim};
 
 /// Parts an array that arrives in chunks of any size.
 ///
@@ -18,12 +19,10 @@ pub(super) struct Elements {
     line: Option<u64>,
     is_first: bool,
     nesting: Nesting,
-    /// The start of the element under way, without space in front; space behind it only as far as the limit.
-    held: Vec<u8>,
+    /// The element under way.
+    part: Part,
     /// The longest element that is handed on.
     limit: usize,
-    /// The rest of an element that is too long is passed over.
-    overlong: bool,
 }
 
 impl Elements {
@@ -34,9 +33,8 @@ impl Elements {
             line: None,
             is_first: true,
             nesting: Nesting::default(),
-            held: Vec::new(),
+            part: Part::new(limit, "a longer element"),
             limit,
-            overlong: false,
         }
     }
 
@@ -60,7 +58,7 @@ impl Elements {
             let Some((mark, behind)) = rest.split_first() else {
                 if !part.is_empty() {
                     self.line = Some(line);
-                    self.hold(part);
+                    self.part.hold(part);
                 }
                 return Ok(None);
             };
@@ -79,17 +77,6 @@ impl Elements {
         Rest::new(self.objects, self.place, self.limit)
     }
 
-    fn hold(&mut self, bytes: &[u8]) {
-        let room = self.limit.saturating_sub(self.held.len());
-        let (more, beyond) = bytes.split_at(room.min(bytes.len()));
-        if self.overlong || !trim(beyond).is_empty() {
-            self.overlong = true;
-            self.held.clear();
-        } else {
-            self.held.extend_from_slice(more);
-        }
-    }
-
     /// Hands on an element, which starts in that line and ends with `part`, before `mark` or the end of the file.
     fn hand_on<E>(
         &mut self,
@@ -99,27 +86,16 @@ impl Elements {
         sink: &mut impl Sink<E>,
     ) -> Result<(), E> {
         let is_first = std::mem::take(&mut self.is_first);
-        let is_whole = self.held.is_empty() && !self.overlong;
-        if !is_whole {
-            self.hold(part);
-        }
-        let document = trim(if is_whole { part } else { &self.held });
-        let bytes = if std::mem::take(&mut self.overlong) || document.len() > self.limit {
-            Err(too_large("a longer element", self.limit))
-        } else {
-            match mark {
-                Some(mark) if document.is_empty() => {
-                    if is_first && mark == b']' {
-                        return Ok(());
-                    }
-                    let mark = quote(char::from(mark).encode_utf8(&mut [0; 4]));
-                    Err(Error::new(ErrorKind::Syntax, 0, mark, "a JSON value"))
-                }
-                _ => Ok(document),
+        let bytes = match (self.part.ended_by(part), mark) {
+            (Ok([]), Some(b']')) if is_first => return Ok(()),
+            (Ok([]), Some(mark)) => {
+                let mark = quote(char::from(mark).encode_utf8(&mut [0; 4]));
+                Err(Error::new(ErrorKind::Syntax, 0, mark, "a JSON value"))
             }
+            (bytes, _) => bytes,
         };
         sink(Piece { line, bytes })?;
-        self.held.clear();
+        self.part.clear();
         Ok(())
     }
 
@@ -134,58 +110,6 @@ impl Elements {
 
     #[cfg(test)]
     pub(super) fn held(&self) -> &[u8] {
-        &self.held
-    }
-}
-
-/// What is open where the next byte lies.
-#[derive(Default)]
-struct Nesting {
-    /// How many brackets.
-    depth: usize,
-    within: Within,
-}
-
-#[derive(Clone, Copy, Default)]
-enum Within {
-    #[default]
-    Brackets,
-    String,
-    /// In a string, behind a backslash.
-    Escape,
-}
-
-impl Nesting {
-    /// Where the element ends that these bytes go on with, if it does: at a comma or bracket outside of it.
-    fn end_of_element(&mut self, bytes: &[u8]) -> Option<usize> {
-        let mut at = 0_usize;
-        loop {
-            match self.within {
-                Within::Brackets => {
-                    let byte = bytes.get(at)?;
-                    match byte {
-                        b'"' => self.within = Within::String,
-                        b'{' | b'[' => self.depth = self.depth.saturating_add(1),
-                        b']' | b',' if self.depth == 0 => return Some(at),
-                        b'}' | b']' => self.depth = self.depth.saturating_sub(1),
-                        _ => {}
-                    }
-                }
-                Within::String => {
-                    at = at.saturating_add(plain_len(bytes.get(at..).unwrap_or_default()));
-                    match bytes.get(at)? {
-                        // No string may span lines: one that has no end there ends with its line.
-                        b'"' | b'\n' => self.within = Within::Brackets,
-                        b'\\' => self.within = Within::Escape,
-                        _ => {}
-                    }
-                }
-                Within::Escape => {
-                    bytes.get(at)?;
-                    self.within = Within::String;
-                }
-            }
-            at = at.saturating_add(1);
-        }
+        self.part.held()
     }
 }

@@ -1,6 +1,7 @@
 //! Telling what a file that begins with an object is: documents, or a search answer.
 
 use crate::error::Error;
+use crate::ingest::envelope::{first_member, member_with_cases};
 use crate::json::{JsonType, Reader, Result, trim};
 
 /// Where the elements of a file start.
@@ -11,14 +12,16 @@ pub(super) struct Start {
     pub(super) objects: usize,
 }
 
-/// What the start of an object, which its first line does not end, is that of.
+/// What an object is, by its start or all of it.
 pub(super) enum Head {
     /// A search answer.
     Array(Start),
-    /// Lines, for the text read until there is the start of no search answer.
-    Lines { until: usize },
-    /// Either.
-    Open,
+    /// Something else, which is sound JSON and ends there.
+    Whole { end: usize },
+    /// Something with a fault there.
+    Faulty { at: usize },
+    /// Either, as far as it was read.
+    Open { at: usize },
 }
 
 /// No token that may turn out to be a fault in its middle, a pair of surrogates or a word, is longer.
@@ -40,7 +43,7 @@ pub(super) fn is_document(line: &[u8], limit: usize) -> bool {
     }
 }
 
-/// Looks for the array of documents in the start of an object, which is all of the file if so.
+/// Looks for the array of documents in the start of an object.
 ///
 /// What it tells, it also tells of any text that begins with this one.
 pub(super) fn head(bytes: &[u8], at_end: bool) -> Head {
@@ -48,9 +51,9 @@ pub(super) fn head(bytes: &[u8], at_end: bool) -> Head {
     let mut reader = Reader::new(text);
     match answer_start(&mut reader) {
         Ok(Some(offset)) => Head::Array(Start { offset, objects: 2 }),
-        Ok(None) => Head::Lines { until: reader.offset() },
-        Err(error) if goes_on && may_go_on(&error, text) => Head::Open,
-        Err(error) => Head::Lines { until: error.offset },
+        Ok(None) => Head::Whole { end: reader.offset() },
+        Err(error) if goes_on && may_go_on(&error, text) => Head::Open { at: error.offset },
+        Err(error) => Head::Faulty { at: error.offset },
     }
 }
 
@@ -89,7 +92,7 @@ fn is_answer(text: &str) -> bool {
                 "id" => return Ok(false),
                 "list" => {
                     let mut inner = reader.clone();
-                    has_items = items_start(&mut inner)?.is_some();
+                    has_items = inner.peek()? == JsonType::Object && items_start(&mut inner)?.is_some();
                     reader.skip_value()?;
                 }
                 _ => reader.skip_value()?,
@@ -100,25 +103,38 @@ fn is_answer(text: &str) -> bool {
     scan().unwrap_or(has_items)
 }
 
-/// Goes into an object; the offset behind the bracket of the `items` of its `list`.
+/// Goes into an object; the offset behind the bracket of the `items` of its `list`, or `None` behind an object that has none.
 fn answer_start(reader: &mut Reader<'_>) -> Result<Option<usize>> {
     reader.peek()?;
     reader.open();
-    let mut first = true;
+    let (mut first, mut is_first_list) = (true, true);
     while let Some((key, _)) = reader.next_key(std::mem::take(&mut first))? {
-        if key == "list" {
-            return items_start(reader);
+        let is_list = key == "list" && std::mem::take(&mut is_first_list);
+        if is_list && reader.peek()? == JsonType::Object {
+            if let Some(offset) = items_start(reader)? {
+                return Ok(Some(offset));
+            }
+        } else {
+            reader.skip_value()?;
         }
-        reader.skip_value()?;
     }
     Ok(None)
 }
 
-/// Goes into the value of `list`; the offset behind the bracket of its `items`.
+/// Whether a document with an `id` begins so.
+pub(super) fn has_id(bytes: &[u8]) -> bool {
+    let (text, _) = sound(bytes, true);
+    first_member(text, |key, _| (key == "id").then_some(())).is_some()
+}
+
+/// The member of the start of an object in which cases seem to lie.
+pub(super) fn envelope(bytes: &[u8]) -> Option<&'static str> {
+    let (text, _) = sound(bytes, true);
+    member_with_cases(text)
+}
+
+/// Goes into the object of `list`; the offset behind the bracket of its `items`, or `None` behind an object that has none.
 fn items_start(reader: &mut Reader<'_>) -> Result<Option<usize>> {
-    if reader.peek()? != JsonType::Object {
-        return Ok(None);
-    }
     reader.open();
     let mut first = true;
     while let Some((key, _)) = reader.next_key(std::mem::take(&mut first))? {

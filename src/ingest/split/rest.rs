@@ -1,14 +1,18 @@
-//! What stands behind the array of a file.
+//! What stands behind the array of a search answer.
 
 use super::layout::{may_go_on, sound};
+use super::nesting::Nesting;
 use super::{FileFault, Place};
 use crate::error::{Error, ErrorKind, quote};
 use crate::json::{Reader, Result, trim};
 
-/// What stands behind the array, held until the file ends: of an array nothing, of a search answer a few members.
+/// What follows an array up to the end of its text: of an array nothing, of a search answer a few members, which are held until then.
 pub(super) struct Rest {
     /// How many objects the array lies in.
     objects: usize,
+    /// How many of them are open.
+    open: usize,
+    nesting: Nesting,
     /// Directly behind the array.
     start: Place,
     /// Where `held` starts.
@@ -22,23 +26,39 @@ pub(super) struct Rest {
 
 impl Rest {
     pub(super) fn new(objects: usize, start: Place, limit: usize) -> Self {
-        Self { objects, start, held_from: start, end: start, held: Vec::new(), limit }
+        let nesting = Nesting::default();
+        Self { objects, open: objects, nesting, start, held_from: start, end: start, held: Vec::new(), limit }
     }
 
-    /// Takes the next bytes.
+    /// Takes the next bytes; gives those behind the text once it ends, and where they lie.
     ///
     /// # Errors
-    /// When there are more than the limit.
-    pub(super) fn push(&mut self, mut bytes: &[u8]) -> std::result::Result<(), FileFault> {
+    /// When there are more than the limit; what is wrong with the rest once it ends.
+    pub(super) fn push<'b>(
+        &mut self,
+        mut bytes: &'b [u8],
+    ) -> std::result::Result<Option<(&'b [u8], Place)>, FileFault> {
+        if self.open == 0 {
+            return Ok(Some((bytes, self.end)));
+        }
         if self.held.is_empty() {
             bytes = self.end.pass_space(bytes);
             self.held_from = self.end;
         }
+        let end = self.nesting.end_of_objects(bytes, &mut self.open).map(|bracket| bracket.saturating_add(1));
+        let (bytes, behind) = bytes.split_at(end.unwrap_or(bytes.len()).min(bytes.len()));
         self.end.pass(bytes);
         let room = self.limit.saturating_sub(self.held.len());
         let (more, beyond) = bytes.split_at(room.min(bytes.len()));
         self.held.extend_from_slice(more);
-        if trim(beyond).is_empty() { Ok(()) } else { self.check(false) }
+        if !trim(beyond).is_empty() {
+            self.check(false)?;
+        }
+        if end.is_none() {
+            return Ok(None);
+        }
+        self.check(true)?;
+        Ok(Some((behind, self.end)))
     }
 
     /// The file ends here.
@@ -46,7 +66,7 @@ impl Rest {
     /// # Errors
     /// What is wrong with the rest.
     pub(super) fn finish(self) -> std::result::Result<(), FileFault> {
-        self.check(true)
+        if self.open == 0 { Ok(()) } else { self.check(true) }
     }
 
     /// Checks what is held, which is all of the rest if so; otherwise that it goes on is an error as well.

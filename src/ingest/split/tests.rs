@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 use proptest::sample::select;
 
+use super::start::BYTE_ORDER_MARK;
 use super::*;
 
 mod whole;
@@ -222,6 +223,12 @@ fn single_bytes_take_linear_time() {
         ("[1", " ", 1),
         ("[]", " ", 0),
         ("{\"list\":\n{\"items\":[]", ",\"a\":1", 0),
+        ("{\n\"id\":1}", "{\n}", 1),
+        ("{\n\"id\":1}", "x", 1),
+        ("{\n\"id\":1}", "}", 1),
+        ("[]", "[]", 0),
+        ("[]{\"list\":{\"items\":[]", ",\"a\":1", 0),
+        ("[]{\"a\":\"", "x", 0),
     ] {
         let text = format!("{start}{}", unit.repeat((1 << 21) / unit.len()));
         let given = split(usize::MAX >> 1, text.as_bytes().chunks(1));
@@ -243,7 +250,7 @@ fn an_overlong_line_is_passed_over_without_holding_it() {
     splitter.push(b"{}\n", &mut sink).unwrap();
     for _ in 0..100 {
         splitter.push(&[b'x'; 1000], &mut sink).unwrap();
-        assert!(splitter.held.len() <= splitter.limit);
+        assert!(splitter.held_bytes() <= splitter.limit);
     }
     splitter.push(b"\n{}\n", &mut sink).unwrap();
     splitter.finish(&mut sink).unwrap();
@@ -251,7 +258,7 @@ fn an_overlong_line_is_passed_over_without_holding_it() {
 }
 
 /// Files of every layout, sound and not.
-const FILES: [&str; 44] = [
+const FILES: [&str; 62] = [
     "",
     " \r\n\t",
     "{\"id\":\"a\"}\n\n {\"id\":\"b\"} \r\n{\"id\":\"é\"}",
@@ -296,6 +303,24 @@ const FILES: [&str; 44] = [
     "{\n",
     "oops\n{\"id\":\"b\"}",
     "\u{c}[1]",
+    "{\n  \"id\": \"a\"\n}\n{\n  \"id\": \"é\",\n  \"x\": [\n    \"}\"\n  ]\n}\n",
+    "{\n\"id\":\"a\"}{\"id\":\"b\"} [1]\n\n{\"id\":\"c\"\n}",
+    "{\n\"id\":\"a\"}\noops\n,{\n\"id\":\"b\"}} x {\"id\":\"c\"}",
+    "{\n\"id\":\"a\"}\n{\n\"id\":\"b}\n",
+    "{\n\"id\":oops,\n\"x\":{}\n}\n{\"id\":\"b\"}\n",
+    "{\n\"list\":[{\"id\":\"a\"}]\n}",
+    "{\n\"items\":[{\"id\":\"a\"}]\n}",
+    "{\"items\":[{\"id\":\"a\"},{\"id\":\"b\"}]}\n{\"id\":\"c\"}",
+    "{\"id\":\"a\",\"t\":[\n{\"id\":\"b\"}\n{\"id\":\"c\"}\n",
+    "{\"list\":{\"items\":[1]}}\n{\"list\":{\"items\":[2,3],\"totalItems\":3}}\n\n{\"list\":{\"items\":[]}}\n",
+    "{\n\"list\":{\n\"items\":[1\n]\n}\n}\n{\n\"list\":{\n\"items\":[\n2\n]\n}\n}\n",
+    "[1][2]\n[3]\n{\"list\":{\"items\":[4]}}[5]",
+    "[1]{\"id\":\"a\"}",
+    "[1]\n{\"code\":401,\n\"description\":\"no\"}",
+    "[1]{\"list\":{\"items\":7}} [2]",
+    "[1]{\"list\":{\"items\":[2",
+    "[1]{\"lis",
+    "{\"list\":{\"items\":[1]}]}{\"list\":{\"items\":[2]}}",
 ];
 
 /// Every file, also with a byte-order mark, with bytes that are not UTF-8, and with what is behind any place cut off.
@@ -354,7 +379,7 @@ fn a_file_gives_the_same_in_any_chunks_whatever_is_too_long_in_it() {
 }
 
 /// What files are made of.
-const PIECES: [&str; 32] = [
+const PIECES: [&str; 34] = [
     "{",
     "}",
     "[",
@@ -385,6 +410,8 @@ const PIECES: [&str; 32] = [
     "{\"list\":{",
     "\"items\":[",
     "]}}",
+    "{\n\"id\":\"a\"\n}",
+    "{\"list\":{\"items\":[1]}}",
     "\"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\"",
     "[[[]]]",
 ];
@@ -406,7 +433,7 @@ fn soup() -> impl Strategy<Value = Vec<u8>> {
         bytes
     });
     let row = (
-        select(&["", "[", "{", "{\n", "{\"list\":{\"items\":["][..]),
+        select(&["", "[", "{", "{\n", "{\n\"id\":\"a\"\n}", "[1]", "{\"list\":{\"items\":["][..]),
         proptest::collection::vec(piece, 0..40),
     )
         .prop_map(|(start, pieces)| [start.as_bytes(), &pieces.concat()].concat());
@@ -479,6 +506,11 @@ fn what_is_held_is_bounded_wherever_a_file_is_long() {
         (format!("{{\n\"a\":\"{xs}\"}}"), 0, None, too_large),
         (format!("{{\n\"a\":[{ones}1]}}"), 0, None, too_large),
         (format!("{{{spaces}\"list\":{{\"items\":[1]}}}}"), 0, None, too_large),
+        (format!("{{\n\"id\":1,\"a\":\"{xs}\"}}{{\"id\":2}}"), 2, too_large, None),
+        (format!("{{\n\"id\":1}}{spaces}{{\n\"a\":\"{xs}\"}}{{\"id\":2}}"), 3, too_large, None),
+        (format!("{{\n\"id\":1}}{xs}\n{{\"id\":2}}"), 3, too_large, None),
+        (format!("[1]{spaces}{{{spaces}\"list\":{{\"items\":[1]}}}}"), 1, None, too_large),
+        (format!("[1]{{\"list\":{{\"items\":[{ones}1]{spaces}}}}}[2]"), 50_003, None, None),
         (format!("{{\"a\":\"{xs}\"}}\n1"), 2, too_large, None),
     ] {
         let outcomes = [1, 1000, file.len()].map(|chunk| split(limit, file.as_bytes().chunks(chunk)));
@@ -516,14 +548,120 @@ fn an_element_that_is_missing_is_told_by_what_stands_there() {
 }
 
 #[test]
-fn a_document_over_several_lines_is_told_what_is_wrong_with_it() {
-    let expected = [
-        "1 (byte 1): found the end of the line, expected a whole document on each line, or an array of documents",
-    ];
-    assert_eq!(messages("{\n  \"id\": \"a\",\n  \"x\": 1\n}\n"), expected);
-    assert_eq!(messages("{\r\n  \"id\": oops\r\n}\r\n"), expected);
-    // A line that breaks off has a better error of its own.
+fn a_first_line_that_breaks_off_takes_only_itself() {
+    let expected = ["1 (byte 15): found the end of the line, expected the rest of the document"];
+    assert_eq!(messages("{\"id\":\"a\",\"t\":[\n{\"id\":\"b\"}\n{\"id\":\"c\"}\n"), expected);
+    check(
+        "{\"id\":\"a\",\"t\":[\n{\"id\":\"b\"}\n{\"id\":\"c\"}\n",
+        &[(1, "syntax"), (2, "{\"id\":\"b\"}"), (3, "{\"id\":\"c\"}")],
+        None,
+    );
+    // One that cannot go on has an error of its own, as a document.
     assert_eq!(messages("{\"id\":\"a\"\n{\"id\":\"b\"}"), [""; 0]);
+}
+
+#[test]
+fn documents_over_several_lines_follow_one_another() {
+    let text = "\n{\n  \"id\": \"a\",\n  \"x\": {\"y\": [\"}\", \"\\\"\"]}\n}\n{\n  \"id\": \"b\"\n}{\"id\":\"c\"}\n\n[\n1]\n";
+    let expected = [
+        (2, "{\n  \"id\": \"a\",\n  \"x\": {\"y\": [\"}\", \"\\\"\"]}\n}"),
+        (6, "{\n  \"id\": \"b\"\n}"),
+        (8, "{\"id\":\"c\"}"),
+        (10, "[\n1]"),
+    ];
+    check(text, &expected, None);
+    check(
+        &text.replace('\n', "\r\n"),
+        &expected
+            .map(|(line, text)| (line, text.replace('\n', "\r\n")))
+            .each_ref()
+            .map(|(line, text)| (*line, text.as_str())),
+        None,
+    );
+    check("{\n\"id\":\"a\"}", &[(1, "{\n\"id\":\"a\"}")], None);
+}
+
+#[test]
+fn a_malformed_document_over_several_lines_spares_the_others() {
+    let (a, b) = ("{\n  \"id\": \"a\"\n}", "{\n  \"id\": \"b\"\n}");
+    for bad in
+        ["{\n  \"id\": oops,\n  \"x\": 1\n}", "{\n  \"id\": \"c\n}", "{\n  \"id\" \"c\"\n}", "oops", ","]
+    {
+        check(&format!("{a}\n{bad}\n{b}\n"), &[(1, a), (4, bad), (4 + bad.lines().count() as u64, b)], None);
+        if bad.starts_with('{') {
+            check(&format!("{bad}\n{a}\n"), &[(1, bad), (1 + bad.lines().count() as u64, a)], None);
+        }
+    }
+    check(&format!("{a}\n{{\n \"id\": 1"), &[(1, a), (4, "{\n \"id\": 1")], None);
+    check(&format!("{a}}}\n}}{b}"), &[(1, a), (3, "}"), (4, "}"), (4, b)], None);
+}
+
+#[test]
+fn arrays_and_answers_follow_one_another() {
+    let expected = [(1, "1"), (2, "2"), (2, "3"), (3, "4"), (5, "5")];
+    check(
+        "[1]\n{\"list\":{\"items\":[2,3],\"totalItems\":2}}\n[4][]\n{\"code\":{},\n\"list\":{\"items\":[5]}}",
+        &expected,
+        None,
+    );
+    check("[1]\n{\"id\":\"a\"}\n", &[(1, "1")], Some(2));
+    check("[1]\n\n{\n\"code\":401}\n[2]", &[(1, "1")], Some(3));
+    check("{\"list\":{\"items\":[1]}} x", &[(1, "1")], Some(1));
+    let stray =
+        ["1 (byte 4): found `x`, expected nothing behind an array or a search answer but more of them"];
+    assert_eq!(messages("[1] x"), stray);
+    let object = [
+        "2 (byte 4): found an object that is no search answer, expected nothing behind an array or a search answer but more of them",
+    ];
+    assert_eq!(messages("[1]\n{\"id\":\"a\"}"), object);
+}
+
+#[test]
+fn very_many_answers_take_linear_time_and_little_memory() {
+    let begin = std::time::Instant::now();
+    let answer = "{\"list\":{\"items\":[1]}}";
+    for between in ["", "\n", " \n\n "] {
+        let text = format!("{answer}{between}").repeat(200_000);
+        for chunk in [1, 1000, 1 << 16, text.len()] {
+            let given = split(LIMIT, text.as_bytes().chunks(chunk));
+            assert_eq!(
+                (given.pieces.len(), given.fault),
+                (200_000, None),
+                "{between:?} in chunks of {chunk}"
+            );
+        }
+    }
+    assert!(begin.elapsed().as_secs() < 60, "{:?}", begin.elapsed());
+}
+
+#[test]
+fn documents_of_another_encoding_are_a_fault_of_the_file() {
+    let text = "{\"id\":\"a\"}\n";
+    let little: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let marked = [&[0xff, 0xfe], little.as_slice()].concat();
+    for (file, name) in [(little, "UTF-16 without a byte-order mark"), (marked, "UTF-16")] {
+        for chunk in [1, 2, 3, file.len()] {
+            let given = split(LIMIT, file.chunks(chunk));
+            let (line, error) = given.fault.unwrap();
+            assert_eq!((line, error.found, given.pieces.len()), (1, format!("text in {name}"), 0));
+        }
+    }
+}
+
+#[test]
+fn an_envelope_that_is_too_long_is_told_as_one() {
+    let cases = vec!["{\"id\":\"a\"}"; 1000].join(",");
+    for (text, name) in [
+        (format!("{{\"code\":1,\"data\":[{cases}]}}"), "data"),
+        (format!("{{\n\"items\":[{cases}]}}"), "items"),
+        (format!("{{\"list\":[{cases}]}}"), "list"),
+    ] {
+        let given = split(1000, [text.as_bytes()]);
+        let errors = given.pieces.into_iter().filter_map(|(_, bytes)| bytes.err());
+        let error = errors.chain(given.fault.map(|(_, error)| error)).next().unwrap();
+        assert_eq!(error.kind, ErrorKind::CaseTooLarge);
+        assert_eq!(error.expected, format!("a case; those in `{name}` are read after `jq -c '.{name}[]'`"));
+    }
 }
 
 #[test]

@@ -1,11 +1,16 @@
 //! Parting a file that is there as a whole, which is far simpler: what the splitter is held against.
 
-use super::{BYTE_ORDER_MARK, Error, ErrorKind, FileFault, Given, Piece, layout, trim, trim_start};
+use super::start::BYTE_ORDER_MARK;
+use super::{Error, ErrorKind, FileFault, Given, Piece, layout, start, trim, trim_start};
 use crate::error::quote;
 use crate::json::{JsonType, Reader, Result};
 
 /// Parts a file in which nothing is longer than the limit.
 pub(super) fn split(file: &[u8], limit: usize) -> Given {
+    let mut given = Given::default();
+    if let Err(error) = start::check(&file[..file.len().min(4)]) {
+        return given.end(Err(FileFault { line: 1, error }));
+    }
     let file = file.strip_prefix(BYTE_ORDER_MARK).unwrap_or(file);
     let bytes = trim_start(file);
     let first = line_of(file, file.len() - bytes.len());
@@ -15,24 +20,24 @@ pub(super) fn split(file: &[u8], limit: usize) -> Given {
         Some(b'{') => !layout::is_document(&bytes[..line_end], limit),
         _ => false,
     };
-    let mut given = Given::default();
-    let mut until = 0;
+    let next = bytes.len() - trim_start(&bytes[line_end..]).len();
+    let mut is_broken_off = false;
     if is_one_text {
-        let text = bytes.utf8_chunks().next().map_or("", |chunk| chunk.valid());
-        let mut reader = Reader::new(text);
+        let mut reader = Reader::new(sound(bytes));
         match objects_around(&mut reader) {
             Ok(Some(objects)) => {
-                let outcome = elements(bytes, first, reader.offset(), objects, &mut given);
+                let outcome = texts(bytes, first, reader.offset(), objects, &mut given);
                 return given.end(outcome);
             }
-            Ok(None) => until = reader.offset(),
-            Err(error) => until = error.offset,
+            Ok(None) if reader.offset() > next => return documents(bytes, first),
+            Err(error) if error.offset > next && bytes[next] != b'{' => return documents(bytes, first),
+            Err(error) => is_broken_off = error.offset > next,
+            Ok(None) => {}
         }
     }
-    let next = bytes.len() - trim_start(&bytes[line_end..]).len();
     for (number, line) in (first..).zip(bytes.split(|byte| *byte == b'\n')) {
-        let bytes = if number == first && until > next {
-            let expected = "a whole document on each line, or an array of documents";
+        let bytes = if number == first && is_broken_off {
+            let expected = "the rest of the document";
             Err(Error::new(ErrorKind::Syntax, trim(line).len(), "the end of the line", expected))
         } else {
             Ok(line)
@@ -44,42 +49,130 @@ pub(super) fn split(file: &[u8], limit: usize) -> Given {
     given
 }
 
+fn sound(bytes: &[u8]) -> &str {
+    bytes.utf8_chunks().next().map_or("", |chunk| chunk.valid())
+}
+
+/// Objects and arrays one after another, and what stands between them.
+fn documents(bytes: &[u8], first: u64) -> Given {
+    let mut given = Given::default();
+    let mut at = 0;
+    loop {
+        at = bytes.len() - trim_start(&bytes[at..]).len();
+        if at == bytes.len() {
+            return given;
+        }
+        let is_opening = |byte: u8| byte == b'{' || byte == b'[';
+        let end = if is_opening(bytes[at]) {
+            closing(bytes, at, 0)
+        } else {
+            let end = bytes[at..].iter().position(|byte| is_opening(*byte) || *byte == b'\n');
+            end.map_or(bytes.len(), |end| at + end)
+        };
+        let line = first + line_of(bytes, at) - 1;
+        given.piece(Piece { line, bytes: Ok(&bytes[at..end]) }).unwrap();
+        at = end;
+    }
+}
+
+/// Behind the bracket that closes the last of so many open ones, from `at` on.
+fn closing(bytes: &[u8], mut at: usize, mut open: usize) -> usize {
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'"' => {
+                at = string_end(bytes, at);
+                continue;
+            }
+            b'{' | b'[' => open += 1,
+            b'}' | b']' => {
+                open -= 1;
+                if open == 0 {
+                    return at + 1;
+                }
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    bytes.len()
+}
+
+/// Arrays and answers one after another, the elements of the first of which begin at `start`.
+fn texts(
+    bytes: &[u8],
+    first: u64,
+    mut start: usize,
+    mut objects: usize,
+    given: &mut Given,
+) -> std::result::Result<(), FileFault> {
+    let line = |offset| first + line_of(bytes, offset) - 1;
+    loop {
+        let end = elements(bytes, first, start, objects, given)?;
+        let next = bytes.len() - trim_start(&bytes[end..]).len();
+        let fault = |found: &str| {
+            let expected = "nothing behind an array or a search answer but more of them";
+            FileFault { line: line(next), error: Error::new(ErrorKind::Syntax, next, found, expected) }
+        };
+        match bytes.get(next) {
+            None => return Ok(()),
+            Some(b'{' | b'[') => {}
+            Some(byte) if byte.is_ascii_graphic() => {
+                return Err(fault(&quote(&char::from(*byte).to_string())));
+            }
+            Some(byte) => return Err(fault(&format!("the byte 0x{byte:02X}"))),
+        }
+        let mut reader = Reader::new(sound(&bytes[next..]));
+        match objects_around(&mut reader) {
+            Ok(Some(more)) => objects = more,
+            _ => return Err(fault("an object that is no search answer")),
+        }
+        start = next + reader.offset();
+    }
+}
+
 fn line_of(bytes: &[u8], offset: usize) -> u64 {
     bytes[..offset.min(bytes.len())].iter().filter(|byte| **byte == b'\n').count() as u64 + 1
 }
 
-/// Goes into the array of documents; how many objects it lies in.
+/// Goes into the array of documents; how many objects it lies in, or `None` behind an object that has none.
 fn objects_around(reader: &mut Reader<'_>) -> Result<Option<usize>> {
     if reader.peek()? == JsonType::Array {
         reader.open();
         return Ok(Some(0));
     }
-    for name in ["list", "items"] {
-        if reader.peek()? != JsonType::Object {
-            return Ok(None);
+    reader.open();
+    let (mut first, mut list) = (true, None);
+    while let Some((key, _)) = reader.next_key(std::mem::take(&mut first))? {
+        if key != "list" || list.is_some() {
+            reader.skip_value()?;
+            continue;
+        }
+        list = Some(reader.peek()?);
+        if list != Some(JsonType::Object) {
+            reader.skip_value()?;
+            continue;
         }
         reader.open();
         let mut first = true;
-        loop {
-            let Some((key, _)) = reader.next_key(std::mem::take(&mut first))? else { return Ok(None) };
-            if key == name && (name == "list" || reader.peek()? == JsonType::Array) {
-                break;
+        while let Some((key, _)) = reader.next_key(std::mem::take(&mut first))? {
+            if key == "items" && reader.peek()? == JsonType::Array {
+                reader.open();
+                return Ok(Some(2));
             }
             reader.skip_value()?;
         }
     }
-    reader.open();
-    Ok(Some(2))
+    Ok(None)
 }
 
-/// The elements of the array that begins there, and what is wrong behind it.
+/// The elements of the array that begins there, and what is wrong behind it; the end of its text.
 fn elements(
     bytes: &[u8],
     first: u64,
     start: usize,
     objects: usize,
     given: &mut Given,
-) -> std::result::Result<(), FileFault> {
+) -> std::result::Result<usize, FileFault> {
     let line = |offset| first + line_of(bytes, offset) - 1;
     let mut at = start;
     loop {
@@ -106,7 +199,11 @@ fn elements(
             }
         }
     }
-    let Ok(rest) = std::str::from_utf8(&bytes[at..]) else {
+    if objects == 0 {
+        return Ok(at);
+    }
+    let end = closing(bytes, at, objects);
+    let Ok(rest) = std::str::from_utf8(&bytes[at..end]) else {
         let error = Error::new(ErrorKind::NotUtf8, at, "bytes that are not UTF-8", "UTF-8");
         return Err(FileFault { line: line(at), error });
     };
@@ -126,7 +223,8 @@ fn elements(
     read().map_err(|mut error: Box<Error>| {
         error.offset += at;
         FileFault { line: line(error.offset), error: *error }
-    })
+    })?;
+    Ok(end)
 }
 
 /// Where the element that starts at `at` ends: at a comma or bracket outside of it, or the end of the text.

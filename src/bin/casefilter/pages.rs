@@ -1,0 +1,80 @@
+//! Pages that are longer than an answer may be, written case by case.
+
+use casefilter::Request;
+
+use crate::escape::one_line;
+use crate::failure::{Failure, note};
+use crate::held::Held;
+use crate::output::Output;
+use crate::search::{Format, id_line, id_of, row_of, search_columns};
+use crate::table::{TableWriter, counted, thousands};
+
+/// The longest page that is put together in memory; longer ones are written as their cases are read.
+pub(crate) const MOST_AT_ONCE: u64 = 10_000;
+
+/// Rows by which the widths of a table's columns are chosen.
+const ROWS_MEASURED: usize = 1000;
+
+/// Writes the cases of a page; the number written, and of all selected.
+pub(crate) fn stream(held: &Held, request: &Request, format: Format) -> Result<(u64, u64), Failure> {
+    let total = held.count(&request.filter)?;
+    let len = total.saturating_sub(request.offset).min(request.limit);
+    let mut out = Output::new();
+    match format {
+        Format::Ids => held.each_id(request, |id| id_line(&mut out, id))?,
+        Format::Ndjson => {
+            let mut line = String::new();
+            held.each_document(request, |document| {
+                line.clear();
+                line.push_str(document);
+                one_line(&mut line);
+                out.json_line(&line)
+            })?;
+        }
+        Format::Json => {
+            out.json_part("{\"list\":{\"items\":[")?;
+            let mut is_first = true;
+            held.each_document(request, |document| {
+                if !std::mem::take(&mut is_first) {
+                    out.json_part(",")?;
+                }
+                out.json_part(document)
+            })?;
+            let total = if request.count { format!(",\"totalItems\":{total}") } else { String::new() };
+            // A page of all cases is as long as there are.
+            let limit = if request.limit == ALL { len } else { request.limit };
+            out.json_line(&format!(
+                "]{total},\"pageInfo\":{{\"limit\":{limit},\"offset\":{}}}}}}}",
+                request.offset
+            ))?;
+        }
+        Format::Table => {
+            let mut table = TableWriter::new(search_columns(), ROWS_MEASURED);
+            held.each_document(request, |document| {
+                table.push(row_of(&id_of(document), document), &mut |text| out.escaped_lines(text))
+            })?;
+            table.finish(&mut |text| out.escaped_lines(text))?;
+        }
+    }
+    out.finish()?;
+    Ok((len, total))
+}
+
+/// The limit that `--limit all` stands for.
+pub(crate) const ALL: u64 = i64::MAX.unsigned_abs();
+
+/// Says on standard error that more cases are selected than were written, if so.
+pub(crate) fn tell_cut(written: u64, request: &Request, total: u64) {
+    let end = request.offset.saturating_add(written);
+    if request.limit > 0 && written == request.limit && end < total {
+        note(format!(
+            "{} of {} written; --limit all writes them all, --offset {end} goes on\n",
+            thousands(written),
+            counted_selected(total)
+        ));
+    }
+}
+
+fn counted_selected(total: u64) -> String {
+    counted(total, "selected case")
+}

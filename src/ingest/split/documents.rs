@@ -1,0 +1,85 @@
+//! Documents over several lines that follow one another, each handed on as soon as it ends.
+
+use super::nesting::Nesting;
+use super::part::Part;
+use super::{Piece, Place, Sink};
+
+/// Parts documents that arrive in chunks of any size.
+///
+/// A document begins with a bracket and ends with the one that closes it, wherever the lines end. Other text between two documents
+/// is a document of its own, which ends at the next bracket that opens one, or with its line.
+pub(super) struct Documents {
+    /// Where the next byte lies.
+    place: Place,
+    /// The document under way.
+    begun: Option<Begun>,
+    nesting: Nesting,
+    part: Part,
+}
+
+#[derive(Clone, Copy)]
+struct Begun {
+    /// The line of its first byte.
+    line: u64,
+    /// It does not begin with a bracket.
+    is_stray: bool,
+}
+
+impl Documents {
+    pub(super) fn new(place: Place, limit: usize) -> Self {
+        let part = Part::new(limit, "a longer document");
+        Self { place, begun: None, nesting: Nesting::default(), part }
+    }
+
+    /// Hands on every document that ends in `bytes`, and holds the rest.
+    pub(super) fn push<E>(&mut self, mut bytes: &[u8], sink: &mut impl Sink<E>) -> Result<(), E> {
+        loop {
+            let begun = match self.begun {
+                Some(begun) => begun,
+                None => {
+                    bytes = self.place.pass_space(bytes);
+                    let Some(first) = bytes.first() else { return Ok(()) };
+                    Begun { line: self.place.line, is_stray: !is_opening(*first) }
+                }
+            };
+            let end = if begun.is_stray {
+                bytes.iter().position(|byte| *byte == b'\n' || is_opening(*byte))
+            } else {
+                self.nesting.end_of_value(bytes).map(|bracket| bracket.saturating_add(1))
+            };
+            let (part, rest) = bytes.split_at(end.unwrap_or(bytes.len()).min(bytes.len()));
+            self.place.pass(part);
+            if end.is_none() {
+                self.begun = Some(begun);
+                self.part.hold(part);
+                return Ok(());
+            }
+            self.hand_on(begun, part, sink)?;
+            bytes = rest;
+        }
+    }
+
+    fn hand_on<E>(&mut self, begun: Begun, last: &[u8], sink: &mut impl Sink<E>) -> Result<(), E> {
+        self.begun = None;
+        sink(Piece { line: begun.line, bytes: self.part.ended_by(last) })?;
+        self.part.clear();
+        Ok(())
+    }
+
+    /// The file ends here.
+    pub(super) fn finish<E>(mut self, sink: &mut impl Sink<E>) -> Result<(), E> {
+        match self.begun {
+            Some(begun) => self.hand_on(begun, &[], sink),
+            None => Ok(()),
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn held(&self) -> &[u8] {
+        self.part.held()
+    }
+}
+
+fn is_opening(byte: u8) -> bool {
+    matches!(byte, b'{' | b'[')
+}

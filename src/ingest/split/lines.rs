@@ -1,0 +1,84 @@
+//! Lines, each of which is a document.
+
+use super::{Piece, Sink, too_large};
+use crate::ingest::envelope::expected_case;
+use crate::json::trim;
+
+/// Parts lines that arrive in chunks of any size.
+pub(super) struct Lines {
+    /// The start of the line under way.
+    held: Vec<u8>,
+    /// The number of the line under way, counted from 1.
+    line: u64,
+    /// The longest line that is handed on.
+    limit: usize,
+    /// The rest of a line that is too long is passed over.
+    overlong: bool,
+    /// The member in which cases seem to lie on the first line, if that is too long.
+    envelope: Option<&'static str>,
+}
+
+impl Lines {
+    pub(super) fn new(line: u64, limit: usize) -> Self {
+        Self { held: Vec::new(), line, limit, overlong: false, envelope: None }
+    }
+
+    /// Says in which member cases seem to lie on the first line, if that is too long.
+    pub(super) fn with_envelope(self, envelope: Option<&'static str>) -> Self {
+        Self { envelope, ..self }
+    }
+
+    /// Hands on every line that ends in `bytes`, and holds the rest.
+    pub(super) fn push<E>(&mut self, mut bytes: &[u8], sink: &mut impl Sink<E>) -> Result<(), E> {
+        while let Some(end) = memchr::memchr(b'\n', bytes) {
+            let (line, rest) = bytes.split_at(end);
+            bytes = rest.get(1..).unwrap_or_default();
+            if self.held.is_empty() && !self.overlong {
+                self.hand_on(line, sink)?;
+            } else {
+                self.hold(line);
+                let held = std::mem::take(&mut self.held);
+                self.hand_on(&held, sink)?;
+            }
+        }
+        self.hold(bytes);
+        Ok(())
+    }
+
+    fn hold(&mut self, bytes: &[u8]) {
+        if self.held.len().saturating_add(bytes.len()) > self.limit {
+            self.overlong = true;
+            self.held.clear();
+        } else if !self.overlong {
+            self.held.extend_from_slice(bytes);
+        }
+    }
+
+    fn hand_on<E>(&mut self, line: &[u8], sink: &mut impl Sink<E>) -> Result<(), E> {
+        let number = self.line;
+        self.line = number.saturating_add(1);
+        let envelope = self.envelope.take();
+        if std::mem::take(&mut self.overlong) || line.len() > self.limit {
+            let mut error = too_large("a longer line", self.limit);
+            if let Some(name) = envelope {
+                error.expected = expected_case(name);
+            }
+            return sink(Piece { line: number, bytes: Err(error) });
+        }
+        if trim(line).is_empty() {
+            return Ok(());
+        }
+        sink(Piece { line: number, bytes: Ok(line) })
+    }
+
+    /// The file ends here.
+    pub(super) fn finish<E>(mut self, sink: &mut impl Sink<E>) -> Result<(), E> {
+        let held = std::mem::take(&mut self.held);
+        self.hand_on(&held, sink)
+    }
+
+    #[cfg(test)]
+    pub(super) fn held(&self) -> &[u8] {
+        &self.held
+    }
+}
