@@ -25,12 +25,13 @@ use crate::rows::Rows;
 /// A name that ends in .tsv, and --flat, make a row of columns of each case, as `casefilter ddl` defines them,
 /// its place in the order and the whole document being two of them.
 ///
-/// A file that is there is replaced when all is written, and keeps its mode, and its owner where that may be.
+/// An existing file is replaced only once everything is written; its mode is kept, and its owner if permitted. Only its owner can
+/// read a new file.
 ///
 /// With --kind the records are written that a database has beside the cases, whole, as NDJSON that import --kind takes
 /// again: levels, applicants with what the service changed of them, documents, AML cases.
 ///
-/// Of a database that a service has open, a copy is written that the service makes beside it, and that is removed then.
+/// If a service has the database open, a copy that it makes is exported. The copy has no name and goes with the command's end.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -90,10 +91,10 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     // Rows have their place in a column, so that they need not be sorted for others to know the order.
     let default = (rows.is_none() && is_parquet(&args.output)).then_some("createdAt");
     let request = args.criteria.request(&catalog, args.order.as_deref().or(default))?;
-    // A copy goes with the end.
-    let (loaded, _copy) = args.cases.load_or_copy(&catalog, &args.admin)?;
+    let loaded = args.cases.load_or_copy(&catalog, &args.admin)?;
     if let Some(rows) = rows {
-        return rows.write(&loaded.held, &request, &args.output);
+        let status = rows.write(&loaded.held, &request, &args.output)?;
+        return loaded.held.close().map(|()| status);
     }
     let mut failure = None;
     let written = to_file(&args.output, request.order, &mut |out| {
@@ -115,7 +116,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     });
     match failure {
         Some(failure) => Err(failure),
-        None => written.map(|()| Status::Fine),
+        None => written.and_then(|()| loaded.held.close()).map(|()| Status::Fine),
     }
 }
 

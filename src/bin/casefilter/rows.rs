@@ -18,7 +18,7 @@ use parquet::file::properties::WriterProperties;
 use crate::Status;
 use crate::escape::escape;
 use crate::failure::Failure;
-use crate::file::{USUAL_MODE, replace, to_file};
+use crate::file::{replace, to_file};
 use crate::held::Held;
 use crate::progress::Progress;
 
@@ -58,7 +58,7 @@ impl Rows {
         let mut failure = None;
         let written = match self {
             Self::Copy => to_file(path, None, &mut |out| copy(&source, out, &mut failure)),
-            Self::Parquet => replace(path, USUAL_MODE, &mut |file| parquet(&source, file, &mut failure)),
+            Self::Parquet => replace(path, &mut |file| parquet(&source, file, &mut failure)),
         };
         match failure {
             Some(failure) => Err(failure),

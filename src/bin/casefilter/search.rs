@@ -41,7 +41,7 @@ pub(crate) struct Args {
     ///
     /// A connection string such as postgres://USER:PASSWORD@HOST/DATABASE?sslmode=require. Without it and without CASES,
     /// that of the environment variable CASEFILTER_SOURCE, which others on this machine cannot read.
-    #[arg(long, value_name = "URL", conflicts_with_all = ["paths", "lenient"], help_heading = "PostgreSQL")]
+    #[arg(long, value_name = "URL", conflicts_with_all = ["paths", "db", "lenient"], help_heading = "PostgreSQL")]
     source: Option<String>,
 
     #[command(flatten)]
@@ -115,6 +115,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
                     duration(loaded.took)
                 )
             })?;
+            loaded.held.close()?;
             Ok(tell_left_out(&loaded.report))
         }
         Some(path) => {
@@ -124,7 +125,9 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
             let answered =
                 answer_all(held.catalog(), &held.limits(), |request| held.search(request), &mut lines);
             let status = tell_left_out(&loaded.report);
-            answered.map(|()| status)
+            answered?;
+            loaded.held.close()?;
+            Ok(status)
         }
     }
 }

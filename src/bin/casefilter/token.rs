@@ -15,7 +15,7 @@ use crate::Status;
 use crate::admin::Admin;
 use crate::escape::escape;
 use crate::failure::Failure;
-use crate::file::{PRIVATE_MODE, refuse_stdout, replace};
+use crate::file::{refuse_stdout, replace};
 use crate::held::failed;
 use crate::output::Output;
 use crate::report::{Fault, Source};
@@ -128,7 +128,7 @@ fn app(args: &App) -> Result<Status, Failure> {
     match file {
         None => out.lines(&text)?,
         Some(path) => {
-            replace(path, PRIVATE_MODE, &mut |file| file.write_all(text.as_bytes()))?;
+            replace(path, &mut |file| file.write_all(text.as_bytes()))?;
             out.json(&serde_json::json!({ "token": token, "secret": secret }))?;
         }
     }
