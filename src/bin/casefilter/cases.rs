@@ -409,7 +409,7 @@ pub(crate) fn line_of(refusal: &Refusal) -> String {
 pub(crate) fn write_report(path: &Path, report: &impl serde::Serialize) -> Result<(), Failure> {
     let mut text = serde_json::to_vec_pretty(report).map_err(|error| Failure::Failed(error.to_string()))?;
     text.push(b'\n');
-    replace(path, &mut |file| file.write_all(&text))
+    replace(path, &mut |mut file| file.write_all(&text))
 }
 
 /// Says on standard error what a lenient import left out, and gives the status that tells of it.

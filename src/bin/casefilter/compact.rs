@@ -38,7 +38,7 @@ struct Compacted {
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let size = || match fs::metadata(args.database.path()) {
         Ok(found) => Ok(found.len()),
-        Err(error) => Err(Failure::io("cannot read", args.database.path().display().to_string(), &error)),
+        Err(error) => Err(Failure::io("cannot read", &args.database.path().display().to_string(), &error)),
     };
     let bytes_before = size()?;
     let store = Store::open(args.database.path(), Catalog::cases(), StoreOptions::default());

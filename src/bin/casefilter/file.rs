@@ -49,7 +49,7 @@ pub(crate) fn to_file(path: &Path, order: Option<Order>, fill: Fill<'_>) -> Resu
         return to_stdout(fill).map_err(|error| cannot_write(path, &error));
     }
     let extension = path.extension().unwrap_or_default().to_ascii_lowercase();
-    replace(path, &mut |file| pack(&extension.to_string_lossy(), order, fill, file))
+    replace(path, &mut |mut file| pack(&extension.to_string_lossy(), order, fill, &mut file))
 }
 
 fn to_stdout(fill: Fill<'_>) -> io::Result<()> {
@@ -68,10 +68,7 @@ fn to_stdout(fill: Fill<'_>) -> io::Result<()> {
 ///
 /// A file that is there keeps its mode, and its owner and group where this process may give it to them; a new one is for its owner
 /// alone. Of a symbolic link, the target is written.
-pub(crate) fn replace(
-    path: &Path,
-    write: &mut dyn FnMut(&mut &File) -> io::Result<()>,
-) -> Result<(), Failure> {
+pub(crate) fn replace(path: &Path, write: &mut dyn FnMut(&File) -> io::Result<()>) -> Result<(), Failure> {
     let fail = |error: io::Error| cannot_write(path, &error);
     if is_store(path) {
         let path = path.display().to_string();
@@ -83,11 +80,11 @@ pub(crate) fn replace(
     if fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
         // A device or a pipe cannot be replaced.
         let file = OpenOptions::new().write(true).open(path).map_err(fail)?;
-        return write(&mut &file).map_err(fail);
+        return write(&file).map_err(fail);
     }
     interrupt::watch().map_err(fail)?;
     let file = AtomicFile::replace(path).map_err(fail)?;
-    write(&mut file.file()).map_err(fail)?;
+    write(file.file()).map_err(fail)?;
     file.finish().map_err(fail)
 }
 

@@ -124,7 +124,7 @@ fn copy(source: &Source<'_>, out: &mut dyn Write, failure: &mut Option<Failure>)
     })
 }
 
-fn parquet(source: &Source<'_>, file: &mut File, failure: &mut Option<Failure>) -> io::Result<()> {
+fn parquet(source: &Source<'_>, file: &File, failure: &mut Option<Failure>) -> io::Result<()> {
     let table = source.table;
     let fields: Vec<Field> = table.columns().iter().map(field).collect();
     let schema = Schema::new(fields).with_metadata([(TABLE_KEY, "")]);

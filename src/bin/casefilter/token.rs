@@ -128,7 +128,7 @@ fn app(args: &App) -> Result<Status, Failure> {
     match file {
         None => out.lines(&text)?,
         Some(path) => {
-            replace(path, &mut |file| file.write_all(text.as_bytes()))?;
+            replace(path, &mut |mut file| file.write_all(text.as_bytes()))?;
             out.json(&serde_json::json!({ "token": token, "secret": secret }))?;
         }
     }
