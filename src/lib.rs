@@ -67,8 +67,8 @@ pub use predicate::{Warning, WarningKind};
 pub use request::{DEFAULT_PAGE, Params, Request};
 #[cfg(feature = "store")]
 pub use store::{
-    Durability, RecordWrite, Records, Store, StoreError, StoreErrorKind, StoreImport, StoreOptions,
-    StoredDocuments, Verified, is_store,
+    AtomicFile, Durability, RecordWrite, Records, Store, StoreError, StoreErrorKind, StoreImport,
+    StoreOptions, StoredDocuments, Verified, is_store, store_catches_panics,
 };
 pub use value::{Number, Timestamp, TimestampFault, Value};
 

@@ -1,5 +1,6 @@
 //! Why a store could not do what it was asked for.
 
+use std::cell::Cell;
 use std::fmt;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -175,6 +176,7 @@ impl From<redb::Error> for Fault {
                     "it was not closed in order, and can be mended by who may write it",
                 );
             }
+            Error::Corrupted(detail) => return Self::corrupt(format!("damaged: {detail}")),
             Error::TransactionInProgress => StoreErrorKind::InUse,
             Error::PreviousIo | Error::DatabaseClosed | Error::LockPoisoned(_) => StoreErrorKind::Failed,
             // Tables of other names and types, values out of range and whatever else a whole file
@@ -205,20 +207,73 @@ from_redb!(
     SetDurabilityError
 );
 
+thread_local! {
+    /// How many calls of [`guarded`] this thread is in.
+    static GUARDED: Cell<u32> = const { Cell::new(0) };
+}
+
+/// True while the thread runs code whose panics a [`Store`](super::Store) turns into errors.
+///
+/// redb panics over some damage of a file. A host's panic hook, which runs before such a panic is caught, can pass over it: the caller
+/// gets a [`StoreError`] of the kind [`Corrupt`](StoreErrorKind::Corrupt).
+///
+/// ```
+/// let default = std::panic::take_hook();
+/// std::panic::set_hook(Box::new(move |panic| {
+///     if !casefilter::store_catches_panics() {
+///         default(panic);
+///     }
+/// }));
+/// ```
+#[must_use]
+pub fn store_catches_panics() -> bool {
+    GUARDED.try_with(|depth| depth.get() > 0).unwrap_or(false)
+}
+
 /// Runs what calls redb, which panics over some damage, and makes such a panic a fault.
 ///
 /// Whatever the closure leaves half-done is either dropped with it or not used again: the
 /// caller gives up the transaction, and after a failed write the whole store.
 pub(super) fn guarded<T>(call: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
-    match catch_unwind(AssertUnwindSafe(call)) {
-        Ok(result) => result,
-        Err(panic) => {
-            let text = panic
-                .downcast_ref::<String>()
-                .map(String::as_str)
-                .or_else(|| panic.downcast_ref::<&str>().copied())
-                .unwrap_or("no reason given");
-            Err(Fault::corrupt(format!("damaged, the database library stopped at: {text}")))
-        }
+    let count = |change: fn(u32) -> u32| {
+        // A thread that ends has nothing to count any more.
+        let _ = GUARDED.try_with(|depth| depth.set(change(depth.get())));
+    };
+    count(|depth| depth.saturating_add(1));
+    let result = catch_unwind(AssertUnwindSafe(call));
+    count(|depth| depth.saturating_sub(1));
+    // Its text speaks of the innards of redb.
+    result.unwrap_or_else(|_panic| Err(Fault::corrupt("damaged: its pages contradict each other")))
+}
+
+/// Something of redb's that is dropped without a panic, as a transaction or a table of one.
+#[derive(Debug)]
+pub(super) struct Guarded<T>(Option<T>);
+
+impl<T> Guarded<T> {
+    pub(super) fn new(value: T) -> Self {
+        Self(Some(value))
+    }
+
+    pub(super) fn get(&self) -> Result<&T, Fault> {
+        self.0.as_ref().ok_or_else(|| Fault::corrupt("no transaction"))
+    }
+
+    pub(super) fn get_mut(&mut self) -> Result<&mut T, Fault> {
+        self.0.as_mut().ok_or_else(|| Fault::corrupt("no transaction"))
+    }
+
+    pub(super) fn take(mut self) -> Result<T, Fault> {
+        self.0.take().ok_or_else(|| Fault::corrupt("no transaction"))
+    }
+}
+
+impl<T> Drop for Guarded<T> {
+    fn drop(&mut self) {
+        let value = self.0.take();
+        let _ = guarded(|| {
+            drop(value);
+            Ok(())
+        });
     }
 }

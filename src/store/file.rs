@@ -1,15 +1,18 @@
 //! The database file: made, opened, and closed without a panic.
 
 use std::fs::{self, OpenOptions};
-use std::io::{self, Read};
+use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
 use redb::{
     Builder, Database, ReadOnlyDatabase, ReadTransaction, ReadableDatabase, StorageBackend, WriteTransaction,
 };
 
+use super::atomic::AtomicFile;
+use super::backend::{Overlay, PAGE_BYTES, WholePages};
 use super::error::{Fault, StoreErrorKind, guarded};
 use super::tables::{
     BATCHES, CATALOGUE, DOCUMENTS, FIRST_FORMAT_VERSION, FORMAT, LIVE, META, RELEASED, STATE, State,
@@ -20,24 +23,41 @@ use crate::catalog::Catalog;
 /// What every redb file starts with.
 const MAGIC: [u8; 9] = [b'r', b'e', b'd', b'b', 0x1A, 0x0A, 0xA9, 0x0D, 0x0A];
 
+/// Where redb notes, behind its magic number, that a file was not closed in order: a bit of the byte after it.
+const NOT_CLOSED: u8 = 2;
+
 /// An open database. Whatever calls it is [`guarded`].
 pub(super) struct File {
     handle: RwLock<Handle>,
     origin: Origin,
     /// How often it has been opened again.
     generation: AtomicU64,
+    /// A new file that gets its name when it is closed.
+    new: Option<AtomicFile>,
 }
 
 enum Handle {
     Open(Database),
     /// Others may read the file too, and nobody writes it.
     ReadOnly(ReadOnlyDatabase),
+    /// As `ReadOnly`, for what redb does only where it may write: its writes stay in memory.
+    Overlay {
+        database: Database,
+        /// Opening had to repair what a crash left.
+        repaired: bool,
+    },
     Closed,
 }
 
 /// Where a database comes from, to be opened once more.
 enum Origin {
-    File { path: PathBuf, cache_bytes: usize, identity: Option<(u64, u64)> },
+    File {
+        path: PathBuf,
+        cache_bytes: usize,
+        identity: Option<(u64, u64)>,
+    },
+    /// A file that has no name, or not yet.
+    Unnamed,
     Backend(Box<dyn Fn() -> Result<Database, Fault> + Send + Sync>),
 }
 
@@ -47,12 +67,13 @@ impl Origin {
         match self {
             Self::File { path, cache_bytes, identity } => {
                 let is_same = || Ok::<_, Fault>(identity_of(&fs::metadata(path)?) == *identity);
-                let database = if is_same()? { Some(builder(*cache_bytes).open(path)?) } else { None };
+                let database = if is_same()? { Some(open_to_write(path, *cache_bytes)?) } else { None };
                 // It may have been exchanged in between.
                 database
                     .filter(|_| is_same().unwrap_or(false))
                     .ok_or_else(|| Fault::new(StoreErrorKind::Failed, "another file lies there now"))
             }
+            Self::Unnamed => Err(closed()),
             Self::Backend(open) => open(),
         }
     }
@@ -92,44 +113,85 @@ fn builder(cache_bytes: usize) -> Builder {
 impl File {
     /// Makes a new file, which appears under its name complete, or not at all.
     pub(super) fn create(path: &Path, catalog: &Catalog, cache_bytes: usize) -> Result<Self, Fault> {
-        if fs::symlink_metadata(path).is_ok() {
-            return Err(Fault::new(StoreErrorKind::Exists, "it exists already"));
-        }
-        let mut name = path.file_name().unwrap_or_default().to_owned();
-        name.push(format!(".{}.new", std::process::id()));
-        let fresh = path.with_file_name(name);
-        let result = guarded(|| {
-            let file = OpenOptions::new().read(true).write(true).create_new(true).open(&fresh)?;
-            let database = builder(cache_bytes).create_file(file)?;
-            initialize(&database, catalog)?;
-            // Unlike a rename, a link does not take the place of a file made meanwhile.
-            fs::hard_link(&fresh, path)?;
-            sync_directory(path)?;
-            Ok(Self::new(Handle::Open(database), path, cache_bytes))
-        });
-        // Only the second name; nothing depends on its going.
-        let _ = fs::remove_file(&fresh);
-        result
+        let new = AtomicFile::create_new(path)?;
+        let database = create_in(new.file().try_clone()?, catalog, cache_bytes)?;
+        new.finish()?;
+        Ok(Self::new(Handle::Open(database), path, cache_bytes))
+    }
+
+    /// Makes a new file that gets its name when it is closed.
+    pub(super) fn prepare(path: &Path, catalog: &Catalog, cache_bytes: usize) -> Result<Self, Fault> {
+        let new = AtomicFile::create_new(path)?;
+        let database = create_in(new.file().try_clone()?, catalog, cache_bytes)?;
+        let mut own = Self::unnamed(Handle::Open(database));
+        own.new = Some(new);
+        Ok(own)
+    }
+
+    /// Makes a database in an empty file that may have no name.
+    #[cfg(all(feature = "service", unix))]
+    pub(super) fn create_in_file(
+        file: fs::File,
+        catalog: &Catalog,
+        cache_bytes: usize,
+    ) -> Result<Self, Fault> {
+        Ok(Self::unnamed(Handle::Open(create_in(file, catalog, cache_bytes)?)))
     }
 
     fn new(handle: Handle, path: &Path, cache_bytes: usize) -> Self {
         let identity = fs::metadata(path).ok().as_ref().and_then(identity_of);
-        let origin = Origin::File { path: path.to_owned(), cache_bytes, identity };
-        Self { handle: RwLock::new(handle), origin, generation: AtomicU64::new(0) }
+        let mut own = Self::unnamed(handle);
+        own.origin = Origin::File { path: path.to_owned(), cache_bytes, identity };
+        own
+    }
+
+    fn unnamed(handle: Handle) -> Self {
+        Self {
+            handle: RwLock::new(handle),
+            origin: Origin::Unnamed,
+            generation: AtomicU64::new(0),
+            new: None,
+        }
     }
 
     /// Opens a file that is there.
     pub(super) fn open(path: &Path, cache_bytes: usize) -> Result<Self, Fault> {
-        check_file(path)?;
-        guarded(|| Ok(Self::new(Handle::Open(builder(cache_bytes).open(path)?), path, cache_bytes)))
+        check_metadata(path)?;
+        guarded(|| Ok(Self::new(Handle::Open(open_to_write(path, cache_bytes)?), path, cache_bytes)))
     }
 
     /// Opens a file that is there for reading alone, beside others who do; it must have been closed in order.
     pub(super) fn open_read_only(path: &Path, cache_bytes: usize) -> Result<Self, Fault> {
-        check_file(path)?;
+        check_metadata(path)?;
+        let file = fs::File::open(path)?;
+        check_start(&file)?;
+        // redb takes a length that is no whole number of pages for damage.
+        if file.metadata()?.len().checked_rem(PAGE_BYTES) != Some(0) {
+            return Self::of_file(file, cache_bytes);
+        }
         guarded(|| {
             let database = builder(cache_bytes).open_read_only(path)?;
             Ok(Self::new(Handle::ReadOnly(database), path, cache_bytes))
+        })
+    }
+
+    /// Opens a file for reading alone, also one that was not closed in order: it is mended in memory.
+    pub(super) fn open_overlay(path: &Path, cache_bytes: usize) -> Result<Self, Fault> {
+        check_metadata(path)?;
+        Self::of_file(fs::File::open(path)?, cache_bytes)
+    }
+
+    /// As [`open_overlay`](Self::open_overlay), a file that is open to be read.
+    pub(super) fn of_file(file: fs::File, cache_bytes: usize) -> Result<Self, Fault> {
+        check_start(&file)?;
+        guarded(|| {
+            let repaired = Arc::new(AtomicBool::new(false));
+            let note = Arc::clone(&repaired);
+            let database = builder(cache_bytes)
+                .set_repair_callback(move |_| note.store(true, Ordering::Relaxed))
+                .create_with_backend(Overlay::new(file)?)?;
+            let repaired = repaired.load(Ordering::Relaxed);
+            Ok(Self::unnamed(Handle::Overlay { database, repaired }))
         })
     }
 
@@ -138,15 +200,13 @@ impl File {
     pub(super) fn in_backend(backend: impl StorageBackend + Clone, catalog: &Catalog) -> Result<Self, Fault> {
         guarded(|| {
             let open = move || Ok(builder(1 << 20).create_with_backend(backend.clone())?);
-            let file = Self {
-                handle: RwLock::new(Handle::Open(open()?)),
-                origin: Origin::Backend(Box::new(open)),
-                generation: AtomicU64::new(0),
-            };
+            let database = open()?;
+            let mut file = Self::unnamed(Handle::Open(database));
+            file.origin = Origin::Backend(Box::new(open));
             if file.read()?.list_tables()?.next().is_none() {
                 match &*file.handle() {
                     Handle::Open(database) => initialize(database, catalog)?,
-                    Handle::ReadOnly(_) | Handle::Closed => return Err(closed()),
+                    Handle::ReadOnly(_) | Handle::Overlay { .. } | Handle::Closed => return Err(closed()),
                 }
             }
             Ok(file)
@@ -160,7 +220,7 @@ impl File {
 
     /// Whether nothing is written to it.
     pub(super) fn is_read_only(&self) -> bool {
-        matches!(&*self.handle(), Handle::ReadOnly(_))
+        matches!(&*self.handle(), Handle::ReadOnly(_) | Handle::Overlay { .. })
     }
 
     /// How often it has been opened again.
@@ -175,7 +235,7 @@ impl File {
     pub(super) fn reopen(&self, catalog: &Catalog, state: &State) -> Result<(), Fault> {
         guarded(|| {
             let mut handle = self.handle.write().unwrap_or_else(PoisonError::into_inner);
-            if let Handle::ReadOnly(_) = &*handle {
+            if let Handle::ReadOnly(_) | Handle::Overlay { .. } = &*handle {
                 return Err(Fault::new(StoreErrorKind::ReadOnly, "it is open for reading alone"));
             }
             *handle = Handle::Closed;
@@ -196,7 +256,7 @@ impl File {
     /// Begins a transaction that reads what was committed last.
     pub(super) fn read(&self) -> Result<ReadTransaction, Fault> {
         match &*self.handle() {
-            Handle::Open(database) => Ok(database.begin_read()?),
+            Handle::Open(database) | Handle::Overlay { database, .. } => Ok(database.begin_read()?),
             Handle::ReadOnly(database) => Ok(database.begin_read()?),
             Handle::Closed => Err(closed()),
         }
@@ -207,7 +267,7 @@ impl File {
     pub(super) fn write(&self, synced: bool) -> Result<WriteTransaction, Fault> {
         let mut transaction = match &*self.handle() {
             Handle::Open(database) => database.begin_write()?,
-            Handle::ReadOnly(_) => {
+            Handle::ReadOnly(_) | Handle::Overlay { .. } => {
                 return Err(Fault::new(StoreErrorKind::ReadOnly, "it is open for reading alone"));
             }
             Handle::Closed => return Err(closed()),
@@ -222,6 +282,7 @@ impl File {
     pub(super) fn check_integrity(&mut self) -> Result<bool, Fault> {
         guarded(|| match self.handle.get_mut().unwrap_or_else(PoisonError::into_inner) {
             Handle::Open(database) => Ok(database.check_integrity()?),
+            Handle::Overlay { database, repaired } => Ok(database.check_integrity()? && !*repaired),
             Handle::ReadOnly(_) => Err(Fault::new(StoreErrorKind::ReadOnly, "it is open for reading alone")),
             Handle::Closed => Err(closed()),
         })
@@ -231,24 +292,87 @@ impl File {
     pub(super) fn compact(&mut self) -> Result<bool, Fault> {
         guarded(|| match self.handle.get_mut().unwrap_or_else(PoisonError::into_inner) {
             Handle::Open(database) => Ok(database.compact()?),
-            Handle::ReadOnly(_) => Err(Fault::new(StoreErrorKind::ReadOnly, "it is open for reading alone")),
+            Handle::ReadOnly(_) | Handle::Overlay { .. } => {
+                Err(Fault::new(StoreErrorKind::ReadOnly, "it is open for reading alone"))
+            }
             Handle::Closed => Err(closed()),
         })
     }
+
+    /// Closes the file, and gives a new one its name.
+    ///
+    /// # Errors
+    /// When what redb writes last could not be written, so that the next opening has to repair the file; when a new one cannot get
+    /// its name.
+    pub(super) fn close(&mut self) -> Result<(), Fault> {
+        let handle = self.handle.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let is_written = matches!(handle, Handle::Open(_));
+        guarded(|| {
+            *handle = Handle::Closed;
+            Ok(())
+        })?;
+        let closed = match (&self.new, &self.origin) {
+            (Some(new), _) => Some(new.file().try_clone()?),
+            // Another file may lie there by now.
+            (None, Origin::File { path, identity, .. }) if is_written => fs::File::open(path)
+                .ok()
+                .filter(|file| file.metadata().is_ok_and(|found| identity_of(&found) == *identity)),
+            _ => None,
+        };
+        if let Some(file) = closed
+            && !is_closed(file)?
+        {
+            let detail = "it could not be closed in order; what was stored is on disk, and the next opening to write repairs the rest";
+            return Err(Fault::new(StoreErrorKind::Failed, detail));
+        }
+        if let Some(new) = self.new.take() {
+            new.finish()?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether the header of a file says that it was closed in order.
+fn is_closed(mut file: fs::File) -> Result<bool, Fault> {
+    let mut flags = [0];
+    file.seek(SeekFrom::Start(MAGIC.len() as u64))?;
+    file.read_exact(&mut flags)?;
+    let [flags] = flags;
+    Ok(flags & NOT_CLOSED == 0)
+}
+
+fn open_to_write(path: &Path, cache_bytes: usize) -> Result<Database, Fault> {
+    let file = OpenOptions::new().read(true).write(true).open(path)?;
+    check_start(&file)?;
+    Ok(builder(cache_bytes).create_with_backend(WholePages::new(file)?)?)
+}
+
+/// Makes a database in a new file.
+fn create_in(file: fs::File, catalog: &Catalog, cache_bytes: usize) -> Result<Database, Fault> {
+    guarded(|| {
+        let database = builder(cache_bytes).create_with_backend(WholePages::new(file)?)?;
+        initialize(&database, catalog)?;
+        Ok(database)
+    })
 }
 
 fn closed() -> Fault {
     Fault::new(StoreErrorKind::Failed, "closed")
 }
 
-/// Whether the file at a path can be a database at all.
-fn check_file(path: &Path) -> Result<(), Fault> {
-    let metadata = fs::metadata(path)?;
-    if !metadata.is_file() {
-        return Err(Fault::new(StoreErrorKind::NotADatabase, "not a file"));
+/// Says when what lies at a path is not a file; to open a pipe would wait for its writer.
+fn check_metadata(path: &Path) -> Result<(), Fault> {
+    if fs::metadata(path)?.is_file() {
+        return Ok(());
     }
+    Err(Fault::new(StoreErrorKind::NotADatabase, "not a file"))
+}
+
+/// Says when a file cannot be a database at all.
+fn check_start(mut file: &fs::File) -> Result<(), Fault> {
     let mut start = Vec::new();
-    fs::File::open(path)?.take(MAGIC.len() as u64).read_to_end(&mut start)?;
+    file.seek(SeekFrom::Start(0))?;
+    file.take(MAGIC.len() as u64).read_to_end(&mut start)?;
     if start != MAGIC {
         return Err(Fault::new(StoreErrorKind::NotADatabase, "not a database of cases"));
     }
@@ -279,14 +403,4 @@ fn initialize(database: &Database, catalog: &Catalog) -> Result<(), Fault> {
         transaction.open_table(LIVE)?;
     }
     Ok(transaction.commit()?)
-}
-
-/// Makes a new name in a directory durable.
-fn sync_directory(path: &Path) -> io::Result<()> {
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    // Directories cannot be opened everywhere; where they cannot, there is nothing to sync either.
-    match fs::File::open(parent) {
-        Ok(directory) if cfg!(unix) => directory.sync_all(),
-        _ => Ok(()),
-    }
 }

@@ -44,10 +44,16 @@
 //! **Copies.** [`Store::backup`] copies one moment into a new file while searches and writes go on. Copying the
 //! file itself is safe only while nobody has it open.
 //!
+//! **New files.** A new store or copy appears under its name whole and synced, or not at all ([`AtomicFile`]), and only its owner
+//! can read it (mode 0600).
+//!
+//! **Bytes behind the end.** A file of redb is a whole number of pages of 4,096 bytes. Up to 4,095 bytes that something else
+//! added at the end are passed over; whole pages that were added are taken for room, as after a crash.
+//!
 //! **What is detected.** Every document, part of a batch, bitmap and counter has a checksum bound to its place, and
 //! counts must agree: of cases, documents, batches. What is read is checked even if its checksum is right. Damage
 //! becomes [`StoreErrorKind::Corrupt`] with the file's name, when opening or when a page needs a damaged document;
-//! redb panics over some damage, which is caught, though the panic hook still prints, and a process that aborts
+//! redb panics over some damage, which is caught. A panic hook still runs ([`store_catches_panics`] tells it), and a process that aborts
 //! on panics ends there. [`Store::verify`] checks everything, and each document against its columns. After a crash,
 //! opening may have to read the whole file once, to repair it. A file forged on purpose may hold wrong answers, but does no harm.
 //!
@@ -66,6 +72,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod atomic;
+mod backend;
 mod batches;
 mod error;
 mod file;
@@ -83,13 +91,14 @@ use std::time::Duration;
 
 use redb::ReadOnlyTable;
 
-pub use error::{StoreError, StoreErrorKind};
+pub use atomic::AtomicFile;
+pub use error::{StoreError, StoreErrorKind, store_catches_panics};
 pub use file::is_store;
 pub use import::StoreImport;
 pub use records::{RecordWrite, Records};
 pub use verify::Verified;
 
-use self::error::{Fault, guarded};
+use self::error::{Fault, Guarded, guarded};
 use self::file::File;
 use self::load::{Loaded, load};
 use self::tables::{DOCUMENTS, Stored};
@@ -175,7 +184,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// Makes a store in a new file.
+    /// Makes a store in a new file, which only its owner can read.
     ///
     /// # Errors
     /// When there is a file already, or it cannot be made.
@@ -186,6 +195,58 @@ impl Store {
     ) -> Result<Self, StoreError> {
         let make = |path: &Path, cache_bytes| File::create(path, &catalog, cache_bytes);
         Self::load_from(path.as_ref(), &catalog, options, make)
+    }
+
+    /// Makes a store whose file gets its name when the store is [closed](Self::close): until then, and if it is dropped or the
+    /// process ends before, nothing is there.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Durability, Store, StoreOptions};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("cases.db");
+    /// let store = Store::prepare(&path, Catalog::cases(), StoreOptions::default())?;
+    /// store.upsert(br#"{"id":"a"}"#, Durability::Grouped)?;
+    /// assert!(!path.exists());
+    /// store.close()?;
+    /// assert!(path.exists());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`create`](Self::create); [`close`](Self::close) fails with [`StoreErrorKind::Exists`] when another file took the name.
+    pub fn prepare(
+        path: impl AsRef<Path>,
+        catalog: Catalog,
+        options: StoreOptions,
+    ) -> Result<Self, StoreError> {
+        let make = |path: &Path, cache_bytes| File::prepare(path, &catalog, cache_bytes);
+        Self::load_from(path.as_ref(), &catalog, options, make)
+    }
+
+    /// Opens the store in a file that is open to be read, which may have no name; errors call it `name`. Nothing is written to it: what
+    /// a crash left to repair is repaired in memory.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Store, StoreOptions};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("cases.db");
+    /// # Store::create(&path, Catalog::cases(), StoreOptions::default())?.close()?;
+    /// let file = std::fs::File::open(&path)?;
+    /// let store = Store::open_file(file, "a copy", Catalog::cases(), StoreOptions::default())?;
+    /// assert!(store.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_file(
+        file: std::fs::File,
+        name: &str,
+        catalog: Catalog,
+        options: StoreOptions,
+    ) -> Result<Self, StoreError> {
+        let file = File::of_file(file, options.cache_bytes).map_err(|fault| fault.of_file(name))?;
+        Self::load(name.to_owned(), file, &catalog, options)
     }
 
     /// Opens the store in a file.
@@ -363,10 +424,17 @@ impl Store {
     /// went wrong.
     ///
     /// # Errors
-    /// Faults of the file, as [`upsert`](Self::upsert).
-    pub fn close(self) -> Result<(), StoreError> {
+    /// Faults of the file, as [`upsert`](Self::upsert), and those that are found in closing it, also when it was only read.
+    pub fn close(mut self) -> Result<(), StoreError> {
         self.checkpoint()?;
-        self.sync()
+        self.sync()?;
+        // What reads the file is closed before it.
+        let detached = guarded(|| {
+            self.engine.detach();
+            Ok(())
+        });
+        let closed = self.file.close();
+        detached.and(closed).map_err(|fault| fault.of_file(&self.name))
     }
 
     fn lock_log(&self) -> Held<'_, Log> {
@@ -434,7 +502,7 @@ impl Iterator for StoredDocuments<'_> {
 /// The file is not compacted, nor are pages used again, as long as there is one.
 #[derive(Debug)]
 pub(crate) struct Documents {
-    table: ReadOnlyTable<u64, &'static [u8]>,
+    table: Guarded<ReadOnlyTable<u64, &'static [u8]>>,
     /// That of the file which they are read from.
     generation: u64,
 }
@@ -444,13 +512,14 @@ impl Documents {
     fn of(file: &File) -> Result<Self, Fault> {
         // One that is opened again in between is taken for the one before, and opened once more at most.
         let generation = file.generation();
-        Ok(Self { table: file.read()?.open_table(DOCUMENTS)?, generation })
+        Ok(Self { table: Guarded::new(file.read()?.open_table(DOCUMENTS)?), generation })
     }
 
     /// Hands over the document of a number.
     fn read<T>(&self, number: Option<u64>, take: impl FnOnce(&str) -> T) -> Result<T, Fault> {
         let number = number.ok_or_else(|| Fault::corrupt("a case without a document"))?;
-        let bytes = self.table.get(number)?.ok_or_else(|| Fault::corrupt(format!("no document {number}")))?;
+        let bytes =
+            self.table.get()?.get(number)?.ok_or_else(|| Fault::corrupt(format!("no document {number}")))?;
         Ok(take(Stored::from_bytes(number, bytes.value())?.text))
     }
 }

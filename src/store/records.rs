@@ -6,7 +6,7 @@ use std::ops::Bound;
 use redb::{ReadOnlyTable, ReadableTable, ReadableTableMetadata, Table, TableError, WriteTransaction};
 
 use super::Store;
-use super::error::{Fault, StoreError, guarded};
+use super::error::{Fault, Guarded, StoreError, guarded};
 use super::file::File;
 use super::tables::{
     FORMAT, FORMAT_VERSION, META, RECORD_COUNT, RECORDS, record_from_bytes, record_to_bytes, records_to_bytes,
@@ -22,13 +22,13 @@ pub struct Records<'s> {
     /// That of the file which the table is of.
     generation: u64,
     /// None in a file that never had a record.
-    table: Option<ReadOnlyTable<Key, Bytes>>,
+    table: Option<Guarded<ReadOnlyTable<Key, Bytes>>>,
 }
 
 /// A write of records under way; see [`Store::write_records`].
 pub struct RecordWrite<'t> {
     name: &'t str,
-    table: Table<'t, Key, Bytes>,
+    table: Guarded<Table<'t, Key, Bytes>>,
     log: &'t mut Log,
     /// Whether anything was put or removed.
     is_changed: bool,
@@ -59,7 +59,7 @@ impl Store {
     pub fn records(&self) -> Result<Records<'_>, StoreError> {
         let open = || Ok((self.file.generation(), open(&self.file)?));
         let (generation, table) = self.reading(self.file.generation(), open, open)?;
-        Ok(Records { store: self, generation, table })
+        Ok(Records { store: self, generation, table: table.map(Guarded::new) })
     }
 
     /// Reads and writes records in one step: others see all of it or nothing, it is on disk when the call
@@ -76,10 +76,10 @@ impl Store {
         let mut log = self.lock_log();
         log.check().map_err(|fault| self.error(fault))?;
         let begun = guarded(|| self.file.write(true));
-        let transaction = Undone(Some(self.settle(&mut log, begun)?));
+        let transaction = Guarded::new(self.settle(&mut log, begun)?);
         let outcome = {
             let table = guarded(|| Ok(transaction.get()?.open_table(RECORDS)?));
-            let table = self.settle(&mut log, table)?;
+            let table = Guarded::new(self.settle(&mut log, table)?);
             let mut records = RecordWrite { name: &self.name, table, log: &mut log, is_changed: false };
             let outcome = write(&mut records)?;
             let is_changed = records.is_changed;
@@ -94,29 +94,6 @@ impl Store {
         let committed = guarded(|| commit(transaction.take()?));
         self.settle(&mut log, committed)?;
         Ok(outcome)
-    }
-}
-
-/// A transaction that is given up without a panic, unless it is taken.
-struct Undone(Option<WriteTransaction>);
-
-impl Undone {
-    fn get(&self) -> Result<&WriteTransaction, Fault> {
-        self.0.as_ref().ok_or_else(|| Fault::corrupt("no transaction"))
-    }
-
-    fn take(mut self) -> Result<WriteTransaction, Fault> {
-        self.0.take().ok_or_else(|| Fault::corrupt("no transaction"))
-    }
-}
-
-impl Drop for Undone {
-    fn drop(&mut self) {
-        let transaction = self.0.take();
-        let _ = guarded(|| {
-            drop(transaction);
-            Ok(())
-        });
     }
 }
 
@@ -271,7 +248,7 @@ impl Records<'_> {
     ) -> Result<T, StoreError> {
         let Some(table) = &self.table else { return Ok(T::default()) };
         let again = || open(&self.store.file)?.map_or_else(|| Ok(T::default()), |table| read(&table));
-        self.store.reading(self.generation, || read(table), again)
+        self.store.reading(self.generation, || read(table.get()?), again)
     }
 }
 
@@ -289,7 +266,7 @@ impl RecordWrite<'_> {
     /// # Errors
     /// When the file cannot be read, or is damaged there.
     pub fn get(&mut self, kind: &str, key: &str) -> Result<Option<String>, StoreError> {
-        self.run(|own| get(&own.table, kind, key))
+        self.run(|own| get(own.table.get()?, kind, key))
     }
 
     /// The records whose keys begin so, as [`Records::with_prefix`].
@@ -297,7 +274,7 @@ impl RecordWrite<'_> {
     /// # Errors
     /// As [`get`](Self::get).
     pub fn with_prefix(&mut self, kind: &str, prefix: &str) -> Result<Vec<(String, String)>, StoreError> {
-        self.run(|own| with_prefix(&own.table, kind, prefix))
+        self.run(|own| with_prefix(own.table.get()?, kind, prefix))
     }
 
     /// Stores a record, in place of that which has the key; true when there was one.
@@ -307,7 +284,7 @@ impl RecordWrite<'_> {
     pub fn put(&mut self, kind: &str, key: &str, text: &str) -> Result<bool, StoreError> {
         self.is_changed = true;
         let bytes = record_to_bytes(kind, key, text);
-        self.run(|own| Ok(own.table.insert((kind, key), bytes.as_slice())?.is_some()))
+        self.run(|own| Ok(own.table.get_mut()?.insert((kind, key), bytes.as_slice())?.is_some()))
     }
 
     /// Removes a record; false when there is none.
@@ -316,7 +293,7 @@ impl RecordWrite<'_> {
     /// When the file cannot be written.
     pub fn remove(&mut self, kind: &str, key: &str) -> Result<bool, StoreError> {
         self.is_changed = true;
-        self.run(|own| Ok(own.table.remove((kind, key))?.is_some()))
+        self.run(|own| Ok(own.table.get_mut()?.remove((kind, key))?.is_some()))
     }
 }
 

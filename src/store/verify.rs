@@ -33,6 +33,8 @@ pub struct Verified {
 impl Store {
     /// Checks a file whole: every page, every checksum, every invariant, and every document against its columns.
     ///
+    /// The file is only read: others may read it at the same time, and what a crash left to repair is repaired in memory.
+    ///
     /// # Errors
     /// As [`open`](Self::open); [`Corrupt`](super::StoreErrorKind::Corrupt) with the first fault that was found.
     ///
@@ -45,8 +47,22 @@ impl Store {
     ) -> Result<Verified, StoreError> {
         let path = path.as_ref();
         let name = path.display().to_string();
-        let file = File::open(path, options.cache_bytes);
+        let file = File::open_overlay(path, options.cache_bytes);
         file.and_then(|file| verify(file, catalog)).map_err(|fault| fault.of_file(&name))
+    }
+
+    /// As [`verify`](Self::verify), for a file that is open to be read, which may have no name; errors call it `name`.
+    ///
+    /// # Errors
+    /// As [`verify`](Self::verify).
+    pub fn verify_file(
+        file: std::fs::File,
+        name: &str,
+        catalog: &Catalog,
+        options: &StoreOptions,
+    ) -> Result<Verified, StoreError> {
+        let file = File::of_file(file, options.cache_bytes);
+        file.and_then(|file| verify(file, catalog)).map_err(|fault| fault.of_file(name))
     }
 
     /// Moves what is stored to the front of the file and gives the rest of it back to the system; false when
@@ -76,40 +92,58 @@ impl Store {
         })
     }
 
-    /// Copies the store as it is now into a new file of the same permissions, while searches and writes go on. After a write that
+    /// Copies the store as it is now into a new file, while searches and writes go on. After a write that
     /// failed it is what is on disk.
     ///
-    /// Copying the file itself is only safe while no store has it open.
+    /// The copy appears under its name whole and synced, or not at all, and only its owner can read it. Copying the file itself is
+    /// only safe while no store has it open.
     ///
     /// # Errors
     /// As [`create`](Self::create) for the new file, and faults of either.
     pub fn backup(&self, path: impl AsRef<Path>) -> Result<(), StoreError> {
-        let path = path.as_ref();
+        self.backup_while(path.as_ref(), &|| true)
+    }
+
+    /// As [`backup`](Self::backup), for as long as `goes_on` says so; it is asked often.
+    pub(crate) fn backup_while(&self, path: &Path, goes_on: &dyn Fn() -> bool) -> Result<(), StoreError> {
         let name = path.display().to_string();
-        let copy = File::create(path, self.catalog(), self.options.cache_bytes);
-        let copy = copy.map_err(|fault| fault.of_file(&name))?;
-        let copied = guarded(|| {
-            // Whoever may not read the one is not to read the other.
-            if let Ok(own) = std::fs::metadata(&self.name) {
-                std::fs::set_permissions(path, own.permissions())?;
-            }
+        let copy = File::prepare(path, self.catalog(), self.options.cache_bytes);
+        self.copy(copy, &name, goes_on)
+    }
+
+    /// As [`backup_while`](Self::backup_while), into an empty file that may have no name; errors call it `name`.
+    #[cfg(all(feature = "service", unix))]
+    pub(crate) fn copy_while(
+        &self,
+        file: std::fs::File,
+        name: &str,
+        goes_on: &dyn Fn() -> bool,
+    ) -> Result<(), StoreError> {
+        let copy = File::create_in_file(file, self.catalog(), self.options.cache_bytes);
+        self.copy(copy, name, goes_on)
+    }
+
+    fn copy(
+        &self,
+        copy: Result<File, Fault>,
+        name: &str,
+        goes_on: &dyn Fn() -> bool,
+    ) -> Result<(), StoreError> {
+        let copy = copy.and_then(|mut copy| {
             let generation = self.file.generation();
-            copy_into(&self.file, &copy).or_else(|fault| {
-                let is_stuck = fault.kind == StoreErrorKind::Failed && self.reopen(generation);
-                if is_stuck { copy_into(&self.file, &copy) } else { Err(fault) }
-            })
+            let copied = guarded(|| copy_into(&self.file, &copy, goes_on));
+            copied.or_else(|fault| {
+                let is_stuck = fault.kind == StoreErrorKind::Failed && goes_on() && self.reopen(generation);
+                if is_stuck { guarded(|| copy_into(&self.file, &copy, goes_on)) } else { Err(fault) }
+            })?;
+            copy.close()
         });
-        copied.map_err(|fault| {
-            drop(copy);
-            // Half a copy would be a database without cases.
-            let _ = std::fs::remove_file(path);
-            fault.of_file(&name)
-        })
+        copy.map_err(|fault| fault.of_file(name))
     }
 }
 
 /// Copies every table, as it was committed last.
-fn copy_into(from: &File, to: &File) -> Result<(), Fault> {
+fn copy_into(from: &File, to: &File, goes_on: &dyn Fn() -> bool) -> Result<(), Fault> {
     let read = from.read()?;
     let write = to.write(true)?;
     macro_rules! copy {
@@ -117,6 +151,9 @@ fn copy_into(from: &File, to: &File) -> Result<(), Fault> {
             let from = read.open_table($table)?;
             let mut to = write.open_table($table)?;
             for entry in from.iter()? {
+                if !goes_on() {
+                    return Err(Fault::new(StoreErrorKind::Failed, "the copy was given up"));
+                }
                 let (key, value) = entry?;
                 to.insert(key.value(), value.value())?;
             }
@@ -124,6 +161,9 @@ fn copy_into(from: &File, to: &File) -> Result<(), Fault> {
     }
     copy!(META, DOCUMENTS, RELEASED, BATCHES, LIVE);
     records::copy(&read, &write)?;
+    if !goes_on() {
+        return Err(Fault::new(StoreErrorKind::Failed, "the copy was given up"));
+    }
     Ok(write.commit()?)
 }
 
@@ -156,6 +196,7 @@ pub(super) fn verify(mut file: File, catalog: &Catalog) -> Result<Verified, Faul
         let records = records::verify(&file)?;
         Ok(Verified { cases, batches: state.batches, records, was_clean })
     })
+    .and_then(|verified| file.close().map(|()| verified))
 }
 
 /// Compares the live rows of a batch with their documents; gives how many there are.

@@ -353,6 +353,91 @@ fn copies_are_made_while_it_serves() {
     assert_eq!(run(&database, &["verify", "--db", "copy.db"]).json(), offline);
 }
 
+/// Files without a name that a process has open.
+#[cfg(target_os = "linux")]
+fn unnamed_files(id: u32) -> usize {
+    let open = fs::read_dir(format!("/proc/{id}/fd")).unwrap();
+    let links = open.filter_map(|entry| fs::read_link(entry.unwrap().path()).ok());
+    links.filter(|link| link.to_string_lossy().ends_with("(deleted)")).count()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_copy_goes_with_its_client_and_with_its_service() {
+    let database = Database::new("plain.cases.ndjson");
+    run(&database, &["generate", "--cases", "20000", "-o", "more.ndjson"]).good();
+    run(&database, &["import", "--db", "cases.db", "more.ndjson"]).good();
+    let cases = 20_700;
+    let names = || {
+        let entries = fs::read_dir(database.folder()).unwrap();
+        let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        names
+    };
+    let commands: [&[&str]; 3] =
+        [&["verify", "cases.db"], &["export", "cases.db", "-o", "out"], &["backup", "cases.db", "-o", "out"]];
+    let process = serve(&database, &[]);
+    let before = names();
+    let (mut broken, id) = (0, process.child.id());
+    for (signal, delay) in [("INT", 10), ("KILL", 30), ("KILL", 70), ("INT", 150), ("KILL", 300)] {
+        for command in commands {
+            let mut child = casefilter()
+                .current_dir(database.folder())
+                .args(command)
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap();
+            thread::sleep(Duration::from_millis(delay));
+            // It may have ended.
+            let _ = std::process::Command::new("kill")
+                .args(["-s", signal, &child.id().to_string()])
+                .stderr(Stdio::null())
+                .status();
+            broken += u32::from(!child.wait().unwrap().success());
+            let out = database.folder().join("out");
+            if out.exists() && command[0] == "backup" {
+                let told = run(&database, &["verify", "out"]).json();
+                assert_eq!(told["cases"], cases);
+            }
+            let until = Instant::now() + Duration::from_secs(20);
+            while unnamed_files(id) > 0 {
+                assert!(Instant::now() < until, "{command:?}: the service keeps a copy");
+                thread::sleep(Duration::from_millis(10));
+            }
+            let _ = fs::remove_file(&out);
+            assert_eq!(names(), before, "{command:?} {signal} {delay}");
+        }
+    }
+    assert!(broken > 0);
+    let log = process.terminate();
+    assert!(log.contains("a copy was given up"), "{log}");
+
+    // And when the service is killed.
+    for delay in [10, 40, 100] {
+        let mut process = serve(&database, &[]);
+        let command =
+            casefilter().current_dir(database.folder()).args(commands[2]).stderr(Stdio::piped()).spawn();
+        thread::sleep(Duration::from_millis(delay));
+        process.child.kill().unwrap();
+        let said = Said::from(command.unwrap().wait_with_output().unwrap());
+        let out = database.folder().join("out");
+        assert_eq!(said.status == Some(0), said.err.is_empty(), "{said:?}");
+        if out.exists() {
+            let told = run(&database, &["verify", "out"]).json();
+            assert_eq!(told["cases"], cases);
+            fs::remove_file(out).unwrap();
+        } else {
+            assert_eq!(said.status, Some(1), "{said:?}");
+        }
+        drop(process);
+        fs::remove_file(socket(&database)).unwrap();
+    }
+    let restarted = serve(&database, &[]);
+    assert_eq!(names(), before);
+    restarted.terminate();
+}
+
 #[test]
 fn the_socket_speaks_plain_http() {
     let database = Database::new("plain.cases.ndjson");

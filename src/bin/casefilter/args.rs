@@ -37,6 +37,26 @@ pub(crate) struct Selection {
     count: bool,
 }
 
+/// The database of a command that needs no other file.
+#[derive(clap::Args)]
+pub(crate) struct Database {
+    /// The database; --db FILE means the same
+    #[arg(value_name = "DATABASE", required_unless_present = "db")]
+    database: Option<PathBuf>,
+
+    /// The database
+    #[arg(long, value_name = "FILE", conflicts_with = "database")]
+    db: Option<PathBuf>,
+}
+
+impl Database {
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        // One of the two is there.
+        self.database.as_deref().or(self.db.as_deref()).unwrap_or(Path::new(""))
+    }
+}
+
 /// What is wrong when cases and filter are both to come from standard input.
 pub(crate) const ONE_STDIN: &str =
     "standard input cannot be both the cases and the filter: give one of them as a file";

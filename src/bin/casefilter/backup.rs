@@ -6,27 +6,30 @@ use casefilter::Catalog;
 
 use crate::Status;
 use crate::admin::Admin;
+use crate::args::Database;
 use crate::cases::open_to_read;
 use crate::copy::back_up;
 use crate::failure::{Failure, mention};
 use crate::file::refuse_stdout;
 use crate::held::failed;
+use crate::interrupt;
 use crate::progress::Working;
 
 /// Copy a database into a new file
 ///
-/// The copy has no free pages; `casefilter verify` checks it. A database that a service has open is copied by that service, as the user
-/// whom it runs as, while it goes on.
+/// The copy appears under its name whole, or not at all, and only its owner can read it. It has what is stored, and fewer free pages
+/// than a database that was written often; `compact` may make it shorter still, by a third or so. `casefilter verify` checks it.
+///
+/// If a service has the database open, the service makes the copy, as the user that it runs as, and goes on meanwhile.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
-  casefilter backup --db cases.db -o cases-monday.db")]
+  casefilter backup cases.db -o cases-monday.db")]
 pub(crate) struct Args {
-    /// The database
-    #[arg(long, value_name = "FILE")]
-    db: PathBuf,
+    #[command(flatten)]
+    database: Database,
 
-    /// The copy, a file that must not be there
+    /// The copy, a name that is free
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 
@@ -36,12 +39,15 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     refuse_stdout(&args.output, "a database is written here and there")?;
-    match open_to_read(&args.db, &Catalog::cases()) {
+    match open_to_read(args.database.path(), &Catalog::cases()) {
         Ok(store) => {
+            interrupt::watch()
+                .map_err(|error| Failure::io("cannot write", &args.output.display().to_string(), &error))?;
             let _working = Working::on("copying the database");
-            store.backup(&args.output).map_err(|error| failed(&error))?;
+            let copied = store.backup(&args.output).and_then(|()| store.close());
+            copied.map_err(|error| failed(&error))?;
         }
-        Err(error) => back_up(&mut args.admin.service(&args.db, &error)?, &args.output)?,
+        Err(error) => back_up(&mut args.admin.service(args.database.path(), &error)?, &args.output)?,
     }
     mention("copied\n");
     Ok(Status::Fine)

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File};
-use std::io::{self, IsTerminal, Read};
+use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,7 @@ use crate::args::{ONE_STDIN, Selection, is_stdin, unpaged};
 use crate::copy::Copy;
 use crate::escape::{escape, one_line};
 use crate::failure::{Failure, note};
-use crate::file::cannot_write;
+use crate::file::replace;
 use crate::held::{Held, failed};
 use crate::hints::and_more;
 use crate::progress::{Progress, Watched, WatchedFile, Working};
@@ -32,6 +32,15 @@ const CHUNK_BYTES: usize = 1 << 16;
 /// How many faults are listed on a terminal; elsewhere all that the report holds are.
 pub(crate) const LISTED: usize = 20;
 
+/// Files that cases, or records, are imported from.
+#[derive(clap::Args)]
+pub(crate) struct Files {
+    /// Files of cases: .ndjson or .json, also with .gz or .zst behind, or .parquet; a database made by import;
+    /// - for NDJSON on standard input
+    #[arg(value_name = "CASES", required = true)]
+    paths: Vec<PathBuf>,
+}
+
 /// Where cases come from.
 #[derive(clap::Args)]
 pub(crate) struct Cases {
@@ -42,6 +51,10 @@ pub(crate) struct Cases {
     /// and search answers, one after another, as `cat page*.json` gives them.
     #[arg(value_name = "CASES", required = true)]
     paths: Vec<PathBuf>,
+
+    /// The database to read, in place of CASES
+    #[arg(long, value_name = "FILE", conflicts_with = "paths")]
+    db: Option<PathBuf>,
 }
 
 /// What becomes of documents that are read into memory.
@@ -59,15 +72,36 @@ pub(crate) struct Loaded {
     pub(crate) took: Duration,
 }
 
+impl Files {
+    /// The files.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.paths.iter().map(PathBuf::as_path)
+    }
+
+    /// Refuses names that cannot be cases, before anything is read.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        check(&self.paths)
+    }
+
+    /// Hands over every file.
+    pub(crate) fn read_all(&self, taker: &mut Taker<'_, '_, '_>) -> Result<(), Failure> {
+        read_all(&self.paths, taker)
+    }
+}
+
 impl Cases {
     /// Whether none are named.
     pub(crate) fn is_empty(&self) -> bool {
-        self.paths.is_empty()
+        self.files().is_empty()
+    }
+
+    fn files(&self) -> &[PathBuf] {
+        self.db.as_ref().map_or(self.paths.as_slice(), std::slice::from_ref)
     }
 
     /// The files.
     pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
-        self.paths.iter().map(PathBuf::as_path)
+        self.files().iter().map(PathBuf::as_path)
     }
 
     /// Whether cases are read from standard input.
@@ -77,10 +111,7 @@ impl Cases {
 
     /// Refuses names that cannot be cases, before anything is read.
     pub(crate) fn check(&self) -> Result<(), Failure> {
-        if self.paths.iter().filter(|path| is_stdin(path)).count() > 1 {
-            return Err(Failure::Usage("`-` for standard input can be given only once".to_owned()));
-        }
-        self.paths.iter().try_for_each(|path| Packing::of(path).map(drop))
+        check(&self.paths)
     }
 
     /// As [`check`](Self::check), and refuses to read both cases and filter from standard input.
@@ -92,6 +123,15 @@ impl Cases {
         Ok(())
     }
 
+    /// The database, if one is all there is.
+    pub(crate) fn database(&self) -> Option<&Path> {
+        match (&self.db, self.paths.as_slice()) {
+            (Some(path), _) => Some(path),
+            (None, [path]) if is_store(path) => Some(path),
+            _ => None,
+        }
+    }
+
     /// Opens the database, if one is all there is; otherwise imports every file: all of them, or none.
     pub(crate) fn load(
         &self,
@@ -101,9 +141,7 @@ impl Cases {
     ) -> Result<Loaded, Failure> {
         self.check()?;
         let start = Instant::now();
-        if let [path] = self.paths.as_slice()
-            && is_store(path)
-        {
+        if let Some(path) = self.database() {
             let store = open_to_read(path, catalog);
             let held = Held::Database(Box::new(store.map_err(|error| failed(&error))?));
             return Ok(Loaded { held, report: Report::default(), took: start.elapsed() });
@@ -113,17 +151,11 @@ impl Cases {
             .limits(unpaged())
             .build();
         let mut import = engine.import(mode);
-        self.read_all(&mut Taker::Cases(&mut import, mode))?;
+        read_all(&self.paths, &mut Taker::Cases(&mut import, mode))?;
         let working = Working::on("building indexes");
         let report = import.commit().map_err(|refusal| refused(&refusal, mode))?;
         drop(working);
         Ok(Loaded { held: Held::Memory(Box::new(engine)), report, took: start.elapsed() })
-    }
-
-    /// Hands over every file.
-    pub(crate) fn read_all(&self, taker: &mut Taker<'_, '_, '_>) -> Result<(), Failure> {
-        let progress = Progress::of_bytes(self.total_bytes());
-        self.paths.iter().try_for_each(|path| read(path, taker, &progress))
     }
 
     /// Opens the database, if one is all there is, or a copy of it that the service made which has it open; otherwise as
@@ -133,31 +165,42 @@ impl Cases {
         catalog: &Catalog,
         mode: Mode,
         admin: &Admin,
-    ) -> Result<(Loaded, Option<Copy>), Failure> {
-        if let [path] = self.paths.as_slice()
-            && is_store(path)
-        {
-            let start = Instant::now();
-            let (store, copy) = match open_to_read(path, catalog) {
-                Ok(store) => (store, None),
-                Err(error) => {
-                    let copy = Copy::make(path, admin, &error)?;
-                    (open_to_read(copy.path(), catalog).map_err(|error| failed(&error))?, Some(copy))
-                }
-            };
-            let held = Held::Database(Box::new(store));
-            return Ok((Loaded { held, report: Report::default(), took: start.elapsed() }, copy));
-        }
-        Ok((self.load(catalog, mode, Documents::Kept)?, None))
+    ) -> Result<Loaded, Failure> {
+        let Some(path) = self.database() else {
+            return self.load(catalog, mode, Documents::Kept);
+        };
+        let start = Instant::now();
+        let store = open_to_read(path, catalog).or_else(|error| {
+            let Copy { file, name } = Copy::make(path, admin, &error)?;
+            let options = StoreOptions::default().limits(unpaged());
+            let store = Store::open_file(file, &name, catalog.clone(), options);
+            store.map_err(|error| failed(&error))
+        })?;
+        let held = Held::Database(Box::new(store));
+        Ok(Loaded { held, report: Report::default(), took: start.elapsed() })
     }
+}
 
-    /// The size of all files; none when one of them is a stream.
-    fn total_bytes(&self) -> Option<u64> {
-        self.paths.iter().try_fold(0_u64, |total, path| {
-            let file = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
-            total.checked_add(file.len())
-        })
+/// Refuses names that cannot be cases, before anything is read.
+fn check(paths: &[PathBuf]) -> Result<(), Failure> {
+    if paths.iter().filter(|path| is_stdin(path)).count() > 1 {
+        return Err(Failure::Usage("`-` for standard input can be given only once".to_owned()));
     }
+    paths.iter().try_for_each(|path| Packing::of(path).map(drop))
+}
+
+/// Hands over every file.
+fn read_all(paths: &[PathBuf], taker: &mut Taker<'_, '_, '_>) -> Result<(), Failure> {
+    let progress = Progress::of_bytes(total_bytes(paths));
+    paths.iter().try_for_each(|path| read(path, taker, &progress))
+}
+
+/// The size of all files; none when one of them is a stream.
+fn total_bytes(paths: &[PathBuf]) -> Option<u64> {
+    paths.iter().try_fold(0_u64, |total, path| {
+        let file = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+        total.checked_add(file.len())
+    })
 }
 
 /// How cases lie in a file.
@@ -177,6 +220,7 @@ impl Packing {
         if is_stdin(path) {
             return Ok(Self::Plain);
         }
+        check_access(path)?;
         if is_store(path) {
             return Ok(Self::Database);
         }
@@ -213,6 +257,20 @@ impl Packing {
 fn is_word_of_a_filter(word: &str) -> bool {
     matches!(word, "=" | "<>" | "!=" | "<" | "<=" | ">" | ">=" | "in" | "and" | "or" | "not" | "is" | "all")
         || word.starts_with(['(', '='])
+}
+
+/// Says when a file cannot be opened, which would look like one of another kind.
+fn check_access(path: &Path) -> Result<(), Failure> {
+    let access = match fs::metadata(path) {
+        Ok(found) if found.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
+        Ok(found) if found.is_file() => File::open(path).map(drop),
+        // What is read once, as a pipe, is not opened before that.
+        Ok(_) => Ok(()),
+        // The message for a name without a file depends on its kind.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    };
+    access.map_err(|error| Failure::io("cannot read", &path.display().to_string(), &error))
 }
 
 fn name_of(path: &Path) -> String {
@@ -299,12 +357,13 @@ fn read(path: &Path, taker: &mut Taker<'_, '_, '_>, progress: &Progress) -> Resu
         let store = open_to_read(path, &Catalog::cases());
         let held = Held::Database(Box::new(store.map_err(|error| failed(&error))?));
         let all = Request::new(Filter::all(held.catalog())).limit(u64::MAX);
-        return held.each_document(&all, |document| {
+        held.each_document(&all, |document| {
             let mut line = document.to_owned();
             one_line(&mut line);
             line.push('\n');
             taker.push(line.as_bytes())
-        });
+        })?;
+        return held.close();
     }
     each_chunk(path, &name, progress, |chunk| taker.push(chunk))
 }
@@ -383,7 +442,7 @@ pub(crate) fn line_of(refusal: &Refusal) -> String {
 pub(crate) fn write_report(path: &Path, report: &impl serde::Serialize) -> Result<(), Failure> {
     let mut text = serde_json::to_vec_pretty(report).map_err(|error| Failure::Failed(error.to_string()))?;
     text.push(b'\n');
-    fs::write(path, text).map_err(|error| cannot_write(path, &error))
+    replace(path, &mut |mut file| file.write_all(&text))
 }
 
 /// Faults of one kind, in the order in which they were first met: the first of them, and how many more there are.

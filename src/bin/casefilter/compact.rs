@@ -1,12 +1,12 @@
 //! `compact`: a database without its free pages.
 
 use std::fs;
-use std::path::PathBuf;
 
 use casefilter::{Catalog, Store, StoreOptions};
 use serde::Serialize;
 
 use crate::Status;
+use crate::args::Database;
 use crate::failure::Failure;
 use crate::held::failed;
 use crate::output::{Format, Output};
@@ -20,11 +20,10 @@ use crate::table::thousands;
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
-  casefilter compact --db cases.db")]
+  casefilter compact cases.db")]
 pub(crate) struct Args {
-    /// The database
-    #[arg(long, value_name = "FILE")]
-    db: PathBuf,
+    #[command(flatten)]
+    database: Database,
 
     /// JSON or a sentence [default: a sentence on a terminal, json in a pipe]
     #[arg(long)]
@@ -38,12 +37,12 @@ struct Compacted {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
-    let size = || match fs::metadata(&args.db) {
+    let size = || match fs::metadata(args.database.path()) {
         Ok(found) => Ok(found.len()),
-        Err(error) => Err(Failure::io("cannot read", &args.db.display().to_string(), &error)),
+        Err(error) => Err(Failure::io("cannot read", &args.database.path().display().to_string(), &error)),
     };
     let bytes_before = size()?;
-    let store = Store::open(&args.db, Catalog::cases(), StoreOptions::default());
+    let store = Store::open(args.database.path(), Catalog::cases(), StoreOptions::default());
     let working = Working::on("compacting the database");
     let compacted = store.and_then(|mut store| {
         // What one pass moves may leave more to move.

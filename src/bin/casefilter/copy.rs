@@ -1,7 +1,7 @@
 //! A copy of a database that a service has open, for commands that need a file of their own.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::path::Path;
 
 use casefilter::StoreError;
 use serde::Serialize;
@@ -11,8 +11,12 @@ use crate::admin::{Admin, Service};
 use crate::failure::{Failure, mention};
 use crate::progress::Working;
 
-/// A copy beside the database, which goes when this is dropped.
-pub(crate) struct Copy(PathBuf);
+/// A copy of a database, in a file without a name: the system removes it when the process ends, however that comes.
+pub(crate) struct Copy {
+    pub(crate) file: File,
+    /// What messages call it.
+    pub(crate) name: String,
+}
 
 #[derive(Serialize)]
 struct Backup<'p> {
@@ -20,25 +24,17 @@ struct Backup<'p> {
 }
 
 impl Copy {
-    /// Lets the service that has a database open copy it, if that is why it cannot be opened.
+    /// Lets the service that has a database open send a copy of it, if that is why it cannot be opened.
     pub(crate) fn make(database: &Path, admin: &Admin, error: &StoreError) -> Result<Self, Failure> {
         let mut service = admin.service(database, error)?;
-        let mut name = database.file_name().unwrap_or_default().to_owned();
-        name.push(format!(".{}.copy", std::process::id()));
-        let copy = Self(database.with_file_name(name));
-        back_up(&mut service, &copy.0)?;
+        let name = format!("a copy of {}", database.display());
+        let folder = database.parent().filter(|folder| !folder.as_os_str().is_empty());
+        // There may be room beside the database only, or permission elsewhere only.
+        let file = tempfile::tempfile_in(folder.unwrap_or(Path::new("."))).or_else(|_| tempfile::tempfile());
+        let mut file = file.map_err(|error| Failure::io("cannot write", &name, &error))?;
+        service.download("/copies", &mut file, &name)?;
         mention("a service has the database open: this is a copy that it made just now\n");
-        Ok(copy)
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        &self.0
-    }
-}
-
-impl Drop for Copy {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.0);
+        Ok(Self { file, name })
     }
 }
 

@@ -78,6 +78,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         }
     }
     out.finish()?;
+    loaded.held.close()?;
     Ok(status)
 }
 

@@ -29,12 +29,14 @@ use crate::rows::Rows;
 /// A name that ends in .tsv, and --flat, write one row for each case, with the columns that `casefilter ddl` defines.
 /// Two of them are its place in the order and the whole document.
 ///
-/// An existing file is replaced only once everything is written. Its mode is kept, and its owner if permitted.
+/// An existing file is replaced only once everything is written. Its mode is kept, and its owner if permitted. Only its owner can
+/// read a new file.
 ///
 /// With --kind the records are written that a database has beside the cases, whole, as NDJSON that import --kind takes
 /// again: levels, applicants with what the service changed of them, documents, AML cases.
 ///
-/// If a service has the database open, the service makes a temporary copy next to it; that copy is exported and then removed.
+/// If a service has the database open, a copy that the service makes is exported. The copy has no name and goes with the command's
+/// end.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -107,13 +109,13 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let request = args.criteria.request(&catalog, args.order.as_deref().or(default))?;
     warn(&request);
     let mode = if args.lenient { Mode::Lenient } else { Mode::Strict };
-    // A copy goes with the end.
-    let (loaded, _copy) = args.cases.load_or_copy(&catalog, mode, &args.admin)?;
+    let loaded = args.cases.load_or_copy(&catalog, mode, &args.admin)?;
     let status = tell_left_out(&loaded.report);
     ids::tell_unknown(&loaded.held, &request.filter)?;
     hint(&loaded.held, &request, &loaded.report, || matches!(loaded.held.count(&request.filter), Ok(0)));
     if let Some(rows) = rows {
-        return rows.write(&loaded.held, &request, &args.output).map(|_| status);
+        rows.write(&loaded.held, &request, &args.output)?;
+        return loaded.held.close().map(|()| status);
     }
     let mut failure = None;
     let cases = loaded.held.count(&request.filter)?;
@@ -145,6 +147,6 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     });
     match failure {
         Some(failure) => Err(failure),
-        None => written.map(|()| status),
+        None => written.and_then(|()| loaded.held.close()).map(|()| status),
     }
 }

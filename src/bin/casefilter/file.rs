@@ -4,23 +4,18 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use casefilter::{Order, is_store};
+use casefilter::{AtomicFile, Order, is_store};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use crate::args::is_stdin;
 use crate::escape::{EscapedJson, escape};
 use crate::failure::Failure;
-use crate::interrupt::Unfinished;
+use crate::interrupt;
 use crate::parquet::ParquetFile;
 
 /// How much is gathered before it is written.
 pub(crate) const CHUNK_BYTES: usize = 256 << 10;
-
-/// What everybody may do with a new file, as far as the umask lets them.
-pub(crate) const USUAL_MODE: u32 = 0o666;
-/// What is for its owner alone.
-pub(crate) const PRIVATE_MODE: u32 = 0o600;
 
 /// Writes lines.
 pub(crate) type Fill<'f> = &'f mut dyn FnMut(&mut dyn Write) -> io::Result<()>;
@@ -54,7 +49,7 @@ pub(crate) fn to_file(path: &Path, order: Option<&Order>, fill: Fill<'_>) -> Res
         return to_stdout(fill).map_err(|error| cannot_write(path, &error));
     }
     let extension = path.extension().unwrap_or_default().to_ascii_lowercase();
-    replace(path, USUAL_MODE, &mut |file| pack(&extension.to_string_lossy(), order, fill, file))
+    replace(path, &mut |mut file| pack(&extension.to_string_lossy(), order, fill, &mut file))
 }
 
 fn to_stdout(fill: Fill<'_>) -> io::Result<()> {
@@ -69,15 +64,11 @@ fn to_stdout(fill: Fill<'_>) -> io::Result<()> {
     out.flush()
 }
 
-/// Writes a file under a temporary name first, so that nobody ever sees half of it, and it stays as it was when that fails.
+/// Writes a file that appears under its name whole, or not at all; see [`AtomicFile`]. It stays as it was when that fails.
 ///
-/// A file that is there keeps its mode, and its owner and group where this process may give it to them; a new one has `mode`, as far as the
-/// umask lets it. Behind a symbolic link, what it points to is written.
-pub(crate) fn replace(
-    path: &Path,
-    mode: u32,
-    write: &mut dyn FnMut(&mut File) -> io::Result<()>,
-) -> Result<(), Failure> {
+/// A file that is there keeps its mode, and its owner and group where this process may give it to them; a new one is for its owner
+/// alone. Of a symbolic link, the target is written.
+pub(crate) fn replace(path: &Path, write: &mut dyn FnMut(&File) -> io::Result<()>) -> Result<(), Failure> {
     let fail = |error: io::Error| cannot_write(path, &error);
     if is_store(path) {
         let path = path.display().to_string();
@@ -86,34 +77,15 @@ pub(crate) fn replace(
             escape(&path)
         )));
     }
-    let found = fs::metadata(path).ok();
-    if found.as_ref().is_some_and(Metadata::is_dir) {
-        return Err(fail(io::ErrorKind::IsADirectory.into()));
-    }
-    if found.as_ref().is_some_and(|found| !found.is_file()) {
+    if fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
         // A device or a pipe cannot be replaced.
-        let mut file = OpenOptions::new().write(true).open(path).map_err(fail)?;
-        return write(&mut file).map_err(fail);
+        let file = OpenOptions::new().write(true).open(path).map_err(fail)?;
+        return write(&file).map_err(fail);
     }
-    let target = behind_links(path).map_err(fail)?;
-    let mut unfinished = None;
-    // Nobody may read what nobody could read before.
-    let mode = if found.is_some() { PRIVATE_MODE } else { mode };
-    let mut file = tempfile::Builder::new()
-        .prefix(".casefilter-")
-        .suffix(".part")
-        .make_in(folder_of(&target), |path| {
-            unfinished = Some(Unfinished::new(path.to_owned())?);
-            create(path, mode)
-        })
-        .map_err(fail)?;
-    if let Some(found) = &found {
-        keep_rights(file.as_file(), found).map_err(fail)?;
-    }
-    write(file.as_file_mut()).map_err(fail)?;
-    file.as_file().sync_all().map_err(fail)?;
-    file.persist(&target).map_err(|error| fail(error.error))?;
-    Ok(())
+    interrupt::watch().map_err(fail)?;
+    let file = AtomicFile::replace(path).map_err(fail)?;
+    write(file.file()).map_err(fail)?;
+    file.finish().map_err(fail)
 }
 
 /// The folder in which a file lies.
@@ -121,7 +93,7 @@ fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// What a path names when every link at its end is followed, though it be not there.
+/// Resolves the symbolic links at the end of a path, also if there is no file at its end.
 fn behind_links(path: &Path) -> io::Result<PathBuf> {
     /// As many as Linux follows.
     const MOST_LINKS: usize = 40;
@@ -133,43 +105,6 @@ fn behind_links(path: &Path) -> io::Result<PathBuf> {
         }
     }
     Err(io::Error::other("too many symbolic links"))
-}
-
-/// Makes a file that is not there yet, with this mode as far as the umask lets it.
-pub(crate) fn create(path: &Path, mode: u32) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, mode);
-    #[cfg(not(unix))]
-    let _ = mode;
-    options.open(path)
-}
-
-/// Gives a file the mode, and where that may be the owner and the group, of the one that it replaces.
-#[cfg(unix)]
-fn keep_rights(file: &File, found: &Metadata) -> io::Result<()> {
-    use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
-
-    let own = file.metadata()?;
-    let mut mode = found.mode() & 0o777;
-    // Only root may give a file away; its owner may give it to a group of theirs.
-    if own.uid() != found.uid() {
-        let _ = fchown(file, Some(found.uid()), None);
-    }
-    if own.gid() != found.gid() && fchown(file, None, Some(found.gid())).is_err() {
-        // What one group could do is not for another that others do not share it with.
-        mode &= 0o707 | (mode & 0o007) << 3;
-    }
-    if own.mode() & 0o777 == mode {
-        return Ok(());
-    }
-    file.set_permissions(fs::Permissions::from_mode(mode))
-}
-
-#[cfg(not(unix))]
-fn keep_rights(_file: &File, _found: &Metadata) -> io::Result<()> {
-    Ok(())
 }
 
 /// Whether two names are of one file, also by links of either kind, or would be, were it there.

@@ -99,6 +99,14 @@ impl Held {
         }
     }
 
+    /// Closes the database, and says what that finds wrong.
+    pub(crate) fn close(self) -> Result<(), Failure> {
+        match self {
+            Self::Memory(_) => Ok(()),
+            Self::Database(store) => store.close().map_err(|error| failed(&error)),
+        }
+    }
+
     /// Hands over every document that a request asks for.
     pub(crate) fn each_document(
         &self,

@@ -1,6 +1,5 @@
 //! `import`: cases, and the records beside them, into a database.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -10,12 +9,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::Status;
 use crate::admin::{Admin, Service};
-use crate::cases::{Cases, Taker, refused, tell_left_out, write_report};
+use crate::cases::{Files, Taker, refused, tell_left_out, write_report};
 use crate::failure::Failure;
 use crate::file::check_report;
 use crate::held::failed;
 use crate::hints::tell_notes;
-use crate::interrupt::Unfinished;
+use crate::interrupt;
 use crate::kind::Kind;
 use crate::output::{Format, Output};
 use crate::progress::Working;
@@ -24,7 +23,7 @@ use crate::table::{counted, thousands};
 
 /// Store cases in a database: all of them, or none
 ///
-/// The database is made if it is not there. A case whose id it has already replaces that one. Interrupted or
+/// The database is made if it is not there: it appears when the import is whole, and only its owner can read it. A case whose id it has already replaces that one. Interrupted or
 /// refused, the import leaves nothing. In a pipe:
 /// {"stored":…,"replaced":…,"incomplete":…,"skipped":…,"cases":…,"took_s":…}, with "notes":[…] if there are any; of
 /// records the same without cases, and with kept_changes, overwritten_changes and without_zone.
@@ -49,7 +48,7 @@ Examples:
   casefilter search cases.db --where 'status = open'")]
 pub(crate) struct Args {
     #[command(flatten)]
-    cases: Cases,
+    cases: Files,
 
     /// The database
     #[arg(long, value_name = "FILE")]
@@ -103,7 +102,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let start = Instant::now();
     let catalog = Catalog::cases();
     let (outcome, cases) = match open(&args.db, &catalog) {
-        Ok((store, new)) => import_here(store, new, args)?,
+        Ok(store) => import_here(store, args)?,
         Err(Unopened::Failed(failure)) => return Err(failure),
         Err(Unopened::Store(error)) => import_there(args.admin.service(&args.db, &error)?, args)?,
     };
@@ -152,8 +151,8 @@ struct ImportedCases {
     report: Report,
 }
 
-/// Imports into a database that is open here, and `new` if this run made it; says also how many cases it has then.
-fn import_here(store: Store, new: Option<Unfinished>, args: &Args) -> Result<(Outcome, u64), Failure> {
+/// Imports into a database that is open here; says also how many cases it has then. A new one gets its name at the end.
+fn import_here(store: Store, args: &Args) -> Result<(Outcome, u64), Failure> {
     let outcome = match args.kind.records() {
         None => import(&store, args).map(Outcome::Cases),
         Some((kind, one)) => import_records_in(&store, kind, args.mode(), |import| {
@@ -161,25 +160,12 @@ fn import_here(store: Store, new: Option<Unfinished>, args: &Args) -> Result<(Ou
         })
         .map(|imported| Outcome::Records(imported, one))
         .map_err(|stop| stop.failure(args.mode())),
-    };
-    let is_new = new.is_some();
-    // What is in it now is whole, and stays, whatever ends the run from here on.
-    let new = new.filter(|_| outcome.is_err());
+    }?;
     let cases = u64::try_from(store.len()).unwrap_or(u64::MAX);
     let closing = Working::on("writing the database");
-    let closed = store.close().map_err(|error| failed(&error));
+    store.close().map_err(|error| failed(&error))?;
     drop(closing);
-    match (outcome, closed) {
-        (Ok(outcome), Ok(())) => Ok((outcome, cases)),
-        (Err(failure), _) | (Ok(_), Err(failure)) => {
-            if is_new {
-                // Nothing is in it; whoever tries again makes it again.
-                let _ = fs::remove_file(&args.db);
-                drop(new);
-            }
-            Err(failure)
-        }
-    }
+    Ok((outcome, cases))
 }
 
 /// Imports into a database that a service has open.
@@ -233,16 +219,15 @@ impl From<StoreError> for Unopened {
     }
 }
 
-/// The database, which goes again, should the run be interrupted, if it was made just now.
-fn open(path: &Path, catalog: &Catalog) -> Result<(Store, Option<Unfinished>), Unopened> {
+/// The database; one that is not there is made, and gets its name when it is closed.
+fn open(path: &Path, catalog: &Catalog) -> Result<Store, Unopened> {
     match Store::open(path, catalog.clone(), StoreOptions::default()) {
-        Ok(store) => Ok((store, None)),
         Err(error) if error.kind() == StoreErrorKind::NotFound => {
-            let new = Unfinished::new(path.to_owned())
+            interrupt::watch()
                 .map_err(|error| Unopened::Failed(Failure::io("cannot listen for", "signals", &error)))?;
-            Ok((Store::create(path, catalog.clone(), StoreOptions::default())?, Some(new)))
+            Ok(Store::prepare(path, catalog.clone(), StoreOptions::default())?)
         }
-        Err(error) => Err(error.into()),
+        opened => Ok(opened?),
     }
 }
 

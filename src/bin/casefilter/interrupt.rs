@@ -1,55 +1,21 @@
-//! Files that go when the run is interrupted.
+//! Signals that end the run, while it writes files.
 
-use std::fs;
 use std::io;
-use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
-/// What is removed when a signal ends the run.
-struct Watch {
-    is_on: bool,
-    files: Vec<PathBuf>,
-}
+use casefilter::AtomicFile;
 
-static WATCH: Mutex<Watch> = Mutex::new(Watch { is_on: false, files: Vec::new() });
+/// Whether a thread listens for signals.
+static LISTENS: Mutex<bool> = Mutex::new(false);
 
-fn watch() -> MutexGuard<'static, Watch> {
-    WATCH.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// A file that is removed, should the run be interrupted while this lives.
-pub(crate) struct Unfinished(PathBuf);
-
-impl Unfinished {
-    /// To be called before the file is made, so that there is no moment at which it would stay.
-    pub(crate) fn new(path: PathBuf) -> io::Result<Self> {
-        let mut watch = watch();
-        if !watch.is_on {
-            listen()?;
-            watch.is_on = true;
-        }
-        watch.files.push(path.clone());
-        Ok(Self(path))
+/// Removes the temporary names of unfinished files, should a signal end the run from now on.
+pub(crate) fn watch() -> io::Result<()> {
+    let mut listens = LISTENS.lock().unwrap_or_else(PoisonError::into_inner);
+    if !*listens {
+        listen()?;
+        *listens = true;
     }
-}
-
-impl Drop for Unfinished {
-    fn drop(&mut self) {
-        let mut watch = watch();
-        if let Some(at) = watch.files.iter().position(|path| *path == self.0) {
-            watch.files.swap_remove(at);
-        }
-    }
-}
-
-/// Removes what is unfinished, and ends the process by `end`.
-fn interrupted(end: impl FnOnce()) {
-    // Held to the end, so that nothing is finished any more.
-    let watch = watch();
-    for path in &watch.files {
-        let _ = fs::remove_file(path);
-    }
-    end();
+    Ok(())
 }
 
 /// Waits for a signal on a thread of its own. The process dies by it, as it would without.
@@ -63,7 +29,7 @@ fn listen() -> io::Result<()> {
     let mut signals = Signals::new(heard)?;
     let wait = move || {
         if let Some(signal) = signals.forever().next() {
-            interrupted(|| {
+            AtomicFile::abandon_all(|| {
                 let _ = signal_hook::low_level::emulate_default_handler(signal);
             });
         }
@@ -74,7 +40,7 @@ fn listen() -> io::Result<()> {
 /// The signals that whoever began this run keeps from it, as `nohup` does; where the system does not tell, none.
 #[cfg(unix)]
 fn ignored_signals() -> Vec<i32> {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let bits = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let bits = bits.and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok()).unwrap_or_default();
     (1..=64)
@@ -87,6 +53,6 @@ fn ignored_signals() -> Vec<i32> {
 /// Waits for an interruption on a thread of its own, and ends the process then.
 #[cfg(not(unix))]
 fn listen() -> io::Result<()> {
-    let end = || interrupted(|| std::process::exit(crate::failure::FAILED.into()));
+    let end = || AtomicFile::abandon_all(|| std::process::exit(crate::failure::FAILED.into()));
     ctrlc::set_handler(end).map_err(io::Error::other)
 }

@@ -56,8 +56,11 @@ mod unpack;
 mod verify;
 mod why;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
 
+use casefilter::store_catches_panics;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use failure::Failure;
@@ -141,8 +144,28 @@ impl From<Status> for ExitCode {
     }
 }
 
+/// Where this process panicked last, if the store did not catch it.
+static PANICKED_AT: Mutex<Option<String>> = Mutex::new(None);
+
+/// Runs the command. A panic of this program is told as an error like others; the store turns those of its library into errors.
 fn main() -> ExitCode {
-    let (name, result) = match help::parse::<Cli>().command {
+    let command = help::parse::<Cli>().command;
+    std::panic::set_hook(Box::new(|panic| {
+        if !store_catches_panics() {
+            let place = panic.location().map(ToString::to_string);
+            *PANICKED_AT.lock().unwrap_or_else(PoisonError::into_inner) = place;
+        }
+    }));
+    catch_unwind(AssertUnwindSafe(|| run(command))).unwrap_or_else(|_panic| {
+        let place = PANICKED_AT.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let place = place.unwrap_or_else(|| "a place that is not known".to_owned());
+        let message = format!("stopped by a fault in casefilter itself, at {place}; please report it");
+        Failure::Failed(message).report()
+    })
+}
+
+fn run(command: Command) -> ExitCode {
+    let (name, result) = match command {
         Command::Search(args) => ("search", search::run(&args)),
         Command::Check(args) => ("check", check::run(&args)),
         Command::Explain(args) => ("explain", explain::run(&args)),

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 use std::path::Path;
 
 use casefilter::domain::{ImportNote, Imported, RecordKind, each_record};
-use casefilter::{Catalog, Mode, Refusal, StoreError, is_store};
+use casefilter::{Catalog, Mode, Refusal, Store, StoreError, StoreOptions, is_store};
 use serde::Serialize;
 
 use crate::Status;
@@ -160,13 +160,11 @@ pub(crate) fn export<'p>(
         )));
     }
     let catalog = Catalog::cases();
-    let (store, _copy) = match open_to_read(database, &catalog) {
-        Ok(store) => (store, None),
-        Err(error) => {
-            let copy = Copy::make(database, admin, &error)?;
-            (open_to_read(copy.path(), &catalog).map_err(|error| failed(&error))?, Some(copy))
-        }
-    };
+    let store = open_to_read(database, &catalog).or_else(|error| {
+        let Copy { file, name } = Copy::make(database, admin, &error)?;
+        let store = Store::open_file(file, &name, catalog.clone(), StoreOptions::default());
+        store.map_err(|error| failed(&error))
+    })?;
     let mut failure = None;
     let written = to_file(output, None, &mut |out| {
         let result = each_record(&store, kind, |record| {
@@ -182,7 +180,7 @@ pub(crate) fn export<'p>(
     });
     match failure {
         Some(failure) => Err(failure),
-        None => written.map(|()| Status::Fine),
+        None => written.and_then(|()| store.close().map_err(|error| failed(&error))).map(|()| Status::Fine),
     }
 }
 

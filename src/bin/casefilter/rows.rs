@@ -19,7 +19,7 @@ use crate::Status;
 use crate::ending::Ending;
 use crate::escape::escape;
 use crate::failure::Failure;
-use crate::file::{USUAL_MODE, replace, to_file};
+use crate::file::{replace, to_file};
 use crate::held::Held;
 use crate::progress::Progress;
 
@@ -57,7 +57,7 @@ impl Rows {
         let mut failure = None;
         let written = match self {
             Self::Copy => to_file(path, None, &mut |out| copy(&source, out, &mut failure)),
-            Self::Parquet => replace(path, USUAL_MODE, &mut |file| parquet(&source, file, &mut failure)),
+            Self::Parquet => replace(path, &mut |file| parquet(&source, file, &mut failure)),
         };
         match failure {
             Some(failure) => Err(failure),
@@ -123,7 +123,7 @@ fn copy(source: &Source<'_>, out: &mut dyn Write, failure: &mut Option<Failure>)
     })
 }
 
-fn parquet(source: &Source<'_>, file: &mut File, failure: &mut Option<Failure>) -> io::Result<()> {
+fn parquet(source: &Source<'_>, file: &File, failure: &mut Option<Failure>) -> io::Result<()> {
     let table = source.table;
     let fields: Vec<Field> = table.columns().iter().map(field).collect();
     let schema = Schema::new(fields).with_metadata([(TABLE_KEY, "")]);

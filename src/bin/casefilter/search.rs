@@ -57,7 +57,7 @@ pub(crate) struct Args {
     ///
     /// A connection string such as postgres://USER:PASSWORD@HOST/DATABASE?sslmode=require. Default, if no CASES are given: the
     /// environment variable CASEFILTER_SOURCE, which other users cannot see.
-    #[arg(long, value_name = "URL", conflicts_with_all = ["paths", "lenient"], help_heading = "PostgreSQL")]
+    #[arg(long, value_name = "URL", conflicts_with_all = ["paths", "db", "lenient"], help_heading = "PostgreSQL")]
     source: Option<String>,
 
     #[command(flatten)]
@@ -156,6 +156,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
             hint(&loaded.held, &request, &loaded.report, || {
                 found.len() == 0 && found.total().unwrap_or_else(counted_now) == 0
             });
+            loaded.held.close()?;
             Ok(tell_left_out(&loaded.report))
         }
         Some(path) => {
@@ -165,7 +166,9 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
             let answered =
                 answer_all(held.catalog(), &Limits::default(), |request| held.search(request), &mut lines);
             let left_out = tell_left_out(&loaded.report);
-            Ok(if answered? > 0 && args.fail_on_error { Status::BadFilter } else { left_out })
+            let status = if answered? > 0 && args.fail_on_error { Status::BadFilter } else { left_out };
+            loaded.held.close()?;
+            Ok(status)
         }
     }
 }

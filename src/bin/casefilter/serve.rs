@@ -9,7 +9,7 @@ use std::time::Duration;
 #[cfg(unix)]
 use casefilter::service::AdminSocket;
 use casefilter::service::{Service, ServiceOptions, Tls, TokenFile, Tokens};
-use casefilter::{Catalog, Limits, Store, StoreOptions};
+use casefilter::{Catalog, Limits, Store, StoreOptions, store_catches_panics};
 use clap::builder::BoolishValueParser;
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
@@ -205,7 +205,7 @@ impl Args {
             text.map_err(|error| Failure::io("cannot read", &path.display().to_string(), &error))
         };
         let tls = Tls::from_pem(&read(certificates)?, &read(key)?);
-        warn_of_readers(key);
+        warn_of_readers(key, "the key");
         let files = format!("{} and {}", shown(certificates), shown(key));
         tls.map(Some).map_err(|error| Failure::Failed(format!("{files}: {error}")))
     }
@@ -253,7 +253,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let options = args.options();
     let file = TokenFile::read(&args.tokens)
         .map_err(|error| Failure::io("cannot read", &args.tokens.display().to_string(), &error))?;
-    warn_of_readers(&args.tokens);
+    warn_of_readers(&args.tokens, "the secrets in it");
     warn_of_repeated_names(&file);
     for caution in file.cautions() {
         tracing::warn!("{}", escape(&caution));
@@ -269,6 +269,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let store_options = StoreOptions::default().cache_bytes(cache_bytes).limits(options.limits.clone());
     let store = Store::open(&args.db, catalog.clone(), store_options);
     let store = store.map_err(|error| failed(&error))?;
+    warn_of_readers(&args.db, "the cases in it");
 
     let runtime = runtime(&options).map_err(|error| Failure::io("cannot start", "the service", &error))?;
     runtime.block_on(async {
@@ -409,7 +410,11 @@ fn begin_logging(level: Level) {
         log.json().flatten_event(true).with_current_span(false).with_span_list(false).try_init()
     };
     // A panic is caught and answered where it may come from outside, and told in the log as all else.
+    // What the store catches it reports itself.
     std::panic::set_hook(Box::new(|panic| {
+        if store_catches_panics() {
+            return;
+        }
         let place = panic.location().map(ToString::to_string);
         tracing::error!(place, cause = panic.payload_as_str(), "a panic");
     }));
@@ -426,19 +431,19 @@ fn warn_of_repeated_names(file: &TokenFile) {
     }
 }
 
-/// Says when others on this machine can read the secrets.
+/// Says when others on this machine can read a file that is not for them.
 #[cfg(unix)]
-fn warn_of_readers(path: &Path) {
+fn warn_of_readers(path: &Path, what: &str) {
     use std::os::unix::fs::PermissionsExt;
     let mode = std::fs::metadata(path).map(|metadata| metadata.permissions().mode() & 0o077);
     if mode.is_ok_and(|others| others != 0) {
         let file = shown(path);
-        tracing::warn!(file, "other users of this machine may read the secrets in it: chmod 600 is enough");
+        tracing::warn!(file, "other users of this machine may read {what}: chmod 600 is enough");
     }
 }
 
 #[cfg(not(unix))]
-fn warn_of_readers(_path: &Path) {}
+fn warn_of_readers(_path: &Path, _what: &str) {}
 
 fn shown(path: &Path) -> String {
     escape(&path.display().to_string()).into_owned()

@@ -7,7 +7,9 @@ use std::time::SystemTime;
 
 use casefilter::domain::{DomainErrorKind, mint_share_token};
 use casefilter::service::{Permission, TokenEntry, TokenFile, Tokens};
-use casefilter::{Catalog, CatalogError, Error, ErrorKind, Errors, Filter, Limits, Store, StoreOptions};
+use casefilter::{
+    AtomicFile, Catalog, CatalogError, Error, ErrorKind, Errors, Filter, Limits, Store, StoreOptions,
+};
 use chrono::{DateTime, TimeDelta, Utc};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::{Deserialize, Serialize};
@@ -17,7 +19,7 @@ use crate::admin::Admin;
 use crate::duration;
 use crate::escape::escape;
 use crate::failure::{Failure, note};
-use crate::file::{PRIVATE_MODE, cannot_write, create, refuse_stdout, replace};
+use crate::file::{cannot_write, refuse_stdout, replace};
 use crate::held::failed;
 use crate::output::Output;
 use crate::report::{Fault, Source};
@@ -161,7 +163,7 @@ fn app(args: &App) -> Result<Status, Failure> {
         write_secret(output, &told).map_err(|error| cannot_write(output, &error))?;
     }
     if let Some(path) = file
-        && let Err(failure) = replace(path, PRIVATE_MODE, &mut |file| file.write_all(text.as_bytes()))
+        && let Err(failure) = replace(path, &mut |mut file| file.write_all(text.as_bytes()))
     {
         if let Some(output) = output {
             let _ = fs::remove_file(output);
@@ -181,12 +183,10 @@ fn app(args: &App) -> Result<Status, Failure> {
 
 /// Writes a new file that its owner alone can read, from the first system call on.
 fn write_secret(path: &Path, text: &str) -> io::Result<()> {
-    let mut file = create(path, PRIVATE_MODE)?;
-    let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
-    if written.is_err() {
-        let _ = fs::remove_file(path);
-    }
-    written
+    let new = AtomicFile::create_new(path)?;
+    let mut file = new.file();
+    file.write_all(text.as_bytes())?;
+    new.finish()
 }
 
 /// Refuses a filter and fields that no token can have, as other commands refuse theirs.

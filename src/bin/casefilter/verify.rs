@@ -1,12 +1,11 @@
 //! `verify`: whether a database is whole.
 
-use std::path::{Path, PathBuf};
-
 use casefilter::{Catalog, Store, StoreOptions, Verified};
 use serde::Serialize;
 
 use crate::Status;
 use crate::admin::Admin;
+use crate::args::Database;
 use crate::copy::Copy;
 use crate::failure::Failure;
 use crate::held::failed;
@@ -17,19 +16,19 @@ use crate::table::{counted, thousands};
 /// Check a database whole
 ///
 /// Every page and every checksum is checked, and every document is read again and compared with its columns.
-/// In a pipe: {"cases":…,"batches":…,"records":…,"was_clean":…}; was_clean is false when a crash left something to repair,
-/// which loses nothing. The exit status is 1 when the file is damaged.
+/// In a pipe: {"cases":…,"batches":…,"records":…,"was_clean":…}; was_clean is false when a crash left something to repair: no
+/// committed data is lost. The exit status is 1 when the file is damaged. The file is only read: it need not be writable, and others
+/// may read it at the same time.
 ///
-/// Of a database that a service has open, a copy is checked that the service makes beside it, and that is removed then: all that is
-/// stored, but not the pages that are free.
+/// If a service has the database open, a copy that it makes is checked: all that is stored, but not the free pages. The copy has no
+/// name and goes with the command's end.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
-  casefilter verify --db cases.db")]
+  casefilter verify cases.db")]
 pub(crate) struct Args {
-    /// The database
-    #[arg(long, value_name = "FILE")]
-    db: PathBuf,
+    #[command(flatten)]
+    database: Database,
 
     #[command(flatten)]
     admin: Admin,
@@ -48,14 +47,13 @@ struct Whole {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
-    let verify = |path: &Path| {
-        let _working = Working::on("checking the database");
-        Store::verify(path, &Catalog::cases(), &StoreOptions::default())
-    };
-    let found = verify(&args.db).or_else(|error| {
-        let copy = Copy::make(&args.db, &args.admin, &error)?;
-        verify(copy.path()).map_err(|error| failed(&error))
+    let (path, catalog, options) = (args.database.path(), Catalog::cases(), StoreOptions::default());
+    let working = Working::on("checking the database");
+    let found = Store::verify(path, &catalog, &options).or_else(|error| {
+        let Copy { file, name } = Copy::make(path, &args.admin, &error)?;
+        Store::verify_file(file, &name, &catalog, &options).map_err(|error| failed(&error))
     })?;
+    drop(working);
     let mut out = Output::new();
     let Verified { cases, batches, records, was_clean, .. } = found;
     match Format::or_fitting(args.format) {

@@ -18,11 +18,11 @@ use crate::store::StoreError;
 /// How much is read at once: what is still in the second cache when its cases are read.
 const CHUNK_BYTES: usize = 1 << 16;
 
-/// Whether nobody waits for an import any more.
+/// Whether nobody waits for an import, or a copy, any more.
 #[derive(Clone, Default)]
 pub(super) struct GivenUp(Arc<AtomicBool>);
 
-/// Gives an import up when it is dropped.
+/// Gives an import, or a copy, up when it is dropped.
 pub(super) struct Waiting(GivenUp);
 
 impl GivenUp {
@@ -30,8 +30,13 @@ impl GivenUp {
         Waiting(self.clone())
     }
 
+    /// Whether the client left, or the service ends.
+    pub(super) fn is_given_up(&self, shared: &Shared) -> bool {
+        self.0.load(Ordering::Relaxed) || shared.is_cut_off()
+    }
+
     fn check(&self, shared: &Shared) -> Result<(), Stop> {
-        if self.0.load(Ordering::Relaxed) || shared.is_cut_off() {
+        if self.is_given_up(shared) {
             // Nobody is left to be told.
             tracing::info!("an import was given up, because its client left or the service ends");
             let description = "the import was given up; nothing was stored";

@@ -1,5 +1,6 @@
 //! What an operator asks of a running service: a few requests over a socket in the file system, next to the database.
 
+mod download;
 mod import;
 mod routes;
 mod socket;

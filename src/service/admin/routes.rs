@@ -21,6 +21,7 @@ use super::super::operator;
 use super::super::parameters::near;
 use super::super::shared::now;
 use super::Admin;
+use super::download::FileBody;
 use super::import::{self, GivenUp};
 use super::upload::{SOURCES, Sources, spool};
 use crate::domain::{RecordKind, mint_share_token};
@@ -42,6 +43,7 @@ pub(super) fn router(admin: Arc<Admin>) -> Router {
         .route("/share-tokens", post(share_token))
         .route("/imports/{kind}", post(import))
         .route("/backups", post(backup))
+        .route("/copies", post(copy))
         .fallback(async || Failure::new(StatusCode::NOT_FOUND, "there is no such path"))
         .method_not_allowed_fallback(async || {
             Failure::new(StatusCode::METHOD_NOT_ALLOWED, "the path does not have this method")
@@ -115,11 +117,42 @@ async fn backup(State(admin): Shared, body: Body) -> Result<Response, Failure> {
             "`path`, or a name in it, is longer than the system takes",
         ));
     }
+    let given_up = GivenUp::default();
+    let _waiting = given_up.unless_awaited();
     let copy = move |shared: &super::super::shared::Shared| {
-        shared.store.backup(&path).map_err(|error| Failure::of_store(&error))
+        let copied = shared.store.backup_while(&path, &|| !given_up.is_given_up(shared));
+        tell_given_up(&given_up, shared);
+        copied.map_err(|error| Failure::of_store(&error))
     };
     admin.shared.beside(copy).await?;
     answer(&serde_json::json!({}))
+}
+
+/// Answers with a copy of the database. It lies in a file without a name beside the database until it is sent: nothing is left of it,
+/// whichever end goes away.
+async fn copy(State(admin): Shared) -> Result<Response, Failure> {
+    let given_up = GivenUp::default();
+    let _waiting = given_up.unless_awaited();
+    let folder = admin.path.parent().unwrap_or(FilePath::new("/")).to_owned();
+    let copy = move |shared: &super::super::shared::Shared| {
+        let no_room = |error: std::io::Error| {
+            let description = format!("no copy can be made beside the database: {error}");
+            Failure::new(StatusCode::INSUFFICIENT_STORAGE, description).typed("io")
+        };
+        let file = tempfile::tempfile_in(folder).map_err(no_room)?;
+        let own = file.try_clone().map_err(no_room)?;
+        let copied = shared.store.copy_while(own, "the copy", &|| !given_up.is_given_up(shared));
+        tell_given_up(&given_up, shared);
+        copied.map(|()| file).map_err(|error| Failure::of_store(&error))
+    };
+    let file = admin.shared.beside(copy).await?;
+    Ok(Response::new(Body::new(FileBody::new(file))))
+}
+
+fn tell_given_up(given_up: &GivenUp, shared: &super::super::shared::Shared) {
+    if given_up.is_given_up(shared) {
+        tracing::info!("a copy was given up, because its client left or the service ends");
+    }
 }
 
 #[derive(Serialize)]

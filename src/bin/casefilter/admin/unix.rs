@@ -1,6 +1,7 @@
 //! HTTP over the socket of a service.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -126,6 +127,30 @@ impl Service {
         self.read(answer.map_err(|error| Failure::Failed(error.to_string()))?, None)
     }
 
+    /// Asks for something that is answered with a file, and writes that; errors call it `name`.
+    pub(crate) fn download(&mut self, target: &str, file: &mut File, name: &str) -> Result<(), Failure> {
+        let (pieces, request) = self.request("POST", target, "application/json")?;
+        // There is room; what is lost with the connection, the answer tells.
+        let _ = pieces.try_send(Piece::End);
+        let lost = |error: hyper::Error| lost(&self.path, &error);
+        let answer = self.sender.send_request(request);
+        self.runtime.block_on(async {
+            let answer = answer.await.map_err(lost)?;
+            let is_good = answer.status().is_success();
+            let mut body = answer.into_body();
+            if !is_good {
+                let body = body.collect().await.map_err(lost)?.to_bytes();
+                return read_answer::<IgnoredAny>(false, &body, None).map(drop);
+            }
+            while let Some(frame) = body.frame().await {
+                if let Ok(data) = frame.map_err(lost)?.into_data() {
+                    file.write_all(&data).map_err(|error| Failure::io("cannot write", name, &error))?;
+                }
+            }
+            Ok(())
+        })
+    }
+
     /// Begins an import; what it holds follows.
     pub(crate) fn upload(mut self, target: &str, importing: Importing) -> Result<Upload, Failure> {
         let (pieces, answer) = self.send("POST", target, "application/vnd.casefilter.sources")?;
@@ -138,6 +163,23 @@ impl Service {
         target: &str,
         content_type: &str,
     ) -> Result<(Sender<Piece>, JoinHandle<Answer>), Failure> {
+        let (pieces, request) = self.request(method, target, content_type)?;
+        let answer = self.sender.send_request(request);
+        let answer = self.runtime.spawn(async move {
+            let answer = answer.await?;
+            let status = answer.status();
+            Ok((status, answer.into_body().collect().await?.to_bytes()))
+        });
+        Ok((pieces, answer))
+    }
+
+    /// A request that can be sent now, and where the pieces of its body go.
+    fn request(
+        &mut self,
+        method: &str,
+        target: &str,
+        content_type: &str,
+    ) -> Result<(Sender<Piece>, Request<Pieces>), Failure> {
         let (pieces, body) = channel(PIECES);
         let request = Request::builder()
             .method(method)
@@ -148,28 +190,22 @@ impl Service {
             .body(Pieces(body))
             .map_err(|error| Failure::Failed(error.to_string()))?;
         let ready = self.runtime.block_on(self.sender.ready());
-        ready.map_err(|error| self.lost(&error))?;
-        let answer = self.sender.send_request(request);
-        let answer = self.runtime.spawn(async move {
-            let answer = answer.await?;
-            let status = answer.status();
-            Ok((status, answer.into_body().collect().await?.to_bytes()))
-        });
-        Ok((pieces, answer))
+        ready.map_err(|error| lost(&self.path, &error))?;
+        Ok((pieces, request))
     }
 
     fn read<T: DeserializeOwned>(&self, answer: Answer, importing: Option<Importing>) -> Result<T, Failure> {
-        let (status, body) = answer.map_err(|error| self.lost(&error))?;
+        let (status, body) = answer.map_err(|error| lost(&self.path, &error))?;
         read_answer(status.is_success(), &body, importing)
     }
+}
 
-    fn lost(&self, error: &hyper::Error) -> Failure {
-        let path = self.path.display().to_string();
-        Failure::Failed(format!(
-            "the service at {} went away before it answered ({error}): what was asked for was done whole, or not at all",
-            escape(&path)
-        ))
-    }
+fn lost(path: &Path, error: &hyper::Error) -> Failure {
+    let path = path.display().to_string();
+    Failure::Failed(format!(
+        "the service at {} went away before it answered ({error}): what was asked for was done whole, or not at all",
+        escape(&path)
+    ))
 }
 
 /// Why a service did not do what it was asked for.

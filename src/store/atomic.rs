@@ -1,0 +1,386 @@
+//! Files that appear under their name whole, or not at all.
+//!
+//! A file is written without a name where the system has such files (`O_TMPFILE` of Linux): when the process ends before, however it
+//! does, nothing is left. Elsewhere it is written under a temporary name beside its target. Either way it is synced before it gets its
+//! name, and the folder afterwards.
+
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Mode of a new file: readable and writable by its owner alone.
+#[cfg(unix)]
+const PRIVATE_MODE: u32 = 0o600;
+
+/// As many links as Linux follows.
+const MOST_LINKS: usize = 40;
+
+/// Temporary files of this process that still have a name.
+static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// Number of the next temporary name.
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
+fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
+    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A file that appears under its name whole and synced, or not at all.
+///
+/// It is written through [`file`](Self::file) and gets its name by [`finish`](Self::finish). Dropped before, it leaves nothing. From its
+/// first moment only its owner can read it (mode 0600); one that replaces another file gets the mode of that file before its name.
+///
+/// ```
+/// use std::io::Write as _;
+/// use casefilter::AtomicFile;
+/// # let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("report.json");
+/// let report = AtomicFile::replace(&path)?;
+/// report.file().write_all(b"{}")?;
+/// assert!(!path.exists());
+/// report.finish()?;
+/// assert_eq!(std::fs::read(&path)?, b"{}");
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct AtomicFile {
+    file: File,
+    /// Its name until it is finished, if it has one.
+    temporary: Option<Temporary>,
+    target: PathBuf,
+    replaces: bool,
+}
+
+/// A temporary name, which is removed when this is dropped.
+#[derive(Debug)]
+struct Temporary(PathBuf);
+
+impl AtomicFile {
+    /// Begins a file whose name must be free.
+    ///
+    /// # Errors
+    /// [`AlreadyExists`](io::ErrorKind::AlreadyExists) when there is something under the name; when the folder cannot be written.
+    pub fn create_new(path: impl AsRef<Path>) -> io::Result<Self> {
+        let path = path.as_ref();
+        if fs::symlink_metadata(path).is_ok() {
+            return Err(exists());
+        }
+        Self::begin(path.to_owned(), false)
+    }
+
+    /// Begins a file that takes the place of the one under this name, if there is one.
+    ///
+    /// It gets the mode of that file, and its owner and group where this process may give them. Of a symbolic link, the target
+    /// is replaced.
+    ///
+    /// # Errors
+    /// When the folder cannot be written, or something other than a file is there.
+    pub fn replace(path: impl AsRef<Path>) -> io::Result<Self> {
+        let target = behind_links(path.as_ref())?;
+        let found = match fs::metadata(&target) {
+            Ok(found) if found.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
+            Ok(found) if !found.is_file() => return Err(io::ErrorKind::InvalidInput.into()),
+            Ok(found) => Some(found),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(error),
+        };
+        let own = Self::begin(target, true)?;
+        if let Some(found) = found {
+            keep_rights(&own.file, &found)?;
+        }
+        Ok(own)
+    }
+
+    fn begin(target: PathBuf, replaces: bool) -> io::Result<Self> {
+        let (file, temporary) = match unnamed(folder_of(&target)) {
+            Some(file) => (file, None),
+            None => {
+                let (file, temporary) = Temporary::create(&target)?;
+                (file, Some(temporary))
+            }
+        };
+        make_private(&file)?;
+        Ok(Self { file, temporary, target, replaces })
+    }
+
+    /// The file to write.
+    #[must_use]
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Syncs the file, gives it its name, and makes the name durable.
+    ///
+    /// # Errors
+    /// When the disk fails, or, after [`create_new`](Self::create_new), something has taken the name meanwhile; nothing of this file
+    /// is left then. An error after the file got its name, in syncing the folder, leaves it there, whole.
+    pub fn finish(self) -> io::Result<()> {
+        self.file.sync_all()?;
+        match (&self.temporary, self.replaces) {
+            (None, false) => link(&self.file, &self.target)?,
+            (None, true) => {
+                // A link takes no name that is in use, and a rename needs one.
+                let temporary = Temporary::next(&self.target);
+                link(&self.file, &temporary.0)?;
+                fs::rename(&temporary.0, &self.target)?;
+            }
+            (Some(temporary), false) => fs::hard_link(&temporary.0, &self.target)?,
+            (Some(temporary), true) => fs::rename(&temporary.0, &self.target)?,
+        }
+        sync_folder(&self.target)
+    }
+
+    /// Removes what unfinished files have of names, for a process that is about to end by a signal; `end` runs while no file can get
+    /// its name any more.
+    ///
+    /// ```
+    /// casefilter::AtomicFile::abandon_all(|| {});
+    /// ```
+    pub fn abandon_all(end: impl FnOnce()) {
+        let names = unfinished();
+        for name in names.iter() {
+            // Nothing can be done about one that cannot be removed.
+            let _ = fs::remove_file(name);
+        }
+        end();
+    }
+}
+
+fn exists() -> io::Error {
+    io::Error::new(io::ErrorKind::AlreadyExists, "it exists already")
+}
+
+impl Temporary {
+    /// A name beside the target that this process did not use yet; it is known before there is a file.
+    fn next(target: &Path) -> Self {
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!(".casefilter-{}-{number}.part", std::process::id());
+        let path = folder_of(target).join(name);
+        unfinished().push(path.clone());
+        Self(path)
+    }
+
+    fn create(target: &Path) -> io::Result<(File, Self)> {
+        /// Another process that had this id may have left some.
+        const MOST_TRIES: usize = 100;
+        let mut tries = 0_usize;
+        loop {
+            let own = Self::next(target);
+            let mut options = OpenOptions::new();
+            options.read(true).write(true).create_new(true);
+            #[cfg(unix)]
+            std::os::unix::fs::OpenOptionsExt::mode(&mut options, PRIVATE_MODE);
+            match options.open(&own.0) {
+                Ok(file) => return Ok((file, own)),
+                Err(error) => {
+                    // What is there is not its own.
+                    own.forget();
+                    tries = tries.saturating_add(1);
+                    if error.kind() != io::ErrorKind::AlreadyExists || tries >= MOST_TRIES {
+                        return Err(error);
+                    }
+                }
+            }
+        }
+    }
+
+    fn unlist(&self) {
+        let mut names = unfinished();
+        if let Some(at) = names.iter().position(|name| *name == self.0) {
+            names.swap_remove(at);
+        }
+    }
+
+    /// Lets the name be without removing what it stands for.
+    fn forget(mut self) {
+        self.unlist();
+        self.0 = PathBuf::new();
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        if self.0.as_os_str().is_empty() {
+            return;
+        }
+        // Nothing is there after a rename.
+        let _ = fs::remove_file(&self.0);
+        self.unlist();
+    }
+}
+
+/// The folder in which a file lies.
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Resolves the symbolic links at the end of a path, also if there is no file at its end.
+fn behind_links(path: &Path) -> io::Result<PathBuf> {
+    let mut path = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        match fs::symlink_metadata(&path) {
+            Ok(found) if found.is_symlink() => path = folder_of(&path).join(fs::read_link(&path)?),
+            _ => return Ok(path),
+        }
+    }
+    Err(io::Error::other("too many symbolic links"))
+}
+
+/// A file without a name in a folder; none where the system, or its file system, has no such files.
+#[cfg(target_os = "linux")]
+fn unnamed(folder: &Path) -> Option<File> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let flags = i32::try_from(rustix::fs::OFlags::TMPFILE.bits()).ok()?;
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).mode(PRIVATE_MODE).custom_flags(flags);
+    // It gets its name by way of /proc, which may not be there.
+    options.open(folder).ok().filter(|file| fs::metadata(own_path(file)).is_ok())
+}
+
+/// Where the system shows an open file of this process.
+#[cfg(target_os = "linux")]
+fn own_path(file: &File) -> String {
+    use std::os::fd::AsRawFd as _;
+    format!("/proc/self/fd/{}", file.as_raw_fd())
+}
+
+/// Gives a file without a name a name that is free.
+#[cfg(target_os = "linux")]
+fn link(file: &File, name: &Path) -> io::Result<()> {
+    use rustix::fs::{AtFlags, CWD, linkat};
+    Ok(linkat(CWD, own_path(file), CWD, name, AtFlags::SYMLINK_FOLLOW)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn unnamed(_folder: &Path) -> Option<File> {
+    None
+}
+
+#[cfg(not(target_os = "linux"))]
+fn link(_file: &File, _name: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Sets the mode of a new file, whatever the umask is.
+#[cfg(unix)]
+fn make_private(file: &File) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    file.set_permissions(fs::Permissions::from_mode(PRIVATE_MODE))
+}
+
+#[cfg(not(unix))]
+fn make_private(_file: &File) -> io::Result<()> {
+    Ok(())
+}
+
+/// Gives a file the mode, and where that is permitted the owner and the group, of the one that it replaces.
+#[cfg(unix)]
+fn keep_rights(file: &File, found: &Metadata) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+
+    let own = file.metadata()?;
+    let mut mode = found.mode() & 0o777;
+    // Only root may give a file away; its owner may give it to a group of theirs.
+    if own.uid() != found.uid() {
+        let _ = fchown(file, Some(found.uid()), None);
+    }
+    if own.gid() != found.gid() && fchown(file, None, Some(found.gid())).is_err() {
+        // The rights of one group are not for another, which has other members.
+        mode &= 0o707 | (mode & 0o007) << 3;
+    }
+    if own.mode() & 0o777 == mode {
+        return Ok(());
+    }
+    file.set_permissions(fs::Permissions::from_mode(mode))
+}
+
+#[cfg(not(unix))]
+fn keep_rights(_file: &File, _found: &Metadata) -> io::Result<()> {
+    Ok(())
+}
+
+/// Makes a new name in a folder durable.
+fn sync_folder(path: &Path) -> io::Result<()> {
+    // Folders cannot be opened everywhere; where they cannot, there is nothing to sync.
+    match File::open(folder_of(path)) {
+        Ok(folder) if cfg!(unix) => folder.sync_all(),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).unwrap();
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    }
+
+    /// A file under a temporary name, as on systems that have no files without one.
+    fn named(target: &Path, replaces: bool) -> AtomicFile {
+        let (file, temporary) = Temporary::create(target).unwrap();
+        AtomicFile { file, temporary: Some(temporary), target: target.to_owned(), replaces }
+    }
+
+    #[test]
+    fn a_file_appears_when_it_is_finished_and_leaves_nothing_otherwise() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        for is_named in [false, true] {
+            let begin = |replaces| match (is_named, replaces) {
+                (true, _) => named(&path, replaces),
+                (false, true) => AtomicFile::replace(&path).unwrap(),
+                (false, false) => AtomicFile::create_new(&path).unwrap(),
+            };
+            let file = begin(false);
+            file.file().write_all(b"one").unwrap();
+            assert!(!path.exists());
+            drop(file);
+            assert!(names(folder.path()).is_empty());
+
+            let (first, second) = (begin(false), begin(false));
+            first.file().write_all(b"first").unwrap();
+            first.finish().unwrap();
+            assert_eq!(second.finish().unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+            assert_eq!(fs::read(&path).unwrap(), b"first");
+
+            let file = begin(true);
+            file.file().write_all(b"second").unwrap();
+            assert_eq!(fs::read(&path).unwrap(), b"first");
+            file.finish().unwrap();
+            assert_eq!(fs::read(&path).unwrap(), b"second");
+            assert_eq!(names(folder.path()), ["a"]);
+            fs::remove_file(&path).unwrap();
+        }
+        assert!(unfinished().iter().all(|name| !name.starts_with(folder.path())));
+    }
+
+    #[test]
+    fn a_signal_removes_temporary_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = named(&folder.path().join("a"), false);
+        assert_eq!(names(folder.path()).len(), 1);
+        AtomicFile::abandon_all(|| assert!(names(folder.path()).is_empty()));
+        drop(file);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn only_the_owner_can_read_it_from_the_first_moment() {
+        use std::os::unix::fs::{MetadataExt, PermissionsExt};
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        for file in [AtomicFile::create_new(&path).unwrap(), named(&path, true)] {
+            assert_eq!(file.file().metadata().unwrap().mode() & 0o777, 0o600);
+        }
+        fs::write(&path, "").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        AtomicFile::replace(&path).unwrap().finish().unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o640);
+    }
+}
