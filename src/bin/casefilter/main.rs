@@ -21,6 +21,7 @@ mod compact;
 mod copy;
 mod ddl;
 mod demo;
+mod duration;
 mod escape;
 mod explain;
 mod export;

@@ -16,6 +16,7 @@ use tracing_subscriber::filter::LevelFilter;
 
 use crate::Status;
 use crate::admin::Admin;
+use crate::duration::{VALUE, seconds};
 use crate::escape::escape;
 use crate::failure::Failure;
 use crate::held::failed;
@@ -35,7 +36,8 @@ Example:
   casefilter serve --db cases.db --listen 127.0.0.1:8080 --tokens tokens.json
 
 Logs go to standard error, as JSON in a pipe. Prometheus finds /metrics; /healthz, /readyz and /openapi.json are there
-too, unsigned. Every flag can be set by the environment variable that is named with it.")]
+too, unsigned. Every flag can be set by the environment variable that is named with it.
+A DURATION is a whole number and ms, s, m, h or d, such as 500ms, 3s or 20m; a bare number is seconds.")]
 pub(crate) struct Args {
     /// The database
     #[arg(long, value_name = "FILE", env = "CASEFILTER_DB")]
@@ -66,9 +68,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", env = "CASEFILTER_TOKENS")]
     tokens: PathBuf,
 
-    /// How many seconds the timestamp of a request may be off
-    #[arg(long, value_name = "S", env = "CASEFILTER_CLOCK_WINDOW", default_value_t = 60)]
-    clock_window: u64,
+    /// How far the timestamp of a request may be off; timestamps are whole seconds
+    #[arg(long, value_name = VALUE, env = "CASEFILTER_CLOCK_WINDOW", default_value = "60s", value_parser = seconds)]
+    clock_window: Duration,
 
     /// Take no signature twice
     #[arg(long, env = "CASEFILTER_REFUSE_REPLAYS", value_parser = BoolishValueParser::new())]
@@ -102,21 +104,21 @@ pub(crate) struct Args {
           default_value_t = ServiceOptions::default().buffered_bytes)]
     buffered_bytes: usize,
 
-    /// How many seconds a client may take to send a request, or to send none
-    #[arg(long, value_name = "S", env = "CASEFILTER_READ_TIMEOUT", default_value_t = 20)]
-    read_timeout: u64,
+    /// How long a client may take to send a request, or to send none
+    #[arg(long, value_name = VALUE, env = "CASEFILTER_READ_TIMEOUT", default_value = "20s", value_parser = seconds)]
+    read_timeout: Duration,
 
-    /// How many seconds a client may take to receive an answer
-    #[arg(long, value_name = "S", env = "CASEFILTER_WRITE_TIMEOUT", default_value_t = 30)]
-    write_timeout: u64,
+    /// How long a client may take to receive an answer
+    #[arg(long, value_name = VALUE, env = "CASEFILTER_WRITE_TIMEOUT", default_value = "30s", value_parser = seconds)]
+    write_timeout: Duration,
 
-    /// How many seconds an update waits for its turn behind imports and other updates
-    #[arg(long, value_name = "S", env = "CASEFILTER_TURN_TIMEOUT", default_value_t = 10)]
-    turn_timeout: u64,
+    /// How long an update waits for its turn after imports and other updates
+    #[arg(long, value_name = VALUE, env = "CASEFILTER_TURN_TIMEOUT", default_value = "10s", value_parser = seconds)]
+    turn_timeout: Duration,
 
-    /// How many seconds requests in flight have when the service is to stop
-    #[arg(long, value_name = "S", env = "CASEFILTER_GRACE", default_value_t = 30)]
-    grace: u64,
+    /// How long requests in flight have when the service is to stop
+    #[arg(long, value_name = VALUE, env = "CASEFILTER_GRACE", default_value = "30s", value_parser = seconds)]
+    grace: Duration,
 
     /// How much of the database is kept in memory, in MiB, beside the columns
     #[arg(long, value_name = "MIB", env = "CASEFILTER_CACHE", default_value_t = 64)]
@@ -142,6 +144,11 @@ pub(crate) struct Args {
     log: Level,
 }
 
+/// Returns a second in place of no time at all.
+fn at_least_some(timeout: Duration) -> Duration {
+    if timeout.is_zero() { Duration::from_secs(1) } else { timeout }
+}
+
 fn address(text: &str) -> Result<SocketAddr, &'static str> {
     let expected = "expected an IP address and a port, such as 127.0.0.1:8080, 0.0.0.0:8080 or [::1]:8080";
     text.parse().map_err(|_| expected)
@@ -158,16 +165,16 @@ enum Level {
 impl Args {
     fn options(&self) -> ServiceOptions {
         let mut options = ServiceOptions {
-            clock_window: Duration::from_secs(self.clock_window),
+            clock_window: self.clock_window,
             refuses_replays: self.refuse_replays,
             remembered_signatures: self.remembered_signatures,
             connections: self.connections,
             concurrency: self.concurrency.max(1),
             buffered_bytes: self.buffered_bytes,
-            read_timeout: Duration::from_secs(self.read_timeout.max(1)),
-            write_timeout: Duration::from_secs(self.write_timeout.max(1)),
-            turn_timeout: Duration::from_secs(self.turn_timeout),
-            grace: Duration::from_secs(self.grace),
+            read_timeout: at_least_some(self.read_timeout),
+            write_timeout: at_least_some(self.write_timeout),
+            turn_timeout: self.turn_timeout,
+            grace: self.grace,
             ..ServiceOptions::default()
         };
         options.limits.page = self.max_limit;

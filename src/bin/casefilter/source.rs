@@ -8,6 +8,7 @@ use casefilter::postgres::{PostgresError, PostgresErrorKind, PostgresOptions, Po
 use casefilter::{Catalog, Request};
 use tokio::runtime::{Builder, Runtime};
 
+use crate::duration::{VALUE, milliseconds};
 use crate::escape::escape;
 use crate::failure::Failure;
 use crate::held::Found;
@@ -30,15 +31,16 @@ pub(crate) struct Options {
           default_value_t = PostgresOptions::default().connections, help_heading = "PostgreSQL")]
     source_connections: usize,
 
-    /// How many milliseconds --source may work on one statement
+    /// How long --source may work on one statement, such as 500ms or 5s; a bare number is milliseconds
     #[arg(
         long,
-        value_name = "MS",
+        value_name = VALUE,
         env = "CASEFILTER_SOURCE_STATEMENT_TIMEOUT",
-        default_value_t = 5000,
+        default_value = "5s",
+        value_parser = milliseconds,
         help_heading = "PostgreSQL"
     )]
-    source_statement_timeout: u64,
+    source_statement_timeout: Duration,
 
     /// Trust those who vouch for --source by the certificates in this PEM file, and not those of the system
     #[arg(long, value_name = "FILE", env = "CASEFILTER_SOURCE_CA", help_heading = "PostgreSQL")]
@@ -54,7 +56,7 @@ impl Options {
         let options = PostgresOptions {
             table: self.source_table.clone(),
             connections: self.source_connections,
-            statement_timeout: Duration::from_millis(self.source_statement_timeout),
+            statement_timeout: self.source_statement_timeout,
             root_certificates: self.source_ca.as_ref().map(read).transpose()?,
             ..PostgresOptions::default()
         };

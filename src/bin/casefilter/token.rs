@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Status;
 use crate::admin::Admin;
+use crate::duration;
 use crate::escape::escape;
 use crate::failure::Failure;
 use crate::file::{PRIVATE_MODE, refuse_stdout, replace};
@@ -50,8 +51,8 @@ struct Share {
     #[arg(long, value_name = "ID")]
     applicant: String,
 
-    /// How long the token is good: a number and s, m, h or d
-    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = lifetime)]
+    /// How long the token is good: a whole number and s, m, h or d, such as 20m or 7d
+    #[arg(long, value_name = duration::VALUE, default_value = "1h", value_parser = lifetime)]
     expires: TimeDelta,
 
     #[command(flatten)]
@@ -204,22 +205,16 @@ fn mint(store: Store, args: &Share) -> Result<String, Failure> {
     Ok(token)
 }
 
-/// Reads a time such as `90s`, `20m`, `1h` or `7d`, of a thousand days at most.
+/// The longest lifetime of a share token.
+const MOST_LIFETIME_DAYS: i64 = 1000;
+
+/// Reads a lifetime in whole seconds, of a thousand days at most.
 fn lifetime(text: &str) -> Result<TimeDelta, String> {
-    let most = TimeDelta::days(1000);
-    let parsed = text.char_indices().last().and_then(|(at, unit)| {
-        let count: i64 = text.get(..at)?.parse().ok()?;
-        match unit {
-            's' => TimeDelta::try_seconds(count),
-            'm' => TimeDelta::try_minutes(count),
-            'h' => TimeDelta::try_hours(count),
-            'd' => TimeDelta::try_days(count),
-            _ => None,
-        }
-    });
-    parsed
-        .filter(|time| (TimeDelta::seconds(1)..=most).contains(time))
-        .ok_or_else(|| "expected a number and s, m, h or d, such as 20m, of at most 1000d".to_owned())
+    let duration = duration::with_unit(text)?;
+    let lifetime = TimeDelta::from_std(duration).ok().filter(|lifetime| lifetime.subsec_nanos() == 0);
+    lifetime
+        .filter(|time| (TimeDelta::seconds(1)..=TimeDelta::days(MOST_LIFETIME_DAYS)).contains(time))
+        .ok_or_else(|| format!("expected whole seconds, from 1s to {MOST_LIFETIME_DAYS}d"))
 }
 
 #[cfg(test)]
@@ -227,10 +222,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lifetime_is_a_number_and_a_unit() {
+    fn a_lifetime_is_a_duration_of_whole_seconds_within_bounds() {
         assert_eq!(lifetime("90s"), Ok(TimeDelta::seconds(90)));
+        assert_eq!(lifetime("2000ms"), Ok(TimeDelta::seconds(2)));
+        assert_eq!(lifetime("1000d"), Ok(TimeDelta::days(1000)));
         assert_eq!(lifetime("7d"), Ok(TimeDelta::days(7)));
-        for text in ["", "h", "1", "1w", "0s", "-1h", "1001d", "9223372036854775807d", "1 h", "é"] {
+        for text in
+            ["", "h", "1", "1w", "0s", "500ms", "1500ms", "-1h", "1001d", "9223372036854775807d", "1 h", "é"]
+        {
             assert!(lifetime(text).is_err(), "{text}");
         }
     }

@@ -1,0 +1,111 @@
+//! Durations in arguments and environment variables: a whole number and `ms`, `s`, `m`, `h` or `d`.
+//!
+//! Every flag that takes a duration reads it by a function of this file. A flag that took a bare number before it
+//! took units still does, in the unit that it had: [`seconds`] or [`milliseconds`]. Newer flags use [`with_unit`].
+
+use std::time::Duration;
+
+/// The units, with the milliseconds that each has.
+const UNITS: [(&str, u64); 5] = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1)];
+
+/// The longest duration that is read, in days: far below what an instant of any platform can be moved by.
+const MOST_DAYS: u64 = 36_500;
+
+/// The value name of these arguments in the help.
+pub(crate) const VALUE: &str = "DURATION";
+
+/// Reads a duration; its unit is required.
+pub(crate) fn with_unit(text: &str) -> Result<Duration, String> {
+    parse(text, None)
+}
+
+/// Reads a duration; a bare number is one of seconds.
+pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
+    parse(text, Some("s"))
+}
+
+/// Reads a duration; a bare number is one of milliseconds.
+pub(crate) fn milliseconds(text: &str) -> Result<Duration, String> {
+    parse(text, Some("ms"))
+}
+
+fn parse(text: &str, bare: Option<&str>) -> Result<Duration, String> {
+    let digits_end = text.find(|char: char| !char.is_ascii_digit()).unwrap_or(text.len());
+    let (digits, unit) = text.split_at(digits_end);
+    let unit_ms = match (unit, bare) {
+        ("", Some(bare)) => unit_ms(bare),
+        _ => unit_ms(unit),
+    };
+    let expected = || {
+        let bare = match bare {
+            Some("ms") => "; a bare number is milliseconds",
+            Some(_) => "; a bare number is seconds",
+            None => "",
+        };
+        format!("expected a whole number and ms, s, m, h or d, such as 500ms, 3s, 20m, 1h or 7d{bare}")
+    };
+    let (Some(unit_ms), false) = (unit_ms, digits.is_empty()) else { return Err(expected()) };
+    let ms = digits.parse::<u64>().ok().and_then(|count| count.checked_mul(unit_ms));
+    let longest = Duration::from_secs(MOST_DAYS.saturating_mul(86_400));
+    ms.map(Duration::from_millis)
+        .filter(|duration| *duration <= longest)
+        .ok_or_else(|| format!("expected at most {MOST_DAYS}d"))
+}
+
+fn unit_ms(name: &str) -> Option<u64> {
+    UNITS.iter().find(|(unit, _)| *unit == name).map(|(_, ms)| *ms)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_duration_is_a_whole_number_and_a_unit() {
+        for (text, ms) in [
+            ("0ms", 0),
+            ("500ms", 500),
+            ("3s", 3000),
+            ("20m", 1_200_000),
+            ("1h", 3_600_000),
+            ("7d", 604_800_000),
+            ("007s", 7000),
+            ("36500d", 3_153_600_000_000),
+        ] {
+            assert_eq!(with_unit(text), Ok(Duration::from_millis(ms)), "{text}");
+            assert_eq!(seconds(text), with_unit(text), "{text}");
+            assert_eq!(milliseconds(text), with_unit(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_bare_number_has_the_unit_of_its_flag() {
+        assert_eq!(seconds("60"), Ok(Duration::from_secs(60)));
+        assert_eq!(milliseconds("5000"), Ok(Duration::from_secs(5)));
+        assert!(with_unit("60").is_err());
+    }
+
+    #[test]
+    fn another_text_is_refused_and_the_forms_are_shown() {
+        for text in
+            ["", "s", "ms", "1w", "1S", "-1s", "+1s", "1.5h", "1h30m", "1 h", " 1h", "1h ", "é", "1é", "٣s"]
+        {
+            for parser in [with_unit, seconds, milliseconds] {
+                let error = parser(text).expect_err(text);
+                assert!(
+                    error.contains("ms, s, m, h or d, such as 500ms, 3s, 20m, 1h or 7d"),
+                    "{text}: {error}"
+                );
+            }
+        }
+        assert!(seconds("x").is_err_and(|error| error.ends_with("a bare number is seconds")));
+        assert!(milliseconds("x").is_err_and(|error| error.ends_with("a bare number is milliseconds")));
+    }
+
+    #[test]
+    fn a_duration_beyond_the_longest_is_refused() {
+        for text in ["36501d", "3153600001s", "18446744073709551615d", "99999999999999999999ms"] {
+            assert_eq!(with_unit(text), Err("expected at most 36500d".to_owned()), "{text}");
+        }
+    }
+}
