@@ -64,8 +64,8 @@ pub use predicate::{Warning, WarningKind};
 pub use request::{DEFAULT_PAGE, Params, Request};
 #[cfg(feature = "store")]
 pub use store::{
-    Durability, RecordWrite, Records, Store, StoreError, StoreErrorKind, StoreImport, StoreOptions,
-    StoredDocuments, Verified, is_store,
+    Compacted, Durability, RecordWrite, Records, Store, StoreError, StoreErrorKind, StoreImport,
+    StoreOptions, StoredDocuments, Verified, is_store,
 };
 pub use value::{Number, Timestamp, TimestampFault, Value};
 

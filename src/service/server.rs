@@ -158,6 +158,7 @@ impl Service {
             tokio::select! {
                 () = &mut serving => {}
                 () = administer => {}
+                () = shared.recover() => {}
                 () = shutdown => {}
             }
             shared.begin_draining();

@@ -2,14 +2,16 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read};
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 
+use redb::backends::FileBackend;
 use redb::{
     Builder, Database, ReadOnlyDatabase, ReadTransaction, ReadableDatabase, StorageBackend, WriteTransaction,
 };
 
+use super::backend::{SyncFailed, Watched};
 use super::error::{Fault, StoreErrorKind, guarded};
 use super::tables::{
     BATCHES, CATALOGUE, DOCUMENTS, FIRST_FORMAT_VERSION, FORMAT, LIVE, META, RELEASED, STATE, State,
@@ -24,30 +26,119 @@ const MAGIC: [u8; 9] = [b'r', b'e', b'd', b'b', 0x1A, 0x0A, 0xA9, 0x0D, 0x0A];
 pub(super) struct File {
     handle: RwLock<Handle>,
     origin: Origin,
-    /// How often it has been opened again.
-    generation: AtomicU64,
+    /// Of the file that is open now.
+    sync_failed: RwLock<SyncFailed>,
 }
 
 enum Handle {
-    Open(Database),
+    Open(Arc<Opened>),
     /// Others may read the file too, and nobody writes it.
     ReadOnly(ReadOnlyDatabase),
-    Closed,
+    Closed {
+        /// That of the database which was open.
+        generation: u64,
+    },
+}
+
+/// A database that stays open for its readers when another one takes its place, and until it is closed.
+pub(super) struct Opened {
+    database: RwLock<Option<Database>>,
+    /// How many were open before it.
+    generation: u64,
+}
+
+/// A transaction that reads, and the database that it reads from.
+///
+/// The transaction is dropped first.
+pub(super) struct Reading {
+    transaction: ReadTransaction,
+    opened: Option<Arc<Opened>>,
+}
+
+impl Reading {
+    /// How often the file had been opened again, or exchanged, before.
+    pub(super) fn generation(&self) -> u64 {
+        self.opened.as_ref().map_or(0, |opened| opened.generation)
+    }
+
+    /// Keeps the database open for tables of the transaction.
+    pub(super) fn keep(&self) -> Option<Arc<Opened>> {
+        self.opened.clone()
+    }
+}
+
+impl Deref for Reading {
+    type Target = ReadTransaction;
+
+    fn deref(&self) -> &ReadTransaction {
+        &self.transaction
+    }
+}
+
+impl Opened {
+    fn handle(database: Database, generation: u64) -> Handle {
+        Handle::Open(Arc::new(Self { database: RwLock::new(Some(database)), generation }))
+    }
+
+    /// Calls redb, unless it is closed.
+    fn with<T>(&self, call: impl FnOnce(&Database) -> Result<T, Fault>) -> Result<T, Fault> {
+        match &*self.database.read().unwrap_or_else(PoisonError::into_inner) {
+            Some(database) => call(database),
+            None => Err(closed()),
+        }
+    }
+
+    /// Calls redb while nobody else does.
+    fn with_mut<T>(&self, call: impl FnOnce(&mut Database) -> Result<T, Fault>) -> Result<T, Fault> {
+        match &mut *self.database.write().unwrap_or_else(PoisonError::into_inner) {
+            Some(database) => call(database),
+            None => Err(closed()),
+        }
+    }
+
+    /// Closes it. Its readers find that it is closed.
+    fn close(&self) {
+        let database = self.database.write().unwrap_or_else(PoisonError::into_inner).take();
+        // Closing writes, and may meet damage.
+        let _ = guarded(|| {
+            drop(database);
+            Ok(())
+        });
+    }
+}
+
+impl std::fmt::Debug for Opened {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Opened").field("generation", &self.generation).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        self.close();
+    }
 }
 
 /// Where a database comes from, to be opened once more.
 enum Origin {
-    File { path: PathBuf, cache_bytes: usize, identity: Option<(u64, u64)> },
+    File { path: PathBuf, cache_bytes: usize, identity: Mutex<Option<Identity>> },
     Backend(Box<dyn Fn() -> Result<Database, Fault> + Send + Sync>),
 }
 
+/// The numbers of a device and of a file on it.
+pub(super) type Identity = (u64, u64);
+
 impl Origin {
     /// Opens it once more, unless another file lies there now.
-    fn open(&self) -> Result<Database, Fault> {
+    fn open(&self, sync_failed: &SyncFailed) -> Result<Database, Fault> {
         match self {
             Self::File { path, cache_bytes, identity } => {
-                let is_same = || Ok::<_, Fault>(identity_of(&fs::metadata(path)?) == *identity);
-                let database = if is_same()? { Some(builder(*cache_bytes).open(path)?) } else { None };
+                let identity = *identity.lock().unwrap_or_else(PoisonError::into_inner);
+                let is_same = || Ok::<_, Fault>(identity_of(&fs::metadata(path)?) == identity);
+                let database = match is_same()? {
+                    true => Some(open_to_write(path, *cache_bytes, sync_failed)?),
+                    false => None,
+                };
                 // It may have been exchanged in between.
                 database
                     .filter(|_| is_same().unwrap_or(false))
@@ -58,16 +149,37 @@ impl Origin {
     }
 }
 
+fn open_to_write(path: &Path, cache_bytes: usize, sync_failed: &SyncFailed) -> Result<Database, Fault> {
+    let file = OpenOptions::new().read(true).write(true).open(path)?;
+    Ok(builder(cache_bytes).create_with_backend(Watched::new(FileBackend::new(file)?, sync_failed))?)
+}
+
+/// Opens the file that lies at a path, also when another one takes its place meanwhile, as when a service compacts it.
+fn settled<T>(path: &Path, open: impl Fn() -> Result<T, Fault>) -> Result<T, Fault> {
+    /// A file is not exchanged again and again.
+    const TRIES: usize = 8;
+    let identity = || fs::metadata(path).map(|metadata| identity_of(&metadata));
+    for _ in 0..TRIES {
+        let before = identity()?;
+        let opened = open()?;
+        // Its lock is held by now, and only its holder exchanges it.
+        if identity().is_ok_and(|after| after == before) {
+            return Ok(opened);
+        }
+    }
+    Err(Fault::new(StoreErrorKind::InUse, "other files take its place again and again"))
+}
+
 /// What tells a file from others that lie at the same path later, where the system has such.
 #[cfg(unix)]
-fn identity_of(metadata: &fs::Metadata) -> Option<(u64, u64)> {
+fn identity_of(metadata: &fs::Metadata) -> Option<Identity> {
     use std::os::unix::fs::MetadataExt;
     Some((metadata.dev(), metadata.ino()))
 }
 
 /// What tells a file from others that lie at the same path later, where the system has such.
 #[cfg(not(unix))]
-fn identity_of(_: &fs::Metadata) -> Option<(u64, u64)> {
+fn identity_of(_: &fs::Metadata) -> Option<Identity> {
     None
 }
 
@@ -100,36 +212,42 @@ impl File {
         let fresh = path.with_file_name(name);
         let result = guarded(|| {
             let file = OpenOptions::new().read(true).write(true).create_new(true).open(&fresh)?;
-            let database = builder(cache_bytes).create_file(file)?;
+            let sync_failed = SyncFailed::default();
+            let backend = Watched::new(FileBackend::new(file)?, &sync_failed);
+            let database = builder(cache_bytes).create_with_backend(backend)?;
             initialize(&database, catalog)?;
             // Unlike a rename, a link does not take the place of a file made meanwhile.
             fs::hard_link(&fresh, path)?;
             sync_directory(path)?;
-            Ok(Self::new(Handle::Open(database), path, cache_bytes))
+            Ok(Self::new(Opened::handle(database, 0), path, cache_bytes, sync_failed))
         });
         // Only the second name; nothing depends on its going.
         let _ = fs::remove_file(&fresh);
         result
     }
 
-    fn new(handle: Handle, path: &Path, cache_bytes: usize) -> Self {
-        let identity = fs::metadata(path).ok().as_ref().and_then(identity_of);
+    fn new(handle: Handle, path: &Path, cache_bytes: usize, sync_failed: SyncFailed) -> Self {
+        let identity = Mutex::new(fs::metadata(path).ok().as_ref().and_then(identity_of));
         let origin = Origin::File { path: path.to_owned(), cache_bytes, identity };
-        Self { handle: RwLock::new(handle), origin, generation: AtomicU64::new(0) }
+        Self { handle: RwLock::new(handle), origin, sync_failed: RwLock::new(sync_failed) }
     }
 
     /// Opens a file that is there.
     pub(super) fn open(path: &Path, cache_bytes: usize) -> Result<Self, Fault> {
         check_file(path)?;
-        guarded(|| Ok(Self::new(Handle::Open(builder(cache_bytes).open(path)?), path, cache_bytes)))
+        guarded(|| {
+            let sync_failed = SyncFailed::default();
+            let database = settled(path, || open_to_write(path, cache_bytes, &sync_failed))?;
+            Ok(Self::new(Opened::handle(database, 0), path, cache_bytes, sync_failed))
+        })
     }
 
     /// Opens a file that is there for reading alone, beside others who do; it must have been closed in order.
     pub(super) fn open_read_only(path: &Path, cache_bytes: usize) -> Result<Self, Fault> {
         check_file(path)?;
         guarded(|| {
-            let database = builder(cache_bytes).open_read_only(path)?;
-            Ok(Self::new(Handle::ReadOnly(database), path, cache_bytes))
+            let database = settled(path, || Ok(builder(cache_bytes).open_read_only(path)?))?;
+            Ok(Self::new(Handle::ReadOnly(database), path, cache_bytes, SyncFailed::default()))
         })
     }
 
@@ -137,16 +255,18 @@ impl File {
     #[cfg_attr(not(test), expect(dead_code, reason = "tests and fuzzers store bytes elsewhere"))]
     pub(super) fn in_backend(backend: impl StorageBackend + Clone, catalog: &Catalog) -> Result<Self, Fault> {
         guarded(|| {
-            let open = move || Ok(builder(1 << 20).create_with_backend(backend.clone())?);
+            let sync_failed = SyncFailed::default();
+            let own = sync_failed.clone();
+            let open = move || Ok(builder(1 << 20).create_with_backend(Watched::new(backend.clone(), &own))?);
             let file = Self {
-                handle: RwLock::new(Handle::Open(open()?)),
+                handle: RwLock::new(Opened::handle(open()?, 0)),
                 origin: Origin::Backend(Box::new(open)),
-                generation: AtomicU64::new(0),
+                sync_failed: RwLock::new(sync_failed),
             };
             if file.read()?.list_tables()?.next().is_none() {
                 match &*file.handle() {
-                    Handle::Open(database) => initialize(database, catalog)?,
-                    Handle::ReadOnly(_) | Handle::Closed => return Err(closed()),
+                    Handle::Open(opened) => opened.with(|database| initialize(database, catalog))?,
+                    Handle::ReadOnly(_) | Handle::Closed { .. } => return Err(closed()),
                 }
             }
             Ok(file)
@@ -163,42 +283,103 @@ impl File {
         matches!(&*self.handle(), Handle::ReadOnly(_))
     }
 
-    /// How often it has been opened again.
+    /// How often it has been opened again, or exchanged.
     pub(super) fn generation(&self) -> u64 {
-        self.generation.load(Ordering::Acquire)
+        match &*self.handle() {
+            Handle::Open(opened) => opened.generation,
+            Handle::ReadOnly(_) => 0,
+            Handle::Closed { generation } => *generation,
+        }
     }
 
-    /// Closes it and opens it again, which redb asks for once reading or writing has failed; no write may be under way. It stays
-    /// closed if it cannot be opened, or holds anything else than `state`.
+    /// Whether a sync of it failed, so that what it holds may not be on disk.
+    pub(super) fn sync_failed(&self) -> SyncFailed {
+        self.sync_failed.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Which file it is, if it is one, and the system has numbers for them.
+    #[cfg(all(unix, feature = "service"))]
+    pub(super) fn identity(&self) -> Option<Identity> {
+        match &self.origin {
+            Origin::File { identity, .. } => *identity.lock().unwrap_or_else(PoisonError::into_inner),
+            Origin::Backend(_) => None,
+        }
+    }
+
+    /// The path of the file, if it is one.
+    pub(super) fn path(&self) -> Option<&Path> {
+        match &self.origin {
+            Origin::File { path, .. } => Some(path),
+            Origin::Backend(_) => None,
+        }
+    }
+
+    /// Closes it and opens it again, which redb asks for once reading or writing has failed, and gives the state found in it; no
+    /// write may be under way. It stays closed if it cannot be opened.
     ///
     /// What was read from it before cannot be read any more.
-    pub(super) fn reopen(&self, catalog: &Catalog, state: &State) -> Result<(), Fault> {
+    pub(super) fn reopen(&self, catalog: &Catalog) -> Result<State, Fault> {
         guarded(|| {
             let mut handle = self.handle.write().unwrap_or_else(PoisonError::into_inner);
-            if let Handle::ReadOnly(_) = &*handle {
-                return Err(Fault::new(StoreErrorKind::ReadOnly, "it is open for reading alone"));
-            }
-            *handle = Handle::Closed;
-            let database = self.origin.open()?;
+            let generation = match &*handle {
+                Handle::ReadOnly(_) => return Err(read_only()),
+                Handle::Open(opened) => {
+                    opened.close();
+                    opened.generation
+                }
+                Handle::Closed { generation } => *generation,
+            };
+            *handle = Handle::Closed { generation };
+            let database = self.origin.open(&self.sync_failed())?;
             let found = check_meta(&database.begin_read()?.open_table(META)?, catalog)?.state;
-            // Opening gives numbers to batches that are made of documents then.
-            let numbered = |state: &State| State { next_batch: 0, ..*state };
-            if numbered(&found) != numbered(state) {
-                let detail = "what is on disk is not what is in memory; reopen it to go on";
-                return Err(Fault::new(StoreErrorKind::Failed, detail));
-            }
-            *handle = Handle::Open(database);
-            self.generation.fetch_add(1, Ordering::AcqRel);
-            Ok(())
+            *handle = Opened::handle(database, generation.saturating_add(1));
+            Ok(found)
         })
     }
 
+    /// Closes it for good, unless it is opened again.
+    pub(super) fn close(&self) {
+        let mut handle = self.handle.write().unwrap_or_else(PoisonError::into_inner);
+        if let Handle::Open(opened) = &*handle {
+            opened.close();
+            let generation = opened.generation;
+            *handle = Handle::Closed { generation };
+        }
+    }
+
+    /// Takes the database of another file, which was moved to the place of this one. Those who read from the one before go on.
+    pub(super) fn exchange(&self, other: &Self) {
+        let mut handle = self.handle.write().unwrap_or_else(PoisonError::into_inner);
+        let own = match &*handle {
+            Handle::Open(opened) => opened.generation,
+            Handle::ReadOnly(_) => 0,
+            Handle::Closed { generation } => *generation,
+        };
+        let mut others = other.handle.write().unwrap_or_else(PoisonError::into_inner);
+        if let Handle::Open(opened) = &*others
+            && let Some(database) = opened.database.write().unwrap_or_else(PoisonError::into_inner).take()
+        {
+            *handle = Opened::handle(database, own.saturating_add(1));
+            *self.sync_failed.write().unwrap_or_else(PoisonError::into_inner) = other.sync_failed();
+        }
+        *others = Handle::Closed { generation: 0 };
+        if let (Origin::File { identity, .. }, Origin::File { identity: new, .. }) =
+            (&self.origin, &other.origin)
+        {
+            let new = *new.lock().unwrap_or_else(PoisonError::into_inner);
+            *identity.lock().unwrap_or_else(PoisonError::into_inner) = new;
+        }
+    }
+
     /// Begins a transaction that reads what was committed last.
-    pub(super) fn read(&self) -> Result<ReadTransaction, Fault> {
+    pub(super) fn read(&self) -> Result<Reading, Fault> {
         match &*self.handle() {
-            Handle::Open(database) => Ok(database.begin_read()?),
-            Handle::ReadOnly(database) => Ok(database.begin_read()?),
-            Handle::Closed => Err(closed()),
+            Handle::Open(opened) => {
+                let transaction = opened.with(|database| Ok(database.begin_read()?))?;
+                Ok(Reading { transaction, opened: Some(Arc::clone(opened)) })
+            }
+            Handle::ReadOnly(database) => Ok(Reading { transaction: database.begin_read()?, opened: None }),
+            Handle::Closed { .. } => Err(closed()),
         }
     }
 
@@ -206,11 +387,9 @@ impl File {
     /// otherwise with the next that is.
     pub(super) fn write(&self, synced: bool) -> Result<WriteTransaction, Fault> {
         let mut transaction = match &*self.handle() {
-            Handle::Open(database) => database.begin_write()?,
-            Handle::ReadOnly(_) => {
-                return Err(Fault::new(StoreErrorKind::ReadOnly, "it is open for reading alone"));
-            }
-            Handle::Closed => return Err(closed()),
+            Handle::Open(opened) => opened.with(|database| Ok(database.begin_write()?))?,
+            Handle::ReadOnly(_) => return Err(read_only()),
+            Handle::Closed { .. } => return Err(closed()),
         };
         if !synced {
             transaction.set_durability(redb::Durability::None)?;
@@ -220,21 +399,25 @@ impl File {
 
     /// Lets redb compare every page with its checksum, and repair what it can; false when it had to.
     pub(super) fn check_integrity(&mut self) -> Result<bool, Fault> {
-        guarded(|| match self.handle.get_mut().unwrap_or_else(PoisonError::into_inner) {
-            Handle::Open(database) => Ok(database.check_integrity()?),
-            Handle::ReadOnly(_) => Err(Fault::new(StoreErrorKind::ReadOnly, "it is open for reading alone")),
-            Handle::Closed => Err(closed()),
-        })
+        self.alone(|database| Ok(database.check_integrity()?))
     }
 
     /// Moves what is stored to the front and shortens the file; nobody may be reading.
     pub(super) fn compact(&mut self) -> Result<bool, Fault> {
-        guarded(|| match self.handle.get_mut().unwrap_or_else(PoisonError::into_inner) {
-            Handle::Open(database) => Ok(database.compact()?),
-            Handle::ReadOnly(_) => Err(Fault::new(StoreErrorKind::ReadOnly, "it is open for reading alone")),
-            Handle::Closed => Err(closed()),
+        self.alone(|database| Ok(database.compact()?))
+    }
+
+    fn alone<T>(&self, call: impl FnOnce(&mut Database) -> Result<T, Fault>) -> Result<T, Fault> {
+        guarded(|| match &*self.handle() {
+            Handle::Open(opened) => opened.with_mut(call),
+            Handle::ReadOnly(_) => Err(read_only()),
+            Handle::Closed { .. } => Err(closed()),
         })
     }
+}
+
+fn read_only() -> Fault {
+    Fault::new(StoreErrorKind::ReadOnly, "it is open for reading alone")
 }
 
 fn closed() -> Fault {
@@ -257,9 +440,12 @@ fn check_file(path: &Path) -> Result<(), Fault> {
 
 impl Drop for File {
     fn drop(&mut self) {
-        // Closing writes, and may meet damage.
+        let handle = self.handle.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if let Handle::Open(opened) = handle {
+            opened.close();
+        }
         let _ = guarded(|| {
-            *self.handle.get_mut().unwrap_or_else(PoisonError::into_inner) = Handle::Closed;
+            *handle = Handle::Closed { generation: 0 };
             Ok(())
         });
     }
@@ -282,7 +468,7 @@ fn initialize(database: &Database, catalog: &Catalog) -> Result<(), Fault> {
 }
 
 /// Makes a new name in a directory durable.
-fn sync_directory(path: &Path) -> io::Result<()> {
+pub(super) fn sync_directory(path: &Path) -> io::Result<()> {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     // Directories cannot be opened everywhere; where they cannot, there is nothing to sync either.
     match fs::File::open(parent) {

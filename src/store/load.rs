@@ -122,7 +122,7 @@ pub(super) fn load(file: &File, catalog: &Catalog, options: &StoreOptions) -> Re
                 state.cases
             )));
         }
-        engine.attach(Arc::new(Documents { table: documents, generation: file.generation() }));
+        engine.attach(Arc::new(Documents::of(file)?));
         Ok(Loaded { engine, state, stored, replayed })
     })
 }

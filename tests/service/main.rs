@@ -12,6 +12,8 @@ mod client;
 mod doors;
 mod hostile;
 mod process;
+#[cfg(unix)]
+mod running;
 mod scope;
 mod server;
 mod source;

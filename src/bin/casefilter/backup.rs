@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use casefilter::Catalog;
 
 use crate::Status;
-use crate::admin::Admin;
+use crate::admin::{Admin, Opened};
 use crate::cases::open_to_read;
 use crate::copy::back_up;
 use crate::failure::{Failure, mention};
@@ -35,9 +35,9 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     refuse_stdout(&args.output, "a database is written here and there")?;
-    match open_to_read(&args.db, &Catalog::cases()) {
-        Ok(store) => store.backup(&args.output).map_err(|error| failed(&error))?,
-        Err(error) => back_up(&mut args.admin.service(&args.db, &error)?, &args.output)?,
+    match args.admin.open(&args.db, || open_to_read(&args.db, &Catalog::cases()))? {
+        Opened::Here(store) => store.backup(&args.output).map_err(|error| failed(&error))?,
+        Opened::There(mut service) => back_up(&mut service, &args.output)?,
     }
     mention("copied\n");
     Ok(Status::Fine)

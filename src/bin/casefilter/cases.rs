@@ -13,7 +13,7 @@ use casefilter::{
 use flate2::read::MultiGzDecoder;
 
 use crate::Status;
-use crate::admin::{Admin, SendFailure, Upload};
+use crate::admin::{Admin, Opened, SendFailure, Upload};
 use crate::args::{ONE_STDIN, Selection, is_stdin};
 use crate::copy::Copy;
 use crate::escape::{escape, one_line};
@@ -22,6 +22,7 @@ use crate::file::cannot_write;
 use crate::held::{Held, failed};
 use crate::progress::{Progress, Watched, WatchedFile};
 use crate::records::Importing;
+use crate::served::Served;
 use crate::table::{counted, thousands};
 
 /// How much is read at once: what is still in the second cache when its cases are read.
@@ -87,22 +88,37 @@ impl Cases {
         Ok(())
     }
 
-    /// Opens the database, if one is all there is; otherwise imports every file: all of them, or none.
-    pub(crate) fn load(
+    /// Opens the database, if one is all there is, or finds the service that has it open; otherwise imports every file: all of them,
+    /// or none.
+    pub(crate) fn load_or_ask(
         &self,
         catalog: &Catalog,
         mode: Mode,
         documents: Documents,
+        admin: &Admin,
     ) -> Result<Loaded, Failure> {
+        let Some(path) = self.database() else { return self.load(catalog, mode, documents) };
         self.check()?;
         let start = Instant::now();
-        if let [path] = self.paths.as_slice()
-            && is_store(path)
-        {
-            let store = open_to_read(path, catalog);
-            let held = Held::Database(Box::new(store.map_err(|error| failed(&error))?));
-            return Ok(Loaded { held, report: Report::default(), took: start.elapsed() });
+        let held = match admin.open(path, || open_to_read(path, catalog))? {
+            Opened::Here(store) => Held::Database(Box::new(store)),
+            Opened::There(service) => Held::Service(Box::new(Served::new(service, catalog)?)),
+        };
+        Ok(Loaded { held, report: Report::default(), took: start.elapsed() })
+    }
+
+    /// The database, if one is all there is.
+    fn database(&self) -> Option<&Path> {
+        match self.paths.as_slice() {
+            [path] if is_store(path) => Some(path),
+            _ => None,
         }
+    }
+
+    /// Imports every file: all of them, or none.
+    fn load(&self, catalog: &Catalog, mode: Mode, documents: Documents) -> Result<Loaded, Failure> {
+        self.check()?;
+        let start = Instant::now();
         let engine = Engine::builder(catalog.clone()).documents(documents == Documents::Kept).build();
         let mut import = engine.import(mode);
         self.read_all(&mut Taker::Cases(&mut import, mode))?;
@@ -116,28 +132,28 @@ impl Cases {
         self.paths.iter().try_for_each(|path| read(path, taker, &progress))
     }
 
-    /// Opens the database, if one is all there is, or a copy of it that the service made which has it open; otherwise as
-    /// [`load`](Self::load).
+    /// Opens the database, if one is all there is, or a copy of it that the service made which has it open; otherwise imports every
+    /// file.
     pub(crate) fn load_or_copy(
         &self,
         catalog: &Catalog,
+        documents: Documents,
         admin: &Admin,
     ) -> Result<(Loaded, Option<Copy>), Failure> {
-        if let [path] = self.paths.as_slice()
-            && is_store(path)
-        {
-            let start = Instant::now();
-            let (store, copy) = match open_to_read(path, catalog) {
-                Ok(store) => (store, None),
-                Err(error) => {
-                    let copy = Copy::make(path, admin, &error)?;
-                    (open_to_read(copy.path(), catalog).map_err(|error| failed(&error))?, Some(copy))
-                }
-            };
-            let held = Held::Database(Box::new(store));
-            return Ok((Loaded { held, report: Report::default(), took: start.elapsed() }, copy));
-        }
-        Ok((self.load(catalog, Mode::Strict, Documents::Kept)?, None))
+        let Some(path) = self.database() else {
+            return Ok((self.load(catalog, Mode::Strict, documents)?, None));
+        };
+        self.check()?;
+        let start = Instant::now();
+        let (store, copy) = match admin.open(path, || open_to_read(path, catalog))? {
+            Opened::Here(store) => (store, None),
+            Opened::There(service) => {
+                let copy = Copy::make(path, service)?;
+                (open_to_read(copy.path(), catalog).map_err(|error| failed(&error))?, Some(copy))
+            }
+        };
+        let held = Held::Database(Box::new(store));
+        Ok((Loaded { held, report: Report::default(), took: start.elapsed() }, copy))
     }
 
     /// The size of all files; none when one of them is a stream.

@@ -1,12 +1,13 @@
 //! `compact`: a database without its free pages.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use casefilter::{Catalog, Store, StoreOptions};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Status;
+use crate::admin::{Admin, Opened};
 use crate::failure::Failure;
 use crate::held::failed;
 use crate::output::{Format, Output};
@@ -16,6 +17,10 @@ use crate::table::thousands;
 ///
 /// What is replaced or deleted leaves free pages in the file, which later writes use. This moves everything to the
 /// front and cuts the file. In a pipe: {"bytes_before":…,"bytes_after":…}.
+///
+/// A database that a service has open is compacted by that service: it writes a copy without free pages beside the database, which takes
+/// its place in one step, whatever happens meanwhile. The disk needs room for the copy. Searches go on; updates wait, for seconds for each
+/// GB, and are told to come again (503) if that is longer than they may wait.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
@@ -25,31 +30,27 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     db: PathBuf,
 
+    #[command(flatten)]
+    admin: Admin,
+
     /// JSON or a sentence [default: a sentence on a terminal, json in a pipe]
     #[arg(long)]
     format: Option<Format>,
 }
 
-#[derive(Serialize)]
+/// What compacting did, here or in a service.
+#[derive(Serialize, Deserialize)]
 struct Compacted {
     bytes_before: u64,
     bytes_after: u64,
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
-    let size = || match fs::metadata(&args.db) {
-        Ok(found) => Ok(found.len()),
-        Err(error) => Err(Failure::io("cannot read", &args.db.display().to_string(), &error)),
+    let open = || Store::open(&args.db, Catalog::cases(), StoreOptions::default());
+    let Compacted { bytes_before, bytes_after } = match args.admin.open(&args.db, open)? {
+        Opened::Here(store) => compact(store, &args.db)?,
+        Opened::There(mut service) => service.post("/compactions", &Ask {})?,
     };
-    let bytes_before = size()?;
-    let store = Store::open(&args.db, Catalog::cases(), StoreOptions::default());
-    let compacted = store.and_then(|mut store| {
-        // What one pass moves may leave more to move.
-        while store.compact()? {}
-        store.close()
-    });
-    compacted.map_err(|error| failed(&error))?;
-    let bytes_after = size()?;
     let mut out = Output::new();
     match Format::or_fitting(args.format) {
         Format::Json => out.json(&Compacted { bytes_before, bytes_after })?,
@@ -59,4 +60,23 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     }
     out.finish()?;
     Ok(Status::Fine)
+}
+
+/// What a service is asked for.
+#[derive(Serialize)]
+struct Ask {}
+
+fn compact(mut store: Store, path: &Path) -> Result<Compacted, Failure> {
+    let size = || match fs::metadata(path) {
+        Ok(found) => Ok(found.len()),
+        Err(error) => Err(Failure::io("cannot read", &path.display().to_string(), &error)),
+    };
+    let bytes_before = size()?;
+    let compacted = (|| {
+        // What one pass moves may leave more to move.
+        while store.compact()? {}
+        store.close()
+    })();
+    compacted.map_err(|error| failed(&error))?;
+    Ok(Compacted { bytes_before, bytes_after: size()? })
 }

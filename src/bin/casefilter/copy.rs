@@ -3,11 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use casefilter::StoreError;
 use serde::Serialize;
 use serde::de::IgnoredAny;
 
-use crate::admin::{Admin, Service};
+use crate::admin::Service;
 use crate::failure::{Failure, mention};
 
 /// A copy beside the database, which goes when this is dropped.
@@ -19,9 +18,8 @@ struct Backup<'p> {
 }
 
 impl Copy {
-    /// Lets the service that has a database open copy it, if that is why it cannot be opened.
-    pub(crate) fn make(database: &Path, admin: &Admin, error: &StoreError) -> Result<Self, Failure> {
-        let mut service = admin.service(database, error)?;
+    /// Lets the service that has a database open copy it.
+    pub(crate) fn make(database: &Path, mut service: Service) -> Result<Self, Failure> {
         let mut name = database.file_name().unwrap_or_default().to_owned();
         name.push(format!(".{}.copy", std::process::id()));
         let copy = Self(database.with_file_name(name));

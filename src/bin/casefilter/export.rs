@@ -8,7 +8,7 @@ use casefilter::Catalog;
 use crate::Status;
 use crate::admin::Admin;
 use crate::args::{Criteria, ONE_STDIN};
-use crate::cases::Cases;
+use crate::cases::{Cases, Documents};
 use crate::escape::one_line;
 use crate::failure::Failure;
 use crate::file::{cannot_write, to_file};
@@ -91,13 +91,14 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let default = (rows.is_none() && is_parquet(&args.output)).then_some("createdAt");
     let request = args.criteria.request(&catalog, args.order.as_deref().or(default))?;
     // A copy goes with the end.
-    let (loaded, _copy) = args.cases.load_or_copy(&catalog, &args.admin)?;
+    let (loaded, _copy) = args.cases.load_or_copy(&catalog, Documents::Kept, &args.admin)?;
     if let Some(rows) = rows {
         return rows.write(&loaded.held, &request, &args.output);
     }
+    let count = loaded.held.count(&request.filter)?;
     let mut failure = None;
     let written = to_file(&args.output, request.order, &mut |out| {
-        let progress = Progress::of_cases(loaded.held.count(&request.filter));
+        let progress = Progress::of_cases(count);
         progress.say("writing".to_owned());
         let mut line = String::new();
         let result = loaded.held.each_document(&request, |document| {

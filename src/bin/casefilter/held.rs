@@ -1,20 +1,30 @@
 //! Cases wherever they are held: in memory, or in a database.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use casefilter::explain::Explanation;
+use casefilter::explain::{Explanation, Phase};
 use casefilter::{
     Answer, Catalog, Engine, Filter, Limits, Memory, Request, Store, StoreError, StoreErrorKind,
     WrittenAnswer,
 };
+use serde_json::value::{RawValue, to_raw_value};
 
 use crate::escape::escape;
 use crate::failure::Failure;
+use crate::served::Served;
 
 /// Cases that can be searched.
 pub(crate) enum Held {
     Memory(Box<Engine>),
     Database(Box<Store>),
+    /// A service has them.
+    Service(Box<Served>),
+}
+
+/// How a request is answered, as JSON and as a tree to read.
+pub(crate) struct Explained {
+    pub(crate) json: Box<RawValue>,
+    pub(crate) text: String,
 }
 
 /// The page that a search found.
@@ -28,13 +38,14 @@ impl Held {
         match self {
             Self::Memory(engine) => engine.catalog(),
             Self::Database(store) => store.catalog(),
+            Self::Service(served) => served.catalog(),
         }
     }
 
     pub(crate) fn limits(&self) -> Limits {
         match self {
             Self::Memory(engine) => engine.limits().clone(),
-            Self::Database(_) => Limits::default(),
+            Self::Database(_) | Self::Service(_) => Limits::default(),
         }
     }
 
@@ -42,21 +53,25 @@ impl Held {
         let len = match self {
             Self::Memory(engine) => engine.len(),
             Self::Database(store) => store.len(),
+            Self::Service(served) => return served.len(),
         };
         u64::try_from(len).unwrap_or(u64::MAX)
     }
 
-    pub(crate) fn memory(&self) -> Memory {
+    /// What the cases take in memory; none when a service has them.
+    pub(crate) fn memory(&self) -> Option<Memory> {
         match self {
-            Self::Memory(engine) => engine.memory(),
-            Self::Database(store) => store.memory(),
+            Self::Memory(engine) => Some(engine.memory()),
+            Self::Database(store) => Some(store.memory()),
+            Self::Service(_) => None,
         }
     }
 
-    pub(crate) fn count(&self, filter: &Filter) -> u64 {
+    pub(crate) fn count(&self, filter: &Filter) -> Result<u64, Failure> {
         match self {
-            Self::Memory(engine) => engine.count(filter),
-            Self::Database(store) => store.count(filter),
+            Self::Memory(engine) => Ok(engine.count(filter)),
+            Self::Database(store) => Ok(store.count(filter)),
+            Self::Service(served) => served.count(filter),
         }
     }
 
@@ -66,32 +81,43 @@ impl Held {
             Self::Database(store) => {
                 store.search(request).map(Found::Written).map_err(|error| failed(&error))
             }
+            Self::Service(served) => served.search(request).map(Found::Written),
         }
     }
 
     /// The ids of all cases that look like this one, the nearest first, at most three.
-    pub(crate) fn near_ids(&self, id: &str) -> Vec<String> {
+    pub(crate) fn near_ids(&self, id: &str) -> Result<Vec<String>, Failure> {
         let request = Request::new(Filter::all(self.catalog())).limit(u64::MAX);
         match self {
-            Self::Memory(engine) => nearest(id, engine.search(&request).ids()),
-            Self::Database(store) => nearest(id, store.ids(&request).iter().map(String::as_str)),
+            Self::Memory(engine) => Ok(nearest(id, engine.search(&request).ids())),
+            Self::Database(store) => Ok(nearest(id, store.ids(&request).iter().map(String::as_str))),
+            Self::Service(served) => {
+                let mut ids = Vec::new();
+                served.each_id(&request, |id| ids.push(id.to_owned()))?;
+                Ok(nearest(id, ids.iter().map(String::as_str)))
+            }
         }
     }
 
-    /// How a request is answered.
-    pub(crate) fn explain(&self, request: &Request) -> Explanation {
-        match self {
-            Self::Memory(engine) => engine.explain(request),
-            Self::Database(store) => store.explain(request),
-        }
-    }
-
-    /// How a request is answered, and what that cost.
-    pub(crate) fn analyze(&self, request: &Request, clock: &dyn Fn() -> Duration) -> Explanation {
-        match self {
-            Self::Memory(engine) => engine.analyze(request, clock),
-            Self::Database(store) => store.analyze(request, clock),
-        }
+    /// How a request is answered; with the time of compiling, what that cost too.
+    pub(crate) fn explain(
+        &self,
+        request: &Request,
+        compiling: Option<Duration>,
+    ) -> Result<Explained, Failure> {
+        let start = Instant::now();
+        let clock = || start.elapsed();
+        let explanation = match (self, compiling) {
+            (Self::Memory(engine), None) => engine.explain(request),
+            (Self::Memory(engine), Some(_)) => engine.analyze(request, &clock),
+            (Self::Database(store), None) => store.explain(request),
+            (Self::Database(store), Some(_)) => store.analyze(request, &clock),
+            (Self::Service(served), _) => return served.explain(request, compiling),
+        };
+        let explanation = with_compiling(explanation, compiling.unwrap_or_default());
+        let text = explanation.to_string();
+        let json = to_raw_value(&explanation).map_err(|error| Failure::Failed(error.to_string()))?;
+        Ok(Explained { json, text })
     }
 
     /// Hands over every document that a request asks for.
@@ -105,6 +131,7 @@ impl Held {
             Self::Database(store) => store
                 .documents(request)
                 .try_for_each(|document| take(&document.map_err(|error| failed(&error))?)),
+            Self::Service(served) => served.cases(request, true, |_, document| take(document)).map(drop),
         }
     }
 }
@@ -147,12 +174,20 @@ impl Found {
     }
 }
 
+/// With the time that compiling the filter took in front of the others, where there are some.
+pub(crate) fn with_compiling(mut explanation: Explanation, time: Duration) -> Explanation {
+    if let Some(analysis) = &mut explanation.analysis {
+        analysis.phases.insert(0, Phase { name: "compile", time });
+    }
+    explanation
+}
+
 /// The failure of a database.
 pub(crate) fn failed(error: &StoreError) -> Failure {
     match error.kind() {
         StoreErrorKind::Refused => Failure::Refused(escape(&error.to_string()).into_owned()),
         StoreErrorKind::InUse => Failure::Failed(format!(
-            "{}; wait until it ends, or, if it is a service, ask that, or take a copy by `casefilter backup`",
+            "{}; stop it, or, if it is a service, ask that or take a copy by `casefilter backup`",
             escape(&error.to_string())
         )),
         _ => Failure::Failed(escape(&error.to_string()).into_owned()),

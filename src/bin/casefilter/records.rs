@@ -8,7 +8,7 @@ use casefilter::{Catalog, Mode, Refusal, StoreError, is_store};
 use serde::Serialize;
 
 use crate::Status;
-use crate::admin::Admin;
+use crate::admin::{Admin, Opened};
 use crate::cases::{LISTED, line_of, open_to_read, refused as case_refused};
 use crate::copy::Copy;
 use crate::escape::{escape, one_line};
@@ -160,10 +160,10 @@ pub(crate) fn export<'p>(
         )));
     }
     let catalog = Catalog::cases();
-    let (store, _copy) = match open_to_read(database, &catalog) {
-        Ok(store) => (store, None),
-        Err(error) => {
-            let copy = Copy::make(database, admin, &error)?;
+    let (store, _copy) = match admin.open(database, || open_to_read(database, &catalog))? {
+        Opened::Here(store) => (store, None),
+        Opened::There(service) => {
+            let copy = Copy::make(database, service)?;
             (open_to_read(copy.path(), &catalog).map_err(|error| failed(&error))?, Some(copy))
         }
     };

@@ -51,7 +51,7 @@ impl Rows {
     /// Writes the cases that a request asks for, which become places in that order.
     pub(crate) fn write(self, held: &Held, request: &Request, path: &Path) -> Result<Status, Failure> {
         let table = Table::new(&Catalog::cases());
-        let progress = Progress::of_cases(held.count(&request.filter));
+        let progress = Progress::of_cases(held.count(&request.filter)?);
         let source = Source { held, request, table: &table, progress: &progress };
         progress.say("writing".to_owned());
         // A fault of a case or of the database, which is none of the file's.

@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::Status;
+use crate::admin::Admin;
 use crate::args::{ONE_STDIN, Selection, is_stdin};
 use crate::cases::{Cases, Documents, Loaded, tell_left_out, write_report};
 use crate::escape::{escape, has_line_breaks, one_line};
@@ -46,6 +47,9 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     source_options: source::Options,
+
+    #[command(flatten)]
+    admin: Admin,
 
     #[command(flatten)]
     selection: Selection,
@@ -87,6 +91,13 @@ enum Format {
     Table,
 }
 
+impl Format {
+    /// A table for people, JSON for programs, unless told otherwise.
+    fn or_fitting(format: Option<Self>) -> Self {
+        format.unwrap_or(if io::stdout().is_terminal() { Self::Table } else { Self::Json })
+    }
+}
+
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     check_usage(args)?;
     let catalog = Catalog::cases();
@@ -104,18 +115,28 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
             let start = Instant::now();
             let found = loaded.held.search(&request)?;
             let took = start.elapsed();
+            let total = match found.total() {
+                Some(total) => total,
+                None if Format::or_fitting(args.format) == Format::Table => {
+                    loaded.held.count(&request.filter)?
+                }
+                None => 0,
+            };
+            let Loaded { held, report, took: load_took } = loaded;
+            let cases = held.len();
+            // Others may write to the database while this is printed.
+            drop(held);
             print(&found, args.format, || {
-                let total = found.total().unwrap_or_else(|| loaded.held.count(&request.filter));
                 format!(
                     "{} of {} selected, out of {} · searched in {} · loaded in {}",
                     thousands(found.len()),
                     thousands(total),
-                    counted(loaded.held.len(), "case"),
+                    counted(cases, "case"),
                     duration(took),
-                    duration(loaded.took)
+                    duration(load_took)
                 )
             })?;
-            Ok(tell_left_out(&loaded.report))
+            Ok(tell_left_out(&report))
         }
         Some(path) => {
             let mut lines = Lines::open(path)?;
@@ -164,7 +185,7 @@ fn ask_server(args: &Args, catalog: &Catalog) -> Result<Status, Failure> {
 }
 
 fn load(args: &Args, catalog: &Catalog, mode: Mode, documents: Documents) -> Result<Loaded, Failure> {
-    let loaded = args.cases.load(catalog, mode, documents)?;
+    let loaded = args.cases.load_or_ask(catalog, mode, documents, &args.admin)?;
     if let Some(path) = &args.report {
         write_report(path, &loaded.report)?;
     }
@@ -250,8 +271,7 @@ fn on_one_line<'d>(answer: &str, documents: impl Iterator<Item = &'d str>) -> St
 /// Prints a page; `summary` is what a table ends with.
 fn print(answer: &Found, format: Option<Format>, summary: impl FnOnce() -> String) -> Result<(), Failure> {
     let mut out = Output::new();
-    let default = if io::stdout().is_terminal() { Format::Table } else { Format::Json };
-    match format.unwrap_or(default) {
+    match Format::or_fitting(format) {
         Format::Json => {
             let mut json = String::new();
             answer.write_json(&mut json);

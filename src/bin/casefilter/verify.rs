@@ -6,7 +6,7 @@ use casefilter::{Catalog, Store, StoreOptions, Verified};
 use serde::Serialize;
 
 use crate::Status;
-use crate::admin::Admin;
+use crate::admin::{Admin, Opened};
 use crate::copy::Copy;
 use crate::failure::Failure;
 use crate::held::failed;
@@ -48,10 +48,13 @@ struct Whole {
 
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let verify = |path: &Path| Store::verify(path, &Catalog::cases(), &StoreOptions::default());
-    let found = verify(&args.db).or_else(|error| {
-        let copy = Copy::make(&args.db, &args.admin, &error)?;
-        verify(copy.path()).map_err(|error| failed(&error))
-    })?;
+    let found = match args.admin.open(&args.db, || verify(&args.db))? {
+        Opened::Here(found) => found,
+        Opened::There(service) => {
+            let copy = Copy::make(&args.db, service)?;
+            verify(copy.path()).map_err(|error| failed(&error))?
+        }
+    };
     let mut out = Output::new();
     let Verified { cases, batches, records, was_clean, .. } = found;
     match Format::or_fitting(args.format) {

@@ -3,6 +3,7 @@
 use casefilter::{Catalog, Filter, Mode, Request, reference};
 
 use crate::Status;
+use crate::admin::Admin;
 use crate::args::Selection;
 use crate::cases::{Cases, Documents, Loaded, tell_left_out};
 use crate::escape::escape;
@@ -31,6 +32,9 @@ pub(crate) struct Args {
     id: String,
 
     #[command(flatten)]
+    admin: Admin,
+
+    #[command(flatten)]
     selection: Selection,
 
     /// JSON, or a tree to read [default: table on a terminal, json in a pipe]
@@ -47,12 +51,14 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let catalog = Catalog::cases();
     let request = args.selection.request(&catalog)?;
     let mode = if args.lenient { Mode::Lenient } else { Mode::Strict };
-    let loaded = args.cases.load(&catalog, mode, Documents::Kept)?;
+    let loaded = args.cases.load_or_ask(&catalog, mode, Documents::Kept, &args.admin)?;
     let status = tell_left_out(&loaded.report);
     let found = loaded.held.search(&of_id(&catalog, &args.id)?)?;
     let Some(document) = found.documents().next() else {
-        return Err(unknown(&args.id, &loaded));
+        return Err(unknown(&args.id, &loaded)?);
     };
+    // Others may write to the database while this is printed.
+    drop(loaded);
     let why = reference::why(&request.filter, document)
         .map_err(|fault| Failure::Refused(escape(&fault.message()).into_owned()))?;
     let mut out = Output::new();
@@ -71,13 +77,13 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
 }
 
 /// There is no such case.
-fn unknown(id: &str, loaded: &Loaded) -> Failure {
+fn unknown(id: &str, loaded: &Loaded) -> Result<Failure, Failure> {
     let quoted = |id: &str| format!("`{}`", escape(id));
-    let near: Vec<String> = loaded.held.near_ids(id).iter().map(|id| quoted(id)).collect();
+    let near: Vec<String> = loaded.held.near_ids(id)?.iter().map(|id| quoted(id)).collect();
     let meant =
         if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(" or ")) };
     let among = counted(loaded.held.len(), "case");
-    Failure::Failed(format!("no case has the id {}, among {among}{meant}", quoted(id)))
+    Ok(Failure::Failed(format!("no case has the id {}, among {among}{meant}", quoted(id))))
 }
 
 /// The request for the case of an id.
