@@ -67,7 +67,7 @@ pub use predicate::{Warning, WarningKind};
 pub use request::{DEFAULT_PAGE, Params, Request};
 #[cfg(feature = "store")]
 pub use store::{
-    AtomicFile, Durability, RecordWrite, Records, Store, StoreError, StoreErrorKind, StoreImport,
+    AtomicFile, Compacted, Durability, RecordWrite, Records, Store, StoreError, StoreErrorKind, StoreImport,
     StoreOptions, StoredDocuments, Verified, is_store, store_catches_panics,
 };
 pub use value::{Number, Timestamp, TimestampFault, Value};

@@ -47,6 +47,12 @@ impl<T: Default> Lock<T> {
         Some(Held { lock: self, value })
     }
 
+    /// The value, since there is no other holder.
+    #[cfg_attr(not(feature = "store"), expect(dead_code, reason = "the durable store replaces its cases"))]
+    pub(crate) fn into_inner(self) -> T {
+        self.slot.into_inner().unwrap_or_else(PoisonError::into_inner).unwrap_or_default()
+    }
+
     fn slot(&self) -> MutexGuard<'_, Option<T>> {
         // The value is taken or put back in one step, so that a panic leaves the slot whole.
         self.slot.lock().unwrap_or_else(PoisonError::into_inner)

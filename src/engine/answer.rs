@@ -100,6 +100,12 @@ impl Answer {
         self.rows.iter().map(|at| self.id(*at))
     }
 
+    /// The id of a case on the page.
+    #[cfg(feature = "service")]
+    pub(crate) fn id_at(&self, place: usize) -> Option<&str> {
+        self.rows.get(place).map(|at| self.id(*at))
+    }
+
     /// The documents of the cases on the page as stored, in order; empty texts when the engine keeps none.
     pub fn documents(&self) -> impl ExactSizeIterator<Item = &str> {
         self.rows.iter().map(|at| self.batch(*at).map_or("", |batch| batch.document(usize::from(at.row))))

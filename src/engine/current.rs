@@ -44,6 +44,15 @@ impl Current {
         }
     }
 
+    /// The last snapshot, and the writer's state.
+    pub(super) fn into_parts(self) -> (Arc<Snapshot>, Writer) {
+        match self {
+            Self::Swapped(current, writer) => (current.into_inner(), writer.into_inner()),
+            #[cfg(test)]
+            Self::Modelled(current, writer) => (current.into_inner().unwrap(), writer.into_inner().unwrap()),
+        }
+    }
+
     /// Waits for the write that is under way.
     pub(super) fn write(&self) -> Writing<'_> {
         match self {

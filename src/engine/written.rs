@@ -74,6 +74,27 @@ impl AnswerWriter {
 const MOST_RESERVED: usize = 1 << 20;
 
 impl WrittenAnswer {
+    /// The answer to a request, of cases that were found elsewhere: ids and documents, in order.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Filter, Request, WrittenAnswer};
+    /// let request = Request::new(Filter::all(&Catalog::cases())).limit(1);
+    /// let answer = WrittenAnswer::of_cases(&request, Some(2), [("a", r#"{"id":"a"}"#)]);
+    /// assert!(answer.as_json().starts_with(r#"{"list":{"items":[{"id":"a"}],"#));
+    /// assert_eq!((answer.len(), answer.total()), (1, Some(2)));
+    /// ```
+    pub fn of_cases<I: AsRef<str>, D: AsRef<str>>(
+        request: &Request,
+        total: Option<u64>,
+        cases: impl IntoIterator<Item = (I, D)>,
+    ) -> Self {
+        let mut writer = AnswerWriter::new(request, total, 0, 0);
+        for (id, document) in cases {
+            writer.push(id.as_ref(), document.as_ref());
+        }
+        writer.finish()
+    }
+
     /// How many cases are on the page.
     #[must_use]
     pub fn len(&self) -> usize {

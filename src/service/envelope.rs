@@ -157,6 +157,8 @@ impl Failure {
             StoreErrorKind::Refused => StatusCode::UNPROCESSABLE_ENTITY,
             StoreErrorKind::Exists => StatusCode::CONFLICT,
             StoreErrorKind::NotFound => StatusCode::NOT_FOUND,
+            // The store tries to go on by itself.
+            StoreErrorKind::Failed => StatusCode::SERVICE_UNAVAILABLE,
             _ => StatusCode::INTERNAL_SERVER_ERROR,
         };
         let refusal = error.refusal().cloned().map(Box::new);
@@ -174,7 +176,6 @@ impl Failure {
         self.status
     }
 
-    #[cfg(unix)]
     pub(super) fn description(&self) -> &str {
         &self.description
     }
@@ -258,7 +259,16 @@ impl From<Errors> for Failure {
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
-        Self::internal(error.to_string())
+        Self { status: status_of_fault(&error), ..Self::internal(error.to_string()) }
+    }
+}
+
+/// The status for a fault of the file, as a client is told.
+fn status_of_fault(error: &StoreError) -> StatusCode {
+    match error.kind() {
+        // The store tries to go on by itself.
+        StoreErrorKind::Failed => StatusCode::SERVICE_UNAVAILABLE,
+        _ => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }
 
@@ -268,7 +278,10 @@ impl From<DomainError> for Failure {
             DomainErrorKind::NotFound => StatusCode::NOT_FOUND,
             DomainErrorKind::Unauthorized => StatusCode::UNAUTHORIZED,
             DomainErrorKind::Invalid => StatusCode::BAD_REQUEST,
-            DomainErrorKind::Store => StatusCode::INTERNAL_SERVER_ERROR,
+            DomainErrorKind::Store => {
+                let fault = std::error::Error::source(&error).and_then(|source| source.downcast_ref());
+                fault.map_or(StatusCode::INTERNAL_SERVER_ERROR, status_of_fault)
+            }
         };
         let cause = std::error::Error::source(&error).map(ToString::to_string);
         let cause =

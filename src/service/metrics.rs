@@ -146,6 +146,9 @@ pub(super) fn text(shared: &Shared) -> String {
     let help = "Requests that wait for the file, or are searches that may take long.";
     out.one("requests_at_work", "gauge", help, shared.at_work());
 
+    let help = "1 while the file cannot be written, such as for want of room; searches go on.";
+    out.one("writes_failing", "gauge", help, u8::from(shared.writes_fail()));
+
     let help = "Rows of the batches that searches had to ask.";
     out.one("rows_examined_total", "counter", help, read(&metrics.rows_examined));
     out.head("compile_failures_total", "counter", "Errors of searches, by kind.");

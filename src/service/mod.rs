@@ -94,9 +94,9 @@
 //!
 //! One process at a time has the file. With `Service::with_admin` (on Unix) the service therefore listens on an `AdminSocket` too, a
 //! socket in the file system, `casefilter serve` on `FILE.sock`, which its owner alone may open: no request is signed there.
-//! `casefilter import`, `token share`, `backup`, `verify` and `export` use it by themselves when the service has their database open,
-//! and print what they print offline; `verify` and `export` work on a copy. `search`, `explain`, `why` and `bench` do not, since the
-//! service answers searches; nor does `compact`, which needs the file alone. It speaks HTTP/1.1, with the error envelope:
+//! `casefilter search`, `explain`, `why`, `import`, `token share`, `backup`, `compact`, `verify`, `export` and `bench` use it by themselves when
+//! the service has their database open, and print what they print offline; the last three work on a copy. It speaks HTTP/1.1, with the
+//! error envelope:
 //!
 //! | request | what |
 //! |---|---|
@@ -105,6 +105,9 @@
 //! | `POST /imports/{kind}` | imports the body, `kind` being `cases`, `levels`, `applicants`, `documents` or `aml-cases`; `?mode=lenient` as `--lenient`, `?format=parquet` for cases, `?source=` how errors call it; each at most once |
 //! | `POST /share-tokens` | `{"applicantId":…,"lifetimeS":…}` makes a share token |
 //! | `POST /backups` | `{"path":…}`, absolute, copies the database into a new file, as the user whom the service runs as |
+//! | `POST /copies` | answers with a copy of the database, from a file without a name |
+//! | `POST /compactions` | `{}` puts a copy without free pages in the place of the database, see [`Store::compact_online`](crate::Store::compact_online); updates wait for it as for an import |
+//! | `POST /searches` | `{"ask":…,"body":…,"order":…,"offset":…,"limit":…,"count":…}` searches without the bounds of clients; `ask` is `page`, `count`, `explain`, `analyze` or `hints`; `body`, a filter as JSON text, is absent for all cases; a page comes in frames |
 //!
 //! An import is put aside in a file without a name beside the database until its body is whole, so that one that breaks off leaves
 //! nothing, and one that is slow holds up nobody. Then it is stored as `casefilter import` stores it, whole or not at all, in turn with
@@ -114,7 +117,7 @@
 //! `D` for bytes of it; the length of what follows, four bytes, the most significant first; and so many bytes.
 //!
 //! A request with the header `X-Casefilter-Database`, the numbers of device and inode of a file with a `-` between, is refused
-//! unless that is the service's database. Requests that change something are logged at level `info`, with the number of the user.
+//! unless that is the service's database. Requests that change something are logged at level `info`, with the number of the user; searches at `debug`.
 //! A socket that a dead process left is replaced; one that somebody listens on is not.
 //!
 //! # Logs and metrics
@@ -123,9 +126,11 @@
 //! what was refused, `error` for what failed here, `debug` for all else, carry it as `correlation_id`, with
 //! operation, status, time and the token's name. Bodies, queries, signatures and secrets are in none.
 //! A correlation id is the beginning of a keyed hash, which does not tell how many requests others make.
-//! `/readyz` is 503 on the way down, while the source of cases is away, and once a write failed for a reason of the file: searches go on then,
-//! updates only after a restart. `/healthz`, `/readyz` and `/openapi.json` are for all who reach
-//! the port.
+//! `/readyz` is 503 on the way down and while the source of cases is away: when searches are not answered. Once a write failed for a reason of the
+//! file, such as a full disk, searches go on, `/readyz` is 200 with `"writes":"failing"` and `casefilter_writes_failing` is 1. The file is opened again
+//! and tried every second; updates are 503 until that, or the next update, succeeds, without a restart. Only after a sync that
+//! failed, which the log tells, updates stay refused until one: it is not known then what is on disk. `/healthz`, `/readyz` and
+//! `/openapi.json` are for all who reach the port.
 //!
 //! `/metrics` is Prometheus text. It is not on the public port, since counters such as `casefilter_rows_examined_total` tell a client
 //! whether cases that its token does not see have a value. It has a listener of its own ([`Service::with_metrics`],

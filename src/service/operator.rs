@@ -28,10 +28,11 @@ pub(super) fn routes(router: Router<Arc<Shared>>) -> Router<Arc<Shared>> {
 async fn readiness(State(shared): State<Arc<Shared>>) -> Response {
     let why = if shared.is_draining() {
         "the service is shutting down"
-    } else if shared.is_broken() {
-        "a write failed; the log says why, and a restart takes up what is on disk"
     } else if !shared.source_answers().await {
         "the cases cannot be searched; the log says why"
+    } else if shared.writes_fail() {
+        // Searches are answered: taking them away would only make the fault larger.
+        return json(br#"{"status":"ready","writes":"failing"}"#.to_vec());
     } else {
         return json(br#"{"status":"ready"}"#.to_vec());
     };

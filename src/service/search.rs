@@ -15,7 +15,7 @@ use crate::request::{Params, Request};
 pub(super) async fn search(shared: &Arc<Shared>, call: Call) -> Result<Vec<u8>, Failure> {
     let slot = shared.pace.slot(Arc::as_ptr(&call.token).addr(), call.query.as_deref(), &call.body);
     // Once a write has failed, reading may have to open the file again.
-    let is_quick = shared.source.may_be_quick() && shared.pace.is_quick(slot) && !shared.is_broken();
+    let is_quick = shared.source.may_be_quick() && shared.pace.is_quick(slot) && !shared.writes_fail();
     let run = move |shared: &Shared| {
         let start = Instant::now();
         let result = search_now(shared, &call);

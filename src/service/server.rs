@@ -179,6 +179,7 @@ impl Service {
             });
             tokio::select! {
                 () = &mut serving => {}
+                () = shared.recover() => {}
                 () = shutdown => {}
             }
             shared.begin_draining();

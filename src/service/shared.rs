@@ -46,8 +46,8 @@ pub(super) struct Shared {
     is_cut_off: AtomicBool,
     /// When the source was last asked whether it is there, and whether it was.
     source_was_there: tokio::sync::Mutex<Option<(Instant, bool)>>,
-    /// An update failed for a reason of the file: the store takes no more until it is opened anew.
-    is_broken: AtomicBool,
+    /// A write failed for a reason of the file, and none succeeded since.
+    writes_fail: AtomicBool,
 }
 
 /// Anybody may ask whether the service is ready: the source is asked once in so long.
@@ -84,7 +84,7 @@ impl Shared {
             is_draining: AtomicBool::new(false),
             is_cut_off: AtomicBool::new(false),
             source_was_there: tokio::sync::Mutex::new(None),
-            is_broken: AtomicBool::new(false),
+            writes_fail: AtomicBool::new(false),
             options,
         }
     }
@@ -231,13 +231,40 @@ impl Shared {
             .unwrap_or_else(|error| Err(Failure::internal(error.to_string())))
     }
 
-    /// Writes, and notes when that fails for a reason of the file.
+    /// Writes, and notes whether that fails for a reason of the file.
     fn watched<T>(&self, work: impl FnOnce(&Self) -> Result<T, Failure>) -> Result<T, Failure> {
-        self.run(work).inspect_err(|failure| {
-            if failure.status().is_server_error() {
-                self.is_broken.store(true, Ordering::Relaxed);
+        let result = self.run(work);
+        match &result {
+            Ok(_) => self.writes_fail.store(false, Ordering::Relaxed),
+            Err(failure) if failure.status().is_server_error() => {
+                self.writes_fail.store(true, Ordering::Relaxed);
             }
-        })
+            // Refused before anything was written.
+            Err(_) => {}
+        }
+        result
+    }
+
+    /// Tries after a write that failed whether writes succeed again, for as long as it is polled.
+    pub(super) async fn recover(self: &Arc<Self>) {
+        const PAUSE: Duration = Duration::from_secs(1);
+        loop {
+            tokio::time::sleep(PAUSE).await;
+            if !self.writes_fail() {
+                continue;
+            }
+            let Ok(turn) = Arc::clone(&self.writing).acquire_owned().await else { return };
+            let recover = |shared: &Self| {
+                shared.watched(|shared| shared.store.recover().map_err(|error| Failure::of_store(&error)))
+            };
+            match self.blocking(recover, turn).await {
+                Ok(()) => tracing::info!("the file can be written again; updates go on"),
+                Err(failure) => {
+                    let cause = failure.description();
+                    tracing::debug!(cause, "the file cannot be written yet");
+                }
+            }
+        }
     }
 
     /// Runs something here and now; a panic of it is a failure like others.
@@ -269,8 +296,9 @@ impl Shared {
         fault.is_none()
     }
 
-    pub(super) fn is_broken(&self) -> bool {
-        self.is_broken.load(Ordering::Relaxed)
+    /// Whether the last write failed for a reason of the file.
+    pub(super) fn writes_fail(&self) -> bool {
+        self.writes_fail.load(Ordering::Relaxed)
     }
 
     pub(super) fn begin_draining(&self) {

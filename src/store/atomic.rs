@@ -302,7 +302,7 @@ fn keep_rights(_file: &File, _found: &Metadata) -> io::Result<()> {
 }
 
 /// Makes a new name in a folder durable.
-fn sync_folder(path: &Path) -> io::Result<()> {
+pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
     // Folders cannot be opened everywhere; where they cannot, there is nothing to sync.
     match File::open(folder_of(path)) {
         Ok(folder) if cfg!(unix) => folder.sync_all(),

@@ -2,17 +2,17 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{Read, Seek, SeekFrom};
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{PoisonError, RwLock, RwLockReadGuard};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 
 use redb::{
     Builder, Database, ReadOnlyDatabase, ReadTransaction, ReadableDatabase, StorageBackend, WriteTransaction,
 };
 
 use super::atomic::AtomicFile;
-use super::backend::{Overlay, PAGE_BYTES, WholePages};
+use super::backend::{Overlay, PAGE_BYTES, SyncFailed, Watched, WholePages};
 use super::error::{Fault, StoreErrorKind, guarded};
 use super::tables::{
     BATCHES, CATALOGUE, DOCUMENTS, FIRST_FORMAT_VERSION, FORMAT, LIVE, META, RELEASED, STATE, State,
@@ -30,14 +30,14 @@ const NOT_CLOSED: u8 = 2;
 pub(super) struct File {
     handle: RwLock<Handle>,
     origin: Origin,
-    /// How often it has been opened again.
-    generation: AtomicU64,
+    /// Of the file that is open now.
+    sync_failed: RwLock<SyncFailed>,
     /// A new file that gets its name when it is closed.
     new: Option<AtomicFile>,
 }
 
 enum Handle {
-    Open(Database),
+    Open(Arc<Opened>),
     /// Others may read the file too, and nobody writes it.
     ReadOnly(ReadOnlyDatabase),
     /// As `ReadOnly`, for what redb does only where it may write: its writes stay in memory.
@@ -46,7 +46,89 @@ enum Handle {
         /// Opening had to repair what a crash left.
         repaired: bool,
     },
-    Closed,
+    Closed {
+        /// That of the database which was open.
+        generation: u64,
+    },
+}
+
+/// A database that stays open for its readers when another one takes its place, and until it is closed.
+pub(super) struct Opened {
+    database: RwLock<Option<Database>>,
+    /// How many were open before it.
+    generation: u64,
+}
+
+/// A transaction that reads, and the database that it reads from.
+///
+/// The transaction is dropped first.
+pub(super) struct Reading {
+    transaction: ReadTransaction,
+    opened: Option<Arc<Opened>>,
+}
+
+impl Reading {
+    /// How often the file had been opened again, or exchanged, before.
+    pub(super) fn generation(&self) -> u64 {
+        self.opened.as_ref().map_or(0, |opened| opened.generation)
+    }
+
+    /// Keeps the database open for tables of the transaction.
+    pub(super) fn keep(&self) -> Option<Arc<Opened>> {
+        self.opened.clone()
+    }
+}
+
+impl Deref for Reading {
+    type Target = ReadTransaction;
+
+    fn deref(&self) -> &ReadTransaction {
+        &self.transaction
+    }
+}
+
+impl Opened {
+    fn handle(database: Database, generation: u64) -> Handle {
+        Handle::Open(Arc::new(Self { database: RwLock::new(Some(database)), generation }))
+    }
+
+    /// Calls redb, unless it is closed.
+    fn with<T>(&self, call: impl FnOnce(&Database) -> Result<T, Fault>) -> Result<T, Fault> {
+        match &*self.database.read().unwrap_or_else(PoisonError::into_inner) {
+            Some(database) => call(database),
+            None => Err(closed()),
+        }
+    }
+
+    /// Calls redb while nobody else does.
+    fn with_mut<T>(&self, call: impl FnOnce(&mut Database) -> Result<T, Fault>) -> Result<T, Fault> {
+        match &mut *self.database.write().unwrap_or_else(PoisonError::into_inner) {
+            Some(database) => call(database),
+            None => Err(closed()),
+        }
+    }
+
+    /// Closes it. Its readers find that it is closed.
+    fn close(&self) -> Result<(), Fault> {
+        let database = self.database.write().unwrap_or_else(PoisonError::into_inner).take();
+        // Closing writes, and may meet damage.
+        guarded(|| {
+            drop(database);
+            Ok(())
+        })
+    }
+}
+
+impl std::fmt::Debug for Opened {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Opened").field("generation", &self.generation).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        let _ = self.close();
+    }
 }
 
 /// Where a database comes from, to be opened once more.
@@ -54,20 +136,33 @@ enum Origin {
     File {
         path: PathBuf,
         cache_bytes: usize,
-        identity: Option<(u64, u64)>,
+        identity: Mutex<Option<Identity>>,
     },
     /// A file that has no name, or not yet.
     Unnamed,
     Backend(Box<dyn Fn() -> Result<Database, Fault> + Send + Sync>),
 }
 
+/// The numbers of a device and of a file on it.
+pub(super) type Identity = (u64, u64);
+
 impl Origin {
+    /// The file that lies at a path now.
+    fn of(path: &Path, cache_bytes: usize) -> Self {
+        let identity = Mutex::new(fs::metadata(path).ok().as_ref().and_then(identity_of));
+        Self::File { path: path.to_owned(), cache_bytes, identity }
+    }
+
     /// Opens it once more, unless another file lies there now.
-    fn open(&self) -> Result<Database, Fault> {
+    fn open(&self, sync_failed: &SyncFailed) -> Result<Database, Fault> {
         match self {
             Self::File { path, cache_bytes, identity } => {
-                let is_same = || Ok::<_, Fault>(identity_of(&fs::metadata(path)?) == *identity);
-                let database = if is_same()? { Some(open_to_write(path, *cache_bytes)?) } else { None };
+                let identity = *identity.lock().unwrap_or_else(PoisonError::into_inner);
+                let is_same = || Ok::<_, Fault>(identity_of(&fs::metadata(path)?) == identity);
+                let database = match is_same()? {
+                    true => Some(open_to_write(path, *cache_bytes, sync_failed)?),
+                    false => None,
+                };
                 // It may have been exchanged in between.
                 database
                     .filter(|_| is_same().unwrap_or(false))
@@ -79,16 +174,53 @@ impl Origin {
     }
 }
 
+fn open_to_write(path: &Path, cache_bytes: usize, sync_failed: &SyncFailed) -> Result<Database, Fault> {
+    let file = OpenOptions::new().read(true).write(true).open(path)?;
+    check_start(&file)?;
+    Ok(builder(cache_bytes).create_with_backend(Watched::new(WholePages::new(file)?, sync_failed))?)
+}
+
+/// Makes a database in a new file.
+fn create_in(
+    file: fs::File,
+    catalog: &Catalog,
+    cache_bytes: usize,
+    sync_failed: &SyncFailed,
+) -> Result<Database, Fault> {
+    guarded(|| {
+        let backend = Watched::new(WholePages::new(file)?, sync_failed);
+        let database = builder(cache_bytes).create_with_backend(backend)?;
+        initialize(&database, catalog)?;
+        Ok(database)
+    })
+}
+
+/// Opens the file that lies at a path, also when another one takes its place meanwhile, as when a service compacts it.
+fn settled<T>(path: &Path, open: impl Fn() -> Result<T, Fault>) -> Result<T, Fault> {
+    /// A file is not exchanged again and again.
+    const TRIES: usize = 8;
+    let identity = || fs::metadata(path).map(|metadata| identity_of(&metadata));
+    for _ in 0..TRIES {
+        let before = identity()?;
+        let opened = open()?;
+        // Its lock is held by now, and only its holder exchanges it.
+        if identity().is_ok_and(|after| after == before) {
+            return Ok(opened);
+        }
+    }
+    Err(Fault::new(StoreErrorKind::InUse, "other files take its place again and again"))
+}
+
 /// What tells a file from others that lie at the same path later, where the system has such.
 #[cfg(unix)]
-fn identity_of(metadata: &fs::Metadata) -> Option<(u64, u64)> {
+fn identity_of(metadata: &fs::Metadata) -> Option<Identity> {
     use std::os::unix::fs::MetadataExt;
     Some((metadata.dev(), metadata.ino()))
 }
 
 /// What tells a file from others that lie at the same path later, where the system has such.
 #[cfg(not(unix))]
-fn identity_of(_: &fs::Metadata) -> Option<(u64, u64)> {
+fn identity_of(_: &fs::Metadata) -> Option<Identity> {
     None
 }
 
@@ -110,20 +242,32 @@ fn builder(cache_bytes: usize) -> Builder {
     builder
 }
 
+impl Handle {
+    fn generation(&self) -> u64 {
+        match self {
+            Self::Open(opened) => opened.generation,
+            Self::ReadOnly(_) | Self::Overlay { .. } => 0,
+            Self::Closed { generation } => *generation,
+        }
+    }
+}
+
 impl File {
     /// Makes a new file, which appears under its name complete, or not at all.
     pub(super) fn create(path: &Path, catalog: &Catalog, cache_bytes: usize) -> Result<Self, Fault> {
         let new = AtomicFile::create_new(path)?;
-        let database = create_in(new.file().try_clone()?, catalog, cache_bytes)?;
+        let sync_failed = SyncFailed::default();
+        let database = create_in(new.file().try_clone()?, catalog, cache_bytes, &sync_failed)?;
+        let mut own = Self::unnamed(Opened::handle(database, 0), sync_failed);
         new.finish()?;
-        Ok(Self::new(Handle::Open(database), path, cache_bytes))
+        own.origin = Origin::of(path, cache_bytes);
+        Ok(own)
     }
 
     /// Makes a new file that gets its name when it is closed.
     pub(super) fn prepare(path: &Path, catalog: &Catalog, cache_bytes: usize) -> Result<Self, Fault> {
         let new = AtomicFile::create_new(path)?;
-        let database = create_in(new.file().try_clone()?, catalog, cache_bytes)?;
-        let mut own = Self::unnamed(Handle::Open(database));
+        let mut own = Self::in_empty(new.file().try_clone()?, catalog, cache_bytes)?;
         own.new = Some(new);
         Ok(own)
     }
@@ -135,21 +279,26 @@ impl File {
         catalog: &Catalog,
         cache_bytes: usize,
     ) -> Result<Self, Fault> {
-        Ok(Self::unnamed(Handle::Open(create_in(file, catalog, cache_bytes)?)))
+        Self::in_empty(file, catalog, cache_bytes)
     }
 
-    fn new(handle: Handle, path: &Path, cache_bytes: usize) -> Self {
-        let identity = fs::metadata(path).ok().as_ref().and_then(identity_of);
-        let mut own = Self::unnamed(handle);
-        own.origin = Origin::File { path: path.to_owned(), cache_bytes, identity };
+    fn in_empty(file: fs::File, catalog: &Catalog, cache_bytes: usize) -> Result<Self, Fault> {
+        let sync_failed = SyncFailed::default();
+        let database = create_in(file, catalog, cache_bytes, &sync_failed)?;
+        Ok(Self::unnamed(Opened::handle(database, 0), sync_failed))
+    }
+
+    fn new(handle: Handle, path: &Path, cache_bytes: usize, sync_failed: SyncFailed) -> Self {
+        let mut own = Self::unnamed(handle, sync_failed);
+        own.origin = Origin::of(path, cache_bytes);
         own
     }
 
-    fn unnamed(handle: Handle) -> Self {
+    fn unnamed(handle: Handle, sync_failed: SyncFailed) -> Self {
         Self {
             handle: RwLock::new(handle),
             origin: Origin::Unnamed,
-            generation: AtomicU64::new(0),
+            sync_failed: RwLock::new(sync_failed),
             new: None,
         }
     }
@@ -157,28 +306,34 @@ impl File {
     /// Opens a file that is there.
     pub(super) fn open(path: &Path, cache_bytes: usize) -> Result<Self, Fault> {
         check_metadata(path)?;
-        guarded(|| Ok(Self::new(Handle::Open(open_to_write(path, cache_bytes)?), path, cache_bytes)))
+        guarded(|| {
+            let sync_failed = SyncFailed::default();
+            let database = settled(path, || open_to_write(path, cache_bytes, &sync_failed))?;
+            Ok(Self::new(Opened::handle(database, 0), path, cache_bytes, sync_failed))
+        })
     }
 
     /// Opens a file that is there for reading alone, beside others who do; it must have been closed in order.
     pub(super) fn open_read_only(path: &Path, cache_bytes: usize) -> Result<Self, Fault> {
         check_metadata(path)?;
-        let file = fs::File::open(path)?;
-        check_start(&file)?;
-        // redb takes a length that is no whole number of pages for damage.
-        if file.metadata()?.len().checked_rem(PAGE_BYTES) != Some(0) {
-            return Self::of_file(file, cache_bytes);
-        }
-        guarded(|| {
-            let database = builder(cache_bytes).open_read_only(path)?;
-            Ok(Self::new(Handle::ReadOnly(database), path, cache_bytes))
+        settled(path, || {
+            let file = fs::File::open(path)?;
+            check_start(&file)?;
+            // redb takes a length that is no whole number of pages for damage.
+            if file.metadata()?.len().checked_rem(PAGE_BYTES) != Some(0) {
+                return Self::of_file(file, cache_bytes);
+            }
+            guarded(|| {
+                let database = builder(cache_bytes).open_read_only(path)?;
+                Ok(Self::new(Handle::ReadOnly(database), path, cache_bytes, SyncFailed::default()))
+            })
         })
     }
 
     /// Opens a file for reading alone, also one that was not closed in order: it is mended in memory.
     pub(super) fn open_overlay(path: &Path, cache_bytes: usize) -> Result<Self, Fault> {
         check_metadata(path)?;
-        Self::of_file(fs::File::open(path)?, cache_bytes)
+        settled(path, || Self::of_file(fs::File::open(path)?, cache_bytes))
     }
 
     /// As [`open_overlay`](Self::open_overlay), a file that is open to be read.
@@ -191,7 +346,7 @@ impl File {
                 .set_repair_callback(move |_| note.store(true, Ordering::Relaxed))
                 .create_with_backend(Overlay::new(file)?)?;
             let repaired = repaired.load(Ordering::Relaxed);
-            Ok(Self::unnamed(Handle::Overlay { database, repaired }))
+            Ok(Self::unnamed(Handle::Overlay { database, repaired }, SyncFailed::default()))
         })
     }
 
@@ -199,14 +354,17 @@ impl File {
     #[cfg_attr(not(test), expect(dead_code, reason = "tests and fuzzers store bytes elsewhere"))]
     pub(super) fn in_backend(backend: impl StorageBackend + Clone, catalog: &Catalog) -> Result<Self, Fault> {
         guarded(|| {
-            let open = move || Ok(builder(1 << 20).create_with_backend(backend.clone())?);
-            let database = open()?;
-            let mut file = Self::unnamed(Handle::Open(database));
+            let sync_failed = SyncFailed::default();
+            let own = sync_failed.clone();
+            let open = move || Ok(builder(1 << 20).create_with_backend(Watched::new(backend.clone(), &own))?);
+            let mut file = Self::unnamed(Opened::handle(open()?, 0), sync_failed);
             file.origin = Origin::Backend(Box::new(open));
             if file.read()?.list_tables()?.next().is_none() {
                 match &*file.handle() {
-                    Handle::Open(database) => initialize(database, catalog)?,
-                    Handle::ReadOnly(_) | Handle::Overlay { .. } | Handle::Closed => return Err(closed()),
+                    Handle::Open(opened) => opened.with(|database| initialize(database, catalog))?,
+                    Handle::ReadOnly(_) | Handle::Overlay { .. } | Handle::Closed { .. } => {
+                        return Err(closed());
+                    }
                 }
             }
             Ok(file)
@@ -223,42 +381,97 @@ impl File {
         matches!(&*self.handle(), Handle::ReadOnly(_) | Handle::Overlay { .. })
     }
 
-    /// How often it has been opened again.
+    /// How often it has been opened again, or exchanged.
     pub(super) fn generation(&self) -> u64 {
-        self.generation.load(Ordering::Acquire)
+        self.handle().generation()
     }
 
-    /// Closes it and opens it again, which redb asks for once reading or writing has failed; no write may be under way. It stays
-    /// closed if it cannot be opened, or holds anything else than `state`.
+    /// Whether a sync of it failed, so that what it holds may not be on disk.
+    pub(super) fn sync_failed(&self) -> SyncFailed {
+        self.sync_failed.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Which file it is, if it is one, and the system has numbers for them.
+    #[cfg(all(unix, feature = "service"))]
+    pub(super) fn identity(&self) -> Option<Identity> {
+        match &self.origin {
+            Origin::File { identity, .. } => *identity.lock().unwrap_or_else(PoisonError::into_inner),
+            Origin::Unnamed | Origin::Backend(_) => None,
+        }
+    }
+
+    /// The path of the file, if it is one.
+    pub(super) fn path(&self) -> Option<&Path> {
+        match &self.origin {
+            Origin::File { path, .. } => Some(path),
+            Origin::Unnamed | Origin::Backend(_) => None,
+        }
+    }
+
+    /// Closes it and opens it again, which redb asks for once reading or writing has failed, and gives the state found in it; no
+    /// write may be under way. It stays closed if it cannot be opened.
     ///
     /// What was read from it before cannot be read any more.
-    pub(super) fn reopen(&self, catalog: &Catalog, state: &State) -> Result<(), Fault> {
+    pub(super) fn reopen(&self, catalog: &Catalog) -> Result<State, Fault> {
         guarded(|| {
             let mut handle = self.handle.write().unwrap_or_else(PoisonError::into_inner);
-            if let Handle::ReadOnly(_) | Handle::Overlay { .. } = &*handle {
-                return Err(Fault::new(StoreErrorKind::ReadOnly, "it is open for reading alone"));
+            let generation = handle.generation();
+            match &*handle {
+                Handle::ReadOnly(_) | Handle::Overlay { .. } => return Err(read_only()),
+                // It is closed because something failed.
+                Handle::Open(opened) => drop(opened.close()),
+                Handle::Closed { .. } => {}
             }
-            *handle = Handle::Closed;
-            let database = self.origin.open()?;
+            *handle = Handle::Closed { generation };
+            let database = self.origin.open(&self.sync_failed())?;
             let found = check_meta(&database.begin_read()?.open_table(META)?, catalog)?.state;
-            // Opening gives numbers to batches that are made of documents then.
-            let numbered = |state: &State| State { next_batch: 0, ..*state };
-            if numbered(&found) != numbered(state) {
-                let detail = "what is on disk is not what is in memory; reopen it to go on";
-                return Err(Fault::new(StoreErrorKind::Failed, detail));
-            }
-            *handle = Handle::Open(database);
-            self.generation.fetch_add(1, Ordering::AcqRel);
-            Ok(())
+            *handle = Opened::handle(database, generation.saturating_add(1));
+            Ok(found)
         })
     }
 
+    /// Closes it for good after a fault, unless it is opened again.
+    pub(super) fn shut(&self) {
+        let mut handle = self.handle.write().unwrap_or_else(PoisonError::into_inner);
+        if let Handle::Open(opened) = &*handle {
+            let _ = opened.close();
+            let generation = opened.generation;
+            *handle = Handle::Closed { generation };
+        }
+    }
+
+    /// Takes the database of another file, which was moved to the place of this one. Those who read from the one before go on.
+    pub(super) fn exchange(&self, other: &Self) {
+        let mut handle = self.handle.write().unwrap_or_else(PoisonError::into_inner);
+        let own = handle.generation();
+        let mut others = other.handle.write().unwrap_or_else(PoisonError::into_inner);
+        if let Handle::Open(opened) = &*others
+            && let Some(database) = opened.database.write().unwrap_or_else(PoisonError::into_inner).take()
+        {
+            *handle = Opened::handle(database, own.saturating_add(1));
+            *self.sync_failed.write().unwrap_or_else(PoisonError::into_inner) = other.sync_failed();
+        }
+        *others = Handle::Closed { generation: 0 };
+        if let (Origin::File { identity, .. }, Origin::File { identity: new, .. }) =
+            (&self.origin, &other.origin)
+        {
+            let new = *new.lock().unwrap_or_else(PoisonError::into_inner);
+            *identity.lock().unwrap_or_else(PoisonError::into_inner) = new;
+        }
+    }
+
     /// Begins a transaction that reads what was committed last.
-    pub(super) fn read(&self) -> Result<ReadTransaction, Fault> {
+    pub(super) fn read(&self) -> Result<Reading, Fault> {
         match &*self.handle() {
-            Handle::Open(database) | Handle::Overlay { database, .. } => Ok(database.begin_read()?),
-            Handle::ReadOnly(database) => Ok(database.begin_read()?),
-            Handle::Closed => Err(closed()),
+            Handle::Open(opened) => {
+                let transaction = opened.with(|database| Ok(database.begin_read()?))?;
+                Ok(Reading { transaction, opened: Some(Arc::clone(opened)) })
+            }
+            Handle::ReadOnly(database) => Ok(Reading { transaction: database.begin_read()?, opened: None }),
+            Handle::Overlay { database, .. } => {
+                Ok(Reading { transaction: database.begin_read()?, opened: None })
+            }
+            Handle::Closed { .. } => Err(closed()),
         }
     }
 
@@ -266,11 +479,9 @@ impl File {
     /// otherwise with the next that is.
     pub(super) fn write(&self, synced: bool) -> Result<WriteTransaction, Fault> {
         let mut transaction = match &*self.handle() {
-            Handle::Open(database) => database.begin_write()?,
-            Handle::ReadOnly(_) | Handle::Overlay { .. } => {
-                return Err(Fault::new(StoreErrorKind::ReadOnly, "it is open for reading alone"));
-            }
-            Handle::Closed => return Err(closed()),
+            Handle::Open(opened) => opened.with(|database| Ok(database.begin_write()?))?,
+            Handle::ReadOnly(_) | Handle::Overlay { .. } => return Err(read_only()),
+            Handle::Closed { .. } => return Err(closed()),
         };
         if !synced {
             transaction.set_durability(redb::Durability::None)?;
@@ -281,21 +492,19 @@ impl File {
     /// Lets redb compare every page with its checksum, and repair what it can; false when it had to.
     pub(super) fn check_integrity(&mut self) -> Result<bool, Fault> {
         guarded(|| match self.handle.get_mut().unwrap_or_else(PoisonError::into_inner) {
-            Handle::Open(database) => Ok(database.check_integrity()?),
+            Handle::Open(opened) => opened.with_mut(|database| Ok(database.check_integrity()?)),
             Handle::Overlay { database, repaired } => Ok(database.check_integrity()? && !*repaired),
-            Handle::ReadOnly(_) => Err(Fault::new(StoreErrorKind::ReadOnly, "it is open for reading alone")),
-            Handle::Closed => Err(closed()),
+            Handle::ReadOnly(_) => Err(read_only()),
+            Handle::Closed { .. } => Err(closed()),
         })
     }
 
     /// Moves what is stored to the front and shortens the file; nobody may be reading.
     pub(super) fn compact(&mut self) -> Result<bool, Fault> {
         guarded(|| match self.handle.get_mut().unwrap_or_else(PoisonError::into_inner) {
-            Handle::Open(database) => Ok(database.compact()?),
-            Handle::ReadOnly(_) | Handle::Overlay { .. } => {
-                Err(Fault::new(StoreErrorKind::ReadOnly, "it is open for reading alone"))
-            }
-            Handle::Closed => Err(closed()),
+            Handle::Open(opened) => opened.with_mut(|database| Ok(database.compact()?)),
+            Handle::ReadOnly(_) | Handle::Overlay { .. } => Err(read_only()),
+            Handle::Closed { .. } => Err(closed()),
         })
     }
 
@@ -307,16 +516,15 @@ impl File {
     pub(super) fn close(&mut self) -> Result<(), Fault> {
         let handle = self.handle.get_mut().unwrap_or_else(PoisonError::into_inner);
         let is_written = matches!(handle, Handle::Open(_));
-        guarded(|| {
-            *handle = Handle::Closed;
-            Ok(())
-        })?;
+        close_handle(handle)?;
         let closed = match (&self.new, &self.origin) {
             (Some(new), _) => Some(new.file().try_clone()?),
             // Another file may lie there by now.
-            (None, Origin::File { path, identity, .. }) if is_written => fs::File::open(path)
-                .ok()
-                .filter(|file| file.metadata().is_ok_and(|found| identity_of(&found) == *identity)),
+            (None, Origin::File { path, identity, .. }) if is_written => {
+                let identity = *identity.lock().unwrap_or_else(PoisonError::into_inner);
+                let file = fs::File::open(path).ok();
+                file.filter(|file| file.metadata().is_ok_and(|found| identity_of(&found) == identity))
+            }
             _ => None,
         };
         if let Some(file) = closed
@@ -332,6 +540,21 @@ impl File {
     }
 }
 
+/// Closes what is open, also for those who still read from it.
+fn close_handle(handle: &mut Handle) -> Result<(), Fault> {
+    let generation = handle.generation();
+    let closed = match &*handle {
+        Handle::Open(opened) => opened.close(),
+        Handle::ReadOnly(_) | Handle::Overlay { .. } | Handle::Closed { .. } => Ok(()),
+    };
+    // Closing may meet damage.
+    let dropped = guarded(|| {
+        *handle = Handle::Closed { generation };
+        Ok(())
+    });
+    closed.and(dropped)
+}
+
 /// Whether the header of a file says that it was closed in order.
 fn is_closed(mut file: fs::File) -> Result<bool, Fault> {
     let mut flags = [0];
@@ -341,19 +564,8 @@ fn is_closed(mut file: fs::File) -> Result<bool, Fault> {
     Ok(flags & NOT_CLOSED == 0)
 }
 
-fn open_to_write(path: &Path, cache_bytes: usize) -> Result<Database, Fault> {
-    let file = OpenOptions::new().read(true).write(true).open(path)?;
-    check_start(&file)?;
-    Ok(builder(cache_bytes).create_with_backend(WholePages::new(file)?)?)
-}
-
-/// Makes a database in a new file.
-fn create_in(file: fs::File, catalog: &Catalog, cache_bytes: usize) -> Result<Database, Fault> {
-    guarded(|| {
-        let database = builder(cache_bytes).create_with_backend(WholePages::new(file)?)?;
-        initialize(&database, catalog)?;
-        Ok(database)
-    })
+fn read_only() -> Fault {
+    Fault::new(StoreErrorKind::ReadOnly, "it is open for reading alone")
 }
 
 fn closed() -> Fault {
@@ -381,11 +593,7 @@ fn check_start(mut file: &fs::File) -> Result<(), Fault> {
 
 impl Drop for File {
     fn drop(&mut self) {
-        // Closing writes, and may meet damage.
-        let _ = guarded(|| {
-            *self.handle.get_mut().unwrap_or_else(PoisonError::into_inner) = Handle::Closed;
-            Ok(())
-        });
+        let _ = close_handle(self.handle.get_mut().unwrap_or_else(PoisonError::into_inner));
     }
 }
 

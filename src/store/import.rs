@@ -88,8 +88,13 @@ impl Store {
     /// When an earlier write failed, or the file cannot be written.
     pub fn import(&self, mode: Mode) -> Result<StoreImport<'_>, StoreError> {
         let mut log = self.lock_log();
-        log.check().map_err(|fault| self.error(fault))?;
-        let transaction = guarded(|| self.file.write(true));
+        self.ready(&mut log)?;
+        let transaction = guarded(|| {
+            // redb uses the pages that a write gave up again once the write after it has ended. Without one, what the import before
+            // replaced would stay free beside what this one writes.
+            self.file.write(true)?.commit()?;
+            self.file.write(true)
+        });
         let transaction = self.settle(&mut log, transaction)?;
         let sink = Arc::new(Mutex::new(Sink {
             transaction: Some(transaction),
@@ -172,6 +177,7 @@ impl<'s> StoreImport<'s> {
             (fault, _) => Err(fault.unwrap_or_else(|| Fault::new(StoreErrorKind::Failed, "no transaction"))),
         });
         store.settle(&mut log, result)?;
+        log.synced();
         Ok(report)
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use redb::{ReadableTable, ReadableTableMetadata};
 
 use super::batches::StoredBatch;
-use super::error::{Fault, Guarded, guarded};
+use super::error::{Fault, guarded};
 use super::file::File;
 use super::tables::{
     BATCHES, Counted, DOCUMENTS, LIVE, META, RELEASED, State, Stored, check_meta, released_checksum,
@@ -122,7 +122,7 @@ pub(super) fn load(file: &File, catalog: &Catalog, options: &StoreOptions) -> Re
                 state.cases
             )));
         }
-        engine.attach(Arc::new(Documents { table: Guarded::new(documents), generation: file.generation() }));
+        engine.attach(Arc::new(Documents::of(file)?));
         Ok(Loaded { engine, state, stored, replayed })
     })
 }

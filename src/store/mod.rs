@@ -9,11 +9,16 @@
 //! it is visible, and it is on disk with the next write that is synced, with [`Store::sync`], or with
 //! the next checkpoint. After a crash the file holds every write up to some moment, that of the last one
 //! acknowledged as synced or a later one, and no write in half. A write that fails is not
-//! visible; since it may be on disk all the same, all further writes are refused until the store is
-//! opened again. Reading goes on, and so do copies: redb reads nothing more from a file once it could not read or write, so the first
-//! reader that finds this closes the file and opens it again, a few times at most. If what is on disk then is not what is in
-//! memory, since grouped writes were lost, or the write of cases that failed is there after all, reading ends as well
-//! ([`StoreErrorKind::Failed`]); of records that is shown which is there. An import is one write, however large: its documents are written as they come, and nothing of it
+//! visible, though it may be on disk all the same.
+//!
+//! **What follows a fault.** redb does nothing more with a file once reading or writing it failed, such as for want of room. Reading goes
+//! on: the first reader that finds this closes the file and opens it again, a few times at most. Writing goes on too: the next write, or
+//! [`Store::recover`], opens the file again and tries. If the write that failed is on disk after all, the cases are loaded anew and
+//! show it. Writes stay refused ([`StoreErrorKind::Failed`]) until the store is opened anew in two cases: grouped writes were
+//! lost with the file that was closed, in which case reading ends as well; or a sync failed, after which the system may show what is
+//! not on disk.
+//!
+//! **Imports.** An import is one write, however large: its documents are written as they come, and nothing of it
 //! is there before [`StoreImport::commit`]. All this holds as far as the disk keeps what it says it has: one that lies
 //! about syncs may lose acknowledged writes, which then shows as an earlier state or as damage, not as a mixture.
 //!
@@ -37,9 +42,12 @@
 //! the keys of one that is put in its place (the slowest of 200,000 writes to a million cases took some 30 ms, for a column of
 //! strings). So are the keys of all batches. Searches wait for none of it.
 //!
-//! **File growth and compaction.** What is replaced leaves free pages, which later writes use; the file
-//! does not become shorter by itself. [`Store::compact`] moves everything to the front and gives the rest back; it
-//! needs the store alone.
+//! **File growth and compaction.** What is replaced leaves free pages, which the writes after the next one use. An import is there beside
+//! what it replaces until it ends, so that the same cases imported again and again take about twice the room of one import; redb
+//! doubles the length of a file that is too short, of which the system stores only what was written. The pages that a reader may still
+//! need (a search, a backup, a walk over [`Store::documents`]) stay until it ends. The file does not become shorter
+//! by itself. [`Store::compact`] moves everything to the front and gives the rest back; it needs the store alone.
+//! [`Store::compact_online`] puts a copy in the place of the file while searches go on and writes wait; it needs room for the copy.
 //!
 //! **Copies.** [`Store::backup`] copies one moment into a new file while searches and writes go on. Copying the
 //! file itself is safe only while nobody has it open.
@@ -75,11 +83,13 @@
 mod atomic;
 mod backend;
 mod batches;
+mod compact;
 mod error;
 mod file;
 mod import;
 mod load;
 mod records;
+mod recover;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -87,11 +97,13 @@ mod verify;
 mod write;
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use redb::ReadOnlyTable;
 
 pub use atomic::AtomicFile;
+pub use compact::Compacted;
 pub use error::{StoreError, StoreErrorKind, store_catches_panics};
 pub use file::is_store;
 pub use import::StoreImport;
@@ -99,7 +111,7 @@ pub use records::{RecordWrite, Records};
 pub use verify::Verified;
 
 use self::error::{Fault, Guarded, guarded};
-use self::file::File;
+use self::file::{File, Opened};
 use self::load::{Loaded, load};
 use self::tables::{DOCUMENTS, Stored};
 use self::write::Log;
@@ -291,6 +303,12 @@ impl Store {
         Ok(Self { name, log, engine, file, options })
     }
 
+    /// Which file it is in, by the numbers of its device and its inode.
+    #[cfg(all(unix, feature = "service"))]
+    pub(crate) fn identity(&self) -> Option<(u64, u64)> {
+        self.file.identity()
+    }
+
     /// The fields that are stored and can be filtered.
     #[must_use]
     pub fn catalog(&self) -> &Catalog {
@@ -358,19 +376,40 @@ impl Store {
     /// When the file cannot be read, or is damaged where the documents lie; [`StoreErrorKind::Request`] for a request that
     /// [`Engine::search`] would not answer.
     pub fn search(&self, request: &Request) -> Result<WrittenAnswer, StoreError> {
-        let answer = self.engine.search(request).map_err(|error| StoreError::request(&self.name, error))?;
-        let write = |documents: &Documents| {
+        let page = |answer: &Answer, documents: &Documents| {
             let mut page = AnswerWriter::new(request, answer.total(), answer.examined(), answer.len());
             for (number, id) in answer.document_numbers().zip(answer.ids()) {
                 documents.read(number, |document| page.push(id, document))?;
             }
             Ok(page.finish())
         };
-        if answer.is_empty() {
-            let page = AnswerWriter::new(request, answer.total(), answer.examined(), 0);
-            return Ok(page.finish());
+        let answer = self.engine.search(request).map_err(|error| StoreError::request(&self.name, error))?;
+        let Some(own) = answer.attachment::<Documents>().filter(|_| !answer.is_empty()) else {
+            return self.without_documents(request, &answer);
+        };
+        let again = || {
+            // Waits for those who open the file; writes that came in between have other documents.
+            let now = Documents::of(&self.file)?;
+            let Ok(answer) = self.engine.search(request) else {
+                return Err(Fault::new(
+                    StoreErrorKind::Failed,
+                    "opened again while a page was read; search again",
+                ));
+            };
+            match answer.attachment::<Documents>() {
+                Some(own) if own.generation >= now.generation => page(&answer, own),
+                _ => page(&answer, &now),
+            }
+        };
+        self.reading(own.generation, || page(&answer, own), again)
+    }
+
+    /// A page that has no case.
+    fn without_documents(&self, request: &Request, answer: &Answer) -> Result<WrittenAnswer, StoreError> {
+        if !answer.is_empty() {
+            return Err(self.error(Fault::corrupt("cases without documents")));
         }
-        self.read_documents(&answer, write)
+        Ok(AnswerWriter::new(request, answer.total(), answer.examined(), 0).finish())
     }
 
     /// Reads documents of the cases that a search found.
@@ -382,7 +421,18 @@ impl Store {
         let Some(own) = answer.attachment::<Documents>() else {
             return Err(self.error(Fault::corrupt("cases without documents")));
         };
-        self.reading(own.generation, || read(own), || read(&Documents::of(&self.file)?))
+        let again = || {
+            let now = Documents::of(&self.file)?;
+            // What was replaced or deleted since the search is not there any more.
+            read(&now).map_err(|fault| match fault.kind {
+                StoreErrorKind::Corrupt if now.generation != own.generation => Fault::new(
+                    StoreErrorKind::Failed,
+                    "opened again while documents were read; read them again",
+                ),
+                _ => fault,
+            })
+        };
+        self.reading(own.generation, || read(own), again)
     }
 
     /// Reads from the file as it was of this generation, and `again` from the file opened anew if a fault before keeps redb from
@@ -488,6 +538,29 @@ pub struct StoredDocuments<'s> {
     numbers: std::vec::IntoIter<Option<u64>>,
 }
 
+#[cfg(feature = "service")]
+impl StoredDocuments<'_> {
+    /// How many cases are selected, when the request asks for it.
+    pub(crate) fn total(&self) -> Option<u64> {
+        self.answer.total()
+    }
+
+    /// How many documents are still to come.
+    pub(crate) fn left(&self) -> usize {
+        self.numbers.len()
+    }
+
+    /// The id of the case whose document comes next.
+    pub(crate) fn next_id(&self) -> Option<&str> {
+        self.answer.id_at(self.answer.len().checked_sub(self.left())?)
+    }
+
+    /// Passes over the next document.
+    pub(crate) fn pass_over(&mut self) {
+        self.numbers.next();
+    }
+}
+
 impl Iterator for StoredDocuments<'_> {
     type Item = Result<String, StoreError>;
 
@@ -505,14 +578,16 @@ pub(crate) struct Documents {
     table: Guarded<ReadOnlyTable<u64, &'static [u8]>>,
     /// That of the file which they are read from.
     generation: u64,
+    /// It is dropped last.
+    _opened: Option<Arc<Opened>>,
 }
 
 impl Documents {
     /// The documents as they are now in the file.
     fn of(file: &File) -> Result<Self, Fault> {
-        // One that is opened again in between is taken for the one before, and opened once more at most.
-        let generation = file.generation();
-        Ok(Self { table: Guarded::new(file.read()?.open_table(DOCUMENTS)?), generation })
+        let reading = file.read()?;
+        let table = Guarded::new(reading.open_table(DOCUMENTS)?);
+        Ok(Self { table, generation: reading.generation(), _opened: reading.keep() })
     }
 
     /// Hands over the document of a number.

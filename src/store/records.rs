@@ -2,12 +2,13 @@
 
 use std::fmt;
 use std::ops::Bound;
+use std::sync::Arc;
 
 use redb::{ReadOnlyTable, ReadableTable, ReadableTableMetadata, Table, TableError, WriteTransaction};
 
 use super::Store;
 use super::error::{Fault, Guarded, StoreError, guarded};
-use super::file::File;
+use super::file::{File, Opened, Reading};
 use super::tables::{
     FORMAT, FORMAT_VERSION, META, RECORD_COUNT, RECORDS, record_from_bytes, record_to_bytes, records_to_bytes,
 };
@@ -23,6 +24,8 @@ pub struct Records<'s> {
     generation: u64,
     /// None in a file that never had a record.
     table: Option<Guarded<ReadOnlyTable<Key, Bytes>>>,
+    /// It is dropped last.
+    _opened: Option<Arc<Opened>>,
 }
 
 /// A write of records under way; see [`Store::write_records`].
@@ -57,9 +60,16 @@ impl Store {
     /// # Errors
     /// When the file cannot be read, or is damaged.
     pub fn records(&self) -> Result<Records<'_>, StoreError> {
-        let open = || Ok((self.file.generation(), open(&self.file)?));
-        let (generation, table) = self.reading(self.file.generation(), open, open)?;
-        Ok(Records { store: self, generation, table: table.map(Guarded::new) })
+        let open = || {
+            let reading = self.file.read()?;
+            Ok(Records {
+                store: self,
+                generation: reading.generation(),
+                table: open(&reading)?.map(Guarded::new),
+                _opened: reading.keep(),
+            })
+        };
+        self.reading(self.file.generation(), open, open)
     }
 
     /// Reads and writes records in one step: others see all of it or nothing, it is on disk when the call
@@ -74,7 +84,7 @@ impl Store {
         write: impl FnOnce(&mut RecordWrite<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
         let mut log = self.lock_log();
-        log.check().map_err(|fault| self.error(fault))?;
+        self.ready(&mut log)?;
         let begun = guarded(|| self.file.write(true));
         let transaction = Guarded::new(self.settle(&mut log, begun)?);
         let outcome = {
@@ -93,6 +103,7 @@ impl Store {
         };
         let committed = guarded(|| commit(transaction.take()?));
         self.settle(&mut log, committed)?;
+        log.synced();
         Ok(outcome)
     }
 }
@@ -109,9 +120,9 @@ fn commit(transaction: WriteTransaction) -> Result<(), Fault> {
     Ok(transaction.commit()?)
 }
 
-/// The table as it was committed last; none in a file that never had a record.
-fn open(file: &File) -> Result<Option<ReadOnlyTable<Key, Bytes>>, Fault> {
-    match file.read()?.open_table(RECORDS) {
+/// The table of a transaction; none in a file that never had a record.
+fn open(reading: &Reading) -> Result<Option<ReadOnlyTable<Key, Bytes>>, Fault> {
+    match reading.open_table(RECORDS) {
         Ok(table) => Ok(Some(table)),
         Err(TableError::TableDoesNotExist(_)) => Ok(None),
         Err(error) => Err(error.into()),
@@ -120,7 +131,7 @@ fn open(file: &File) -> Result<Option<ReadOnlyTable<Key, Bytes>>, Fault> {
 
 /// Says whether there are as many records as `counted`, reading none.
 pub(super) fn check_count(file: &File, counted: u64) -> Result<(), Fault> {
-    let found = match open(file)? {
+    let found = match open(&file.read()?)? {
         Some(table) => table.len()?,
         None => 0,
     };
@@ -132,7 +143,8 @@ pub(super) fn check_count(file: &File, counted: u64) -> Result<(), Fault> {
 
 /// Reads every record, and gives how many there are.
 pub(super) fn verify(file: &File) -> Result<u64, Fault> {
-    let Some(table) = open(file)? else { return Ok(0) };
+    let reading = file.read()?;
+    let Some(table) = open(&reading)? else { return Ok(0) };
     let mut last: Option<(String, String)> = None;
     for entry in table.iter()? {
         let (key, bytes) = entry?;
@@ -247,7 +259,10 @@ impl Records<'_> {
         read: impl Fn(&ReadOnlyTable<Key, Bytes>) -> Result<T, Fault>,
     ) -> Result<T, StoreError> {
         let Some(table) = &self.table else { return Ok(T::default()) };
-        let again = || open(&self.store.file)?.map_or_else(|| Ok(T::default()), |table| read(&table));
+        let again = || {
+            let reading = self.store.file.read()?;
+            open(&reading)?.map_or_else(|| Ok(T::default()), |table| read(&table))
+        };
         self.store.reading(self.generation, || read(table.get()?), again)
     }
 }

@@ -71,7 +71,6 @@ impl Store {
     /// # Errors
     /// Faults of the file, as [`upsert`](Self::upsert).
     pub fn compact(&mut self) -> Result<bool, StoreError> {
-        self.lock_log().check().map_err(|fault| self.error(fault))?;
         self.checkpoint()?;
         // Whoever reads documents borrows the store, so that nobody does now.
         self.engine.detach();
@@ -143,7 +142,7 @@ impl Store {
 }
 
 /// Copies every table, as it was committed last.
-fn copy_into(from: &File, to: &File, goes_on: &dyn Fn() -> bool) -> Result<(), Fault> {
+pub(super) fn copy_into(from: &File, to: &File, goes_on: &dyn Fn() -> bool) -> Result<(), Fault> {
     let read = from.read()?;
     let write = to.write(true)?;
     macro_rules! copy {

@@ -1,6 +1,7 @@
 //! Writes: one transaction each, then the snapshot that shows it.
 
 use std::collections::HashMap;
+use std::time::Instant;
 
 use redb::{ReadableTableMetadata, WriteTransaction};
 
@@ -15,9 +16,6 @@ use crate::error::Error;
 use crate::filter::utf8;
 use crate::ingest::trim;
 
-/// A disk that fails again and again is left alone: opening a file that was not closed in order reads all of it.
-const MOST_REOPENINGS: u64 = 8;
-
 /// What the next write needs to know of the file.
 #[derive(Default)]
 pub(super) struct Log {
@@ -27,8 +25,16 @@ pub(super) struct Log {
     /// Cases stored or deleted since the last checkpoint.
     since_checkpoint: u64,
     /// A write failed: memory may differ from the file.
-    failed: bool,
-    is_read_only: bool,
+    pub(super) failed: bool,
+    /// A write was committed that memory does not show.
+    pub(super) is_ahead: bool,
+    /// The last write is on disk with the next that is synced.
+    pub(super) is_unsynced: bool,
+    pub(super) is_read_only: bool,
+    /// How often the file was opened again to be read since a write succeeded.
+    pub(super) reopenings: u64,
+    /// When writes are tried again at the earliest.
+    pub(super) next_try: Option<Instant>,
 }
 
 impl Log {
@@ -38,7 +44,23 @@ impl Log {
         since_checkpoint: u64,
         is_read_only: bool,
     ) -> Self {
-        Self { state, stored, since_checkpoint, failed: false, is_read_only }
+        Self {
+            state,
+            stored,
+            since_checkpoint,
+            failed: false,
+            is_ahead: false,
+            is_unsynced: false,
+            is_read_only,
+            reopenings: 0,
+            next_try: None,
+        }
+    }
+
+    /// Notes that everything so far is on disk.
+    pub(super) fn synced(&mut self) {
+        self.is_unsynced = false;
+        self.reopenings = 0;
     }
 
     /// Notes that a write failed.
@@ -68,8 +90,8 @@ impl Store {
     /// Stores a case, or replaces that of the same `id`, which keeps its place.
     ///
     /// # Errors
-    /// A case that is malformed, and faults of the file; nothing is stored then. After a fault
-    /// of the file all further writes fail, and reopening tells whether this one is there, whole.
+    /// A case that is malformed, and faults of the file; nothing is stored then. After a fault of the file the next write
+    /// [recovers](Self::recover) first, and tells so if it cannot.
     pub fn upsert(&self, document: &[u8], durability: Durability) -> Result<Upserted, StoreError> {
         let outcomes = self.upsert_all([document], durability)?;
         Ok(outcomes.first().copied().unwrap_or(Upserted::Stored))
@@ -85,7 +107,7 @@ impl Store {
         durability: Durability,
     ) -> Result<Vec<Upserted>, StoreError> {
         let mut log = self.lock_log();
-        log.check().map_err(|fault| self.error(fault))?;
+        self.ready(&mut log)?;
         let mut change = Change::new(&self.engine);
         let mut outcomes = Vec::new();
         let mut added = Vec::new();
@@ -120,7 +142,7 @@ impl Store {
     /// Faults of the file, as [`upsert`](Self::upsert).
     pub fn delete(&self, id: &str, durability: Durability) -> Result<bool, StoreError> {
         let mut log = self.lock_log();
-        log.check().map_err(|fault| self.error(fault))?;
+        self.ready(&mut log)?;
         let mut change = Change::new(&self.engine);
         let is_there = change.delete(id);
         if is_there {
@@ -145,9 +167,11 @@ impl Store {
         if log.is_read_only {
             return Ok(());
         }
-        log.check().map_err(|fault| self.error(fault))?;
+        self.ready(log)?;
         let synced = guarded(|| Ok(self.file.write(true)?.commit()?));
-        self.settle(log, synced)
+        self.settle(log, synced)?;
+        log.synced();
+        Ok(())
     }
 
     /// Makes a checkpoint now, so that opening has no document to read again.
@@ -159,7 +183,7 @@ impl Store {
         if log.is_read_only {
             return Ok(());
         }
-        log.check().map_err(|fault| self.error(fault))?;
+        self.ready(&mut log)?;
         if log.since_checkpoint == 0 {
             return Ok(());
         }
@@ -167,27 +191,6 @@ impl Store {
         let state = log.state;
         let change = Change::new(&self.engine);
         self.commit(&mut log, change.prepare(), state, Vec::new(), Durability::Synced)
-    }
-
-    /// Opens the file again after a fault, if nobody has since it was of this generation, so that reading goes on; true when that
-    /// is worth another try.
-    ///
-    /// redb reads nothing more than it has in memory once reading or writing has failed, such as for want of room. Writes are
-    /// refused from then on: those that were not synced are lost with the file that is closed.
-    pub(super) fn reopen(&self, generation: u64) -> bool {
-        // Whoever has it may be opening the file, or may be a write that waits for what is read here.
-        let Some(mut log) = self.log.try_lock() else { return true };
-        let times = self.file.generation();
-        if times != generation || log.is_read_only || times >= MOST_REOPENINGS {
-            return times != generation;
-        }
-        log.failed = true;
-        let reopened = self.file.reopen(self.catalog(), &log.state);
-        let Ok(documents) = reopened.and_then(|()| guarded(|| Documents::of(&self.file))) else {
-            return false;
-        };
-        self.engine.attach(std::sync::Arc::new(documents));
-        true
     }
 
     /// Notes that a write failed.
@@ -212,9 +215,15 @@ impl Store {
                 durability == Durability::Synced || self.is_checkpoint_due(log, added.len(), &prepared);
             let transaction = self.file.write(synced)?;
             put_documents(&transaction, &added)?;
-            self.finish(log, transaction, prepared, state, added.len() as u64)
+            self.finish(log, transaction, prepared, state, added.len() as u64)?;
+            Ok(synced)
         });
-        self.settle(log, result)
+        if self.settle(log, result)? {
+            log.synced();
+        } else {
+            log.is_unsynced = true;
+        }
+        Ok(())
     }
 
     fn is_checkpoint_due(&self, log: &Log, added: usize, prepared: &Prepared<'_>) -> bool {
@@ -260,8 +269,10 @@ impl Store {
         };
         transaction.open_table(META)?.insert(STATE, state.to_bytes().as_slice())?;
         transaction.commit()?;
+        log.is_ahead = true;
         prepared.after().attach(std::sync::Arc::new(Documents::of(&self.file)?));
         prepared.publish();
+        log.is_ahead = false;
         log.state = state;
         match stored {
             Some(stored) => {

@@ -14,6 +14,8 @@ mod hostile;
 mod process;
 #[cfg(unix)]
 mod quick_start;
+#[cfg(unix)]
+mod running;
 mod scope;
 mod server;
 mod source;

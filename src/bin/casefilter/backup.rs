@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use casefilter::Catalog;
 
 use crate::Status;
-use crate::admin::Admin;
+use crate::admin::{Admin, Opened};
 use crate::args::Database;
 use crate::cases::open_to_read;
 use crate::copy::back_up;
@@ -39,15 +39,16 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     refuse_stdout(&args.output, "a database is written here and there")?;
-    match open_to_read(args.database.path(), &Catalog::cases()) {
-        Ok(store) => {
+    let path = args.database.path();
+    match args.admin.open(path, || open_to_read(path, &Catalog::cases()))? {
+        Opened::Here(store) => {
             interrupt::watch()
                 .map_err(|error| Failure::io("cannot write", &args.output.display().to_string(), &error))?;
             let _working = Working::on("copying the database");
             let copied = store.backup(&args.output).and_then(|()| store.close());
             copied.map_err(|error| failed(&error))?;
         }
-        Err(error) => back_up(&mut args.admin.service(args.database.path(), &error)?, &args.output)?,
+        Opened::There(mut service) => back_up(&mut service, &args.output)?,
     }
     mention("copied\n");
     Ok(Status::Fine)

@@ -8,6 +8,7 @@ use casefilter::{Catalog, Errors, FilterCache, Limits, Memory, Mode, Request};
 use serde::Serialize;
 
 use crate::Status;
+use crate::admin::Admin;
 use crate::args::is_stdin;
 use crate::cases::{Cases, Documents, tell_left_out};
 use crate::escape::escape;
@@ -38,6 +39,9 @@ const MOST_RUNS: usize = 100_000;
 /// {"cases":…,"load_s":…,"bytes_per_case":…,"threads":…}, where bytes_per_case are those of columns and
 /// index, without the documents. With --memory, a line
 /// {"field":…,"column_bytes":…,"index_bytes":…,"bytes_per_case":…} for each field stands before the last.
+///
+/// A database that a service has open is measured on a copy, which the service makes beside it, and which is removed then: the times are
+/// those of this process, not of the service under its load.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -50,6 +54,9 @@ A line of requests.ndjson, only body is required:
 pub(crate) struct Args {
     #[command(flatten)]
     cases: Cases,
+
+    #[command(flatten)]
+    admin: Admin,
 
     /// The requests, one a line, as for search --requests
     #[arg(long, value_name = "FILE|-")]
@@ -136,7 +143,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let mut lines = Lines::open(&args.requests)?;
     let documents = if args.without_documents { Documents::Forgotten } else { Documents::Kept };
     let mode = if args.lenient { Mode::Lenient } else { Mode::Strict };
-    let loaded = args.cases.load(&Catalog::cases(), mode, documents)?;
+    let loaded = args.cases.load_or_copy(&Catalog::cases(), mode, documents, &args.admin)?;
     let status = tell_left_out(&loaded.report);
     let held = &loaded.held;
     let caches = args.cold.then(Caches::new);
@@ -172,7 +179,8 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         // A request may take long, and whoever waits wants to see the ones before.
         out.flush()?;
     }
-    let memory = held.memory();
+    let unknown = || Failure::Failed("a service does not say what its cases take in memory".to_owned());
+    let memory = held.memory().ok_or_else(unknown)?;
     let summary = Summary {
         cases: memory.cases,
         load_s: rounded(loaded.took.as_secs_f64(), 1e3),
@@ -353,7 +361,8 @@ fn time(held: &Held, line: &Line, caches: Option<&Caches>, args: &Args) -> Resul
         true => Compiler::Cached(FilterCache::new(held.catalog().clone(), Limits::default(), CACHE_BYTES)),
         false => Compiler::Fresh(Limits::default()),
     };
-    let matched = held.count(&compiler.request(held.catalog(), line)?.filter)?;
+    // Cases that a service has are copied first.
+    let matched = held.count(&compiler.request(held.catalog(), line)?.filter).unwrap_or_default();
     once(held, line, compiler, &mut String::new());
     let threads = u32::from(args.threads);
     let run = |answer: &mut String| once(held, line, compiler, answer);

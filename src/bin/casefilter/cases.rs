@@ -13,7 +13,7 @@ use casefilter::{
 };
 
 use crate::Status;
-use crate::admin::{Admin, SendFailure, Upload};
+use crate::admin::{Admin, Opened, SendFailure, Upload};
 use crate::args::{ONE_STDIN, Selection, is_stdin, unpaged};
 use crate::copy::Copy;
 use crate::escape::{escape, one_line};
@@ -23,6 +23,7 @@ use crate::held::{Held, failed};
 use crate::hints::and_more;
 use crate::progress::{Progress, Watched, WatchedFile, Working};
 use crate::records::Importing;
+use crate::served::Served;
 use crate::table::{counted, thousands};
 use crate::unpack::{Packed, unpacked};
 
@@ -132,20 +133,29 @@ impl Cases {
         }
     }
 
-    /// Opens the database, if one is all there is; otherwise imports every file: all of them, or none.
-    pub(crate) fn load(
+    /// Opens the database, if one is all there is, or finds the service that has it open; otherwise imports every file: all of them,
+    /// or none.
+    pub(crate) fn load_or_ask(
         &self,
         catalog: &Catalog,
         mode: Mode,
         documents: Documents,
+        admin: &Admin,
     ) -> Result<Loaded, Failure> {
+        let Some(path) = self.database() else { return self.load(catalog, mode, documents) };
         self.check()?;
         let start = Instant::now();
-        if let Some(path) = self.database() {
-            let store = open_to_read(path, catalog);
-            let held = Held::Database(Box::new(store.map_err(|error| failed(&error))?));
-            return Ok(Loaded { held, report: Report::default(), took: start.elapsed() });
-        }
+        let held = match admin.open(path, || open_to_read(path, catalog))? {
+            Opened::Here(store) => Held::Database(Box::new(store)),
+            Opened::There(service) => Held::Service(Box::new(Served::new(service, catalog)?)),
+        };
+        Ok(Loaded { held, report: Report::default(), took: start.elapsed() })
+    }
+
+    /// Imports every file: all of them, or none.
+    fn load(&self, catalog: &Catalog, mode: Mode, documents: Documents) -> Result<Loaded, Failure> {
+        self.check()?;
+        let start = Instant::now();
         let engine = Engine::builder(catalog.clone())
             .documents(documents == Documents::Kept)
             .limits(unpaged())
@@ -158,24 +168,29 @@ impl Cases {
         Ok(Loaded { held: Held::Memory(Box::new(engine)), report, took: start.elapsed() })
     }
 
-    /// Opens the database, if one is all there is, or a copy of it that the service made which has it open; otherwise as
-    /// [`load`](Self::load).
+    /// Opens the database, if one is all there is, or a copy of it that the service made which has it open; otherwise imports every
+    /// file.
     pub(crate) fn load_or_copy(
         &self,
         catalog: &Catalog,
         mode: Mode,
+        documents: Documents,
         admin: &Admin,
     ) -> Result<Loaded, Failure> {
         let Some(path) = self.database() else {
-            return self.load(catalog, mode, Documents::Kept);
+            return self.load(catalog, mode, documents);
         };
+        self.check()?;
         let start = Instant::now();
-        let store = open_to_read(path, catalog).or_else(|error| {
-            let Copy { file, name } = Copy::make(path, admin, &error)?;
-            let options = StoreOptions::default().limits(unpaged());
-            let store = Store::open_file(file, &name, catalog.clone(), options);
-            store.map_err(|error| failed(&error))
-        })?;
+        let store = match admin.open(path, || open_to_read(path, catalog))? {
+            Opened::Here(store) => store,
+            Opened::There(service) => {
+                let Copy { file, name } = Copy::make(path, service)?;
+                let options = StoreOptions::default().limits(unpaged());
+                let store = Store::open_file(file, &name, catalog.clone(), options);
+                store.map_err(|error| failed(&error))?
+            }
+        };
         let held = Held::Database(Box::new(store));
         Ok(Loaded { held, report: Report::default(), took: start.elapsed() })
     }

@@ -3,11 +3,10 @@
 use std::fs::File;
 use std::path::Path;
 
-use casefilter::StoreError;
 use serde::Serialize;
 use serde::de::IgnoredAny;
 
-use crate::admin::{Admin, Service};
+use crate::admin::Service;
 use crate::failure::{Failure, mention};
 use crate::progress::Working;
 
@@ -24,9 +23,8 @@ struct Backup<'p> {
 }
 
 impl Copy {
-    /// Lets the service that has a database open send a copy of it, if that is why it cannot be opened.
-    pub(crate) fn make(database: &Path, admin: &Admin, error: &StoreError) -> Result<Self, Failure> {
-        let mut service = admin.service(database, error)?;
+    /// Lets the service that has a database open send a copy of it.
+    pub(crate) fn make(database: &Path, mut service: Service) -> Result<Self, Failure> {
         let name = format!("a copy of {}", database.display());
         let folder = database.parent().filter(|folder| !folder.as_os_str().is_empty());
         // There may be room beside the database only, or permission elsewhere only.

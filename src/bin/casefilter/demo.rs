@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use casefilter::{Catalog, Engine, Filter, Mode, Order, Request, sample};
 
 use crate::Status;
-use crate::explain::with_compiling;
 use crate::failure::Failure;
+use crate::held::with_compiling;
 use crate::output::Output;
 use crate::search::table_of;
 use crate::table::{counted, duration, thousands, wrapped};

@@ -1,15 +1,14 @@
 //! `explain`: how a request is answered, and what that costs.
 
-use std::time::{Duration, Instant};
-
-use casefilter::explain::{Explanation, Phase};
 use casefilter::{Catalog, Mode};
 
 use crate::Status;
+use crate::admin::Admin;
 use crate::args::Selection;
 use crate::cases::{Cases, Documents, tell_left_out};
 use crate::escape::escape;
 use crate::failure::Failure;
+use crate::held::Explained;
 use crate::hints::{hint, warn};
 use crate::output::{Format, Output};
 use crate::table::wrapped;
@@ -33,6 +32,9 @@ Examples:
 pub(crate) struct Args {
     #[command(flatten)]
     cases: Cases,
+
+    #[command(flatten)]
+    admin: Admin,
 
     #[command(flatten)]
     selection: Selection,
@@ -59,33 +61,22 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let (request, compiling) = args.selection.timed_request(&catalog)?;
     warn(&request);
     let mode = if args.lenient { Mode::Lenient } else { Mode::Strict };
-    let loaded = args.cases.load(&catalog, mode, Documents::Forgotten)?;
+    let loaded = args.cases.load_or_ask(&catalog, mode, Documents::Forgotten, &args.admin)?;
     let status = tell_left_out(&loaded.report);
     hint(&loaded.held, &request, &loaded.report, || matches!(loaded.held.count(&request.filter), Ok(0)));
-    let explanation = if args.analyze {
-        let start = Instant::now();
-        with_compiling(loaded.held.analyze(&request, &|| start.elapsed())?, compiling)
-    } else {
-        loaded.held.explain(&request)?
-    };
+    let Explained { json, text } = loaded.held.explain(&request, args.analyze.then_some(compiling))?;
+    // Others may write to the database while this is printed.
+    let closed = loaded.held.close();
     let mut out = Output::new();
     match Format::or_fitting(args.format) {
-        Format::Json => out.json(&explanation)?,
+        Format::Json => out.json(&json)?,
         Format::Table => {
-            for line in explanation.to_string().lines() {
+            for line in text.lines() {
                 out.line(&wrapped(&escape(line), HANGING))?;
             }
         }
     }
     out.finish()?;
-    loaded.held.close()?;
+    closed?;
     Ok(status)
-}
-
-/// With the time that compiling the filter took in front of the others.
-pub(crate) fn with_compiling(mut explanation: Explanation, time: Duration) -> Explanation {
-    if let Some(analysis) = &mut explanation.analysis {
-        analysis.phases.insert(0, Phase { name: "compile", time });
-    }
-    explanation
 }

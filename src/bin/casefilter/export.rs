@@ -9,7 +9,7 @@ use crate::Status;
 use crate::admin::Admin;
 use crate::args::{Criteria, ONE_STDIN};
 use crate::array::Array;
-use crate::cases::{Cases, tell_left_out};
+use crate::cases::{Cases, Documents, tell_left_out};
 use crate::ending::Ending;
 use crate::escape::one_line;
 use crate::failure::Failure;
@@ -109,7 +109,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let request = args.criteria.request(&catalog, args.order.as_deref().or(default))?;
     warn(&request);
     let mode = if args.lenient { Mode::Lenient } else { Mode::Strict };
-    let loaded = args.cases.load_or_copy(&catalog, mode, &args.admin)?;
+    let loaded = args.cases.load_or_copy(&catalog, mode, Documents::Kept, &args.admin)?;
     let status = tell_left_out(&loaded.report);
     ids::tell_unknown(&loaded.held, &request.filter)?;
     hint(&loaded.held, &request, &loaded.report, || matches!(loaded.held.count(&request.filter), Ok(0)));
@@ -117,10 +117,10 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         rows.write(&loaded.held, &request, &args.output)?;
         return loaded.held.close().map(|()| status);
     }
+    let count = loaded.held.count(&request.filter)?;
     let mut failure = None;
-    let cases = loaded.held.count(&request.filter)?;
     let written = to_file(&args.output, request.order.as_ref(), &mut |out| {
-        let progress = Progress::of_cases(cases);
+        let progress = Progress::of_cases(count);
         progress.say("writing".to_owned());
         let mut line = String::new();
         let mut write = |out: &mut dyn Write| {

@@ -1,20 +1,29 @@
 //! Cases wherever they are held: in memory, or in a database.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use casefilter::explain::Explanation;
+use casefilter::explain::{Explanation, Phase};
 use casefilter::{
-    Answer, Catalog, Engine, Error, Filter, Memory, Request, Store, StoreError, StoreErrorKind, Warning,
-    WrittenAnswer,
+    Answer, Catalog, Engine, Filter, Memory, Request, Store, StoreError, StoreErrorKind, WrittenAnswer,
 };
+use serde_json::value::{RawValue, to_raw_value};
 
 use crate::escape::escape;
 use crate::failure::Failure;
+use crate::served::Served;
 
 /// Cases that can be searched.
 pub(crate) enum Held {
     Memory(Box<Engine>),
     Database(Box<Store>),
+    /// A service has them.
+    Service(Box<Served>),
+}
+
+/// How a request is answered, as JSON and as a tree to read.
+pub(crate) struct Explained {
+    pub(crate) json: Box<RawValue>,
+    pub(crate) text: String,
 }
 
 /// The page that a search found.
@@ -28,6 +37,7 @@ impl Held {
         match self {
             Self::Memory(engine) => engine.catalog(),
             Self::Database(store) => store.catalog(),
+            Self::Service(served) => served.catalog(),
         }
     }
 
@@ -35,21 +45,25 @@ impl Held {
         let len = match self {
             Self::Memory(engine) => engine.len(),
             Self::Database(store) => store.len(),
+            Self::Service(served) => return served.len(),
         };
         u64::try_from(len).unwrap_or(u64::MAX)
     }
 
-    pub(crate) fn memory(&self) -> Memory {
+    /// What the cases take in memory; none when a service has them.
+    pub(crate) fn memory(&self) -> Option<Memory> {
         match self {
-            Self::Memory(engine) => engine.memory(),
-            Self::Database(store) => store.memory(),
+            Self::Memory(engine) => Some(engine.memory()),
+            Self::Database(store) => Some(store.memory()),
+            Self::Service(_) => None,
         }
     }
 
-    pub(crate) fn count(&self, filter: &Filter) -> Result<u64, Error> {
+    pub(crate) fn count(&self, filter: &Filter) -> Result<u64, Failure> {
         match self {
-            Self::Memory(engine) => engine.count(filter),
-            Self::Database(store) => store.count(filter),
+            Self::Memory(engine) => Ok(engine.count(filter)?),
+            Self::Database(store) => Ok(store.count(filter)?),
+            Self::Service(served) => served.count(filter),
         }
     }
 
@@ -59,50 +73,62 @@ impl Held {
             Self::Database(store) => {
                 store.search(request).map(Found::Written).map_err(|error| failed(&error))
             }
+            Self::Service(served) => served.search(request).map(Found::Written),
         }
     }
 
     /// The ids of all cases that look like this one, the nearest first, at most three.
-    pub(crate) fn near_ids(&self, id: &str) -> Result<Vec<String>, Error> {
+    pub(crate) fn near_ids(&self, id: &str) -> Result<Vec<String>, Failure> {
         let request = Request::new(Filter::all(self.catalog())).limit(u64::MAX);
-        Ok(match self {
-            Self::Memory(engine) => nearest(id, engine.search(&request)?.ids()),
-            Self::Database(store) => nearest(id, store.ids(&request)?.iter().map(String::as_str)),
-        })
+        match self {
+            Self::Memory(engine) => Ok(nearest(id, engine.search(&request)?.ids())),
+            Self::Database(store) => Ok(nearest(id, store.ids(&request)?.iter().map(String::as_str))),
+            Self::Service(served) => {
+                let mut ids = Vec::new();
+                served.each_id(&request, |id| {
+                    ids.push(id.to_owned());
+                    Ok(())
+                })?;
+                Ok(nearest(id, ids.iter().map(String::as_str)))
+            }
+        }
     }
 
     /// Why a filter may select no case.
-    pub(crate) fn hints(&self, filter: &Filter) -> Vec<Warning> {
-        match self {
+    pub(crate) fn hints(&self, filter: &Filter) -> Result<Vec<String>, Failure> {
+        let hints = match self {
             Self::Memory(engine) => engine.hints(filter),
             Self::Database(store) => store.hints(filter),
-        }
+            Self::Service(served) => return served.hints(filter),
+        };
+        Ok(hints.iter().map(ToString::to_string).collect())
     }
 
-    /// How a request is answered.
-    pub(crate) fn explain(&self, request: &Request) -> Result<Explanation, Error> {
-        match self {
-            Self::Memory(engine) => engine.explain(request),
-            Self::Database(store) => store.explain(request),
-        }
-    }
-
-    /// How a request is answered, and what that cost.
-    pub(crate) fn analyze(
+    /// How a request is answered; with the time of compiling, what that cost too.
+    pub(crate) fn explain(
         &self,
         request: &Request,
-        clock: &dyn Fn() -> Duration,
-    ) -> Result<Explanation, Error> {
-        match self {
-            Self::Memory(engine) => engine.analyze(request, clock),
-            Self::Database(store) => store.analyze(request, clock),
-        }
+        compiling: Option<Duration>,
+    ) -> Result<Explained, Failure> {
+        let start = Instant::now();
+        let clock = || start.elapsed();
+        let explanation = match (self, compiling) {
+            (Self::Memory(engine), None) => engine.explain(request),
+            (Self::Memory(engine), Some(_)) => engine.analyze(request, &clock),
+            (Self::Database(store), None) => store.explain(request),
+            (Self::Database(store), Some(_)) => store.analyze(request, &clock),
+            (Self::Service(served), _) => return served.explain(request, compiling),
+        };
+        let explanation = with_compiling(explanation?, compiling.unwrap_or_default());
+        let text = explanation.to_string();
+        let json = to_raw_value(&explanation).map_err(|error| Failure::Failed(error.to_string()))?;
+        Ok(Explained { json, text })
     }
 
     /// Closes the database, and says what that finds wrong.
     pub(crate) fn close(self) -> Result<(), Failure> {
         match self {
-            Self::Memory(_) => Ok(()),
+            Self::Memory(_) | Self::Service(_) => Ok(()),
             Self::Database(store) => store.close().map_err(|error| failed(&error)),
         }
     }
@@ -118,6 +144,7 @@ impl Held {
             Self::Database(store) => store
                 .documents(request)?
                 .try_for_each(|document| take(&document.map_err(|error| failed(&error))?)),
+            Self::Service(served) => served.cases(request, true, |_, document| take(document)).map(drop),
         }
     }
 }
@@ -132,6 +159,7 @@ impl Held {
         match self {
             Self::Memory(engine) => engine.search(request)?.ids().try_for_each(take),
             Self::Database(store) => store.ids(request)?.iter().try_for_each(|id| take(id)),
+            Self::Service(served) => served.each_id(request, take),
         }
     }
 
@@ -188,12 +216,20 @@ impl Found {
     }
 }
 
+/// With the time that compiling the filter took in front of the others, where there are some.
+pub(crate) fn with_compiling(mut explanation: Explanation, time: Duration) -> Explanation {
+    if let Some(analysis) = &mut explanation.analysis {
+        analysis.phases.insert(0, Phase { name: "compile", time });
+    }
+    explanation
+}
+
 /// The failure of a database.
 pub(crate) fn failed(error: &StoreError) -> Failure {
     match error.kind() {
         StoreErrorKind::Refused => Failure::Refused(escape(&error.to_string()).into_owned()),
         StoreErrorKind::InUse => Failure::Failed(format!(
-            "{}; wait until it ends, or, if it is a service, ask that, or take a copy by `casefilter backup`",
+            "{}; stop it, or, if it is a service, ask that or take a copy by `casefilter backup`",
             escape(&error.to_string())
         )),
         _ => Failure::Failed(escape(&error.to_string()).into_owned()),

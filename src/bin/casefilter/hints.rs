@@ -27,11 +27,23 @@ pub(crate) fn warn(request: &Request) {
 ///
 /// `is_none` tells whether it selects no case.
 pub(crate) fn hint(held: &Held, request: &Request, report: &Report, is_none: impl FnOnce() -> bool) {
+    tell_hints(report, request, &hints_on(held, request, is_none));
+}
+
+/// Returns why a filter may select no case, if it selects none of some.
+pub(crate) fn hints_on(held: &Held, request: &Request, is_none: impl FnOnce() -> bool) -> Vec<String> {
+    if request.filter.is_all() || held.len() == 0 || !is_none() {
+        return Vec::new();
+    }
+    // The answer is good without them.
+    held.hints(&request.filter).unwrap_or_default()
+}
+
+/// Says what [`hints_on`] gave, and what was met in reading the fields of a request.
+pub(crate) fn tell_hints(report: &Report, request: &Request, hints: &[String]) {
     tell_notes_on(report, request);
-    if !request.filter.is_all() && held.len() > 0 && is_none() {
-        for warning in held.hints(&request.filter) {
-            note(format!("hint: {}\n", escape(&warning.to_string())));
-        }
+    for text in hints {
+        note(format!("hint: {}\n", escape(text)));
     }
 }
 

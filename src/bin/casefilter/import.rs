@@ -8,7 +8,7 @@ use casefilter::{Catalog, Mode, Note, Report, Store, StoreError, StoreErrorKind,
 use serde::{Deserialize, Serialize};
 
 use crate::Status;
-use crate::admin::{Admin, Service};
+use crate::admin::{Admin, Opened, Service};
 use crate::cases::{Files, Taker, refused, tell_left_out, write_report};
 use crate::failure::Failure;
 use crate::file::check_report;
@@ -101,10 +101,14 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     check_report(args.report.as_deref(), args.cases.paths().chain([args.db.as_path()]))?;
     let start = Instant::now();
     let catalog = Catalog::cases();
-    let (outcome, cases) = match open(&args.db, &catalog) {
-        Ok(store) => import_here(store, args)?,
-        Err(Unopened::Failed(failure)) => return Err(failure),
-        Err(Unopened::Store(error)) => import_there(args.admin.service(&args.db, &error)?, args)?,
+    let opened = args.admin.open(&args.db, || match open(&args.db, &catalog) {
+        Ok(store) => Ok(Ok(store)),
+        Err(Unopened::Failed(failure)) => Ok(Err(failure)),
+        Err(Unopened::Store(error)) => Err(error),
+    })?;
+    let (outcome, cases) = match opened {
+        Opened::Here(store) => import_here(store?, args)?,
+        Opened::There(service) => import_there(service, args)?,
     };
     let took_s = (start.elapsed().as_secs_f64() * 1e3).round() / 1e3;
     let report = match outcome {

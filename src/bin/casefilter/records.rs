@@ -8,7 +8,7 @@ use casefilter::{Catalog, Mode, Refusal, Store, StoreError, StoreOptions, is_sto
 use serde::Serialize;
 
 use crate::Status;
-use crate::admin::Admin;
+use crate::admin::{Admin, Opened};
 use crate::cases::{LISTED, line_of, open_to_read, refused as case_refused};
 use crate::copy::Copy;
 use crate::escape::{escape, one_line};
@@ -160,11 +160,14 @@ pub(crate) fn export<'p>(
         )));
     }
     let catalog = Catalog::cases();
-    let store = open_to_read(database, &catalog).or_else(|error| {
-        let Copy { file, name } = Copy::make(database, admin, &error)?;
-        let store = Store::open_file(file, &name, catalog.clone(), StoreOptions::default());
-        store.map_err(|error| failed(&error))
-    })?;
+    let store = match admin.open(database, || open_to_read(database, &catalog))? {
+        Opened::Here(store) => store,
+        Opened::There(service) => {
+            let Copy { file, name } = Copy::make(database, service)?;
+            let store = Store::open_file(file, &name, catalog.clone(), StoreOptions::default());
+            store.map_err(|error| failed(&error))?
+        }
+    };
     let mut failure = None;
     let written = to_file(output, None, &mut |out| {
         let result = each_record(&store, kind, |record| {

@@ -10,13 +10,14 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::Status;
+use crate::admin::Admin;
 use crate::args::{ONE_STDIN, Selection, is_stdin};
 use crate::cases::{Cases, Documents, Loaded, tell_left_out, write_report};
 use crate::escape::{has_line_breaks, one_line};
 use crate::failure::{Failure, note};
 use crate::file::check_report;
 use crate::held::Found;
-use crate::hints::{hint, warn};
+use crate::hints::{hints_on, tell_hints, warn};
 use crate::ids;
 use crate::output::Output;
 use crate::pages::{self, MOST_AT_ONCE, tell_cut};
@@ -62,6 +63,9 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     source_options: source::Options,
+
+    #[command(flatten)]
+    admin: Admin,
 
     #[command(flatten)]
     selection: Selection,
@@ -144,20 +148,28 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
             }
             let found = loaded.held.search(&request)?;
             let took = start.elapsed();
-            let counted_now = || loaded.held.count(&request.filter).unwrap_or_default();
-            print(&found, format, || {
-                summary_of(found.len(), found.total().unwrap_or_else(counted_now), &loaded, took)
-            })?;
             // A table says it, and an answer with its total.
             let says_total = format == Format::Table || format == Format::Json && request.count;
-            if !says_total && found.len() == request.limit {
-                tell_cut(found.len(), &request, found.total().unwrap_or_else(counted_now));
+            let is_full = found.len() == request.limit;
+            let total = match found.total() {
+                Some(total) => total,
+                None if format == Format::Table || is_full || found.len() == 0 => {
+                    loaded.held.count(&request.filter)?
+                }
+                None => found.len(),
+            };
+            let hints = hints_on(&loaded.held, &request, || total == 0);
+            let Loaded { held, report, took: load_took } = loaded;
+            let cases = held.len();
+            // Others may write to the database while this is printed.
+            let closed = held.close();
+            print(&found, format, || summary_of(found.len(), total, cases, took, load_took))?;
+            if !says_total && is_full {
+                tell_cut(found.len(), &request, total);
             }
-            hint(&loaded.held, &request, &loaded.report, || {
-                found.len() == 0 && found.total().unwrap_or_else(counted_now) == 0
-            });
-            loaded.held.close()?;
-            Ok(tell_left_out(&loaded.report))
+            tell_hints(&report, &request, &hints);
+            closed?;
+            Ok(tell_left_out(&report))
         }
         Some(path) => {
             let mut lines = Lines::open(path)?;
@@ -228,15 +240,15 @@ fn ask_server(args: &Args, catalog: &Catalog) -> Result<Status, Failure> {
 }
 
 /// What a table of cases in memory or in a database ends with.
-fn summary_of(written: u64, total: u64, loaded: &Loaded, took: Duration) -> String {
+fn summary_of(written: u64, total: u64, cases: u64, took: Duration, load_took: Duration) -> String {
     table::wrapped(
         &format!(
             "{} of {} selected, out of {} · searched in {} · loaded in {}",
             thousands(written),
             thousands(total),
-            counted(loaded.held.len(), "case"),
+            counted(cases, "case"),
             duration(took),
-            duration(loaded.took)
+            duration(load_took)
         ),
         0,
     )
@@ -244,12 +256,12 @@ fn summary_of(written: u64, total: u64, loaded: &Loaded, took: Duration) -> Stri
 
 fn table_summary(written: u64, total: u64, loaded: &Loaded, took: Duration) -> Result<(), Failure> {
     let mut out = Output::new();
-    out.line(&summary_of(written, total, loaded, took))?;
+    out.line(&summary_of(written, total, loaded.held.len(), took, loaded.took))?;
     out.finish()
 }
 
 fn load(args: &Args, catalog: &Catalog, mode: Mode, documents: Documents) -> Result<Loaded, Failure> {
-    let loaded = args.cases.load(catalog, mode, documents)?;
+    let loaded = args.cases.load_or_ask(catalog, mode, documents, &args.admin)?;
     if let Some(path) = &args.report {
         write_report(path, &loaded.report)?;
     }

@@ -16,7 +16,7 @@ use tokio::runtime::{Builder, Runtime};
 use tracing_subscriber::filter::LevelFilter;
 
 use crate::Status;
-use crate::admin::Admin;
+use crate::admin::Socket;
 use crate::duration::{VALUE, seconds};
 use crate::escape::escape;
 use crate::failure::Failure;
@@ -147,7 +147,7 @@ pub(crate) struct Args {
     tls_key: Option<PathBuf>,
 
     #[command(flatten)]
-    admin: Admin,
+    socket: Socket,
 
     /// Do nothing for other commands while the database is open here, whatever --admin-socket says
     #[arg(long, env = "CASEFILTER_NO_ADMIN_SOCKET", value_parser = BoolishValueParser::new())]
@@ -218,13 +218,13 @@ impl Args {
         if self.no_admin_socket {
             return Ok(service);
         }
-        let path = self.admin.socket.clone().unwrap_or_else(|| AdminSocket::beside(&self.db));
+        let path = self.socket.path.clone().unwrap_or_else(|| AdminSocket::beside(&self.db));
         match AdminSocket::bind(&path, &self.db) {
             Ok(socket) => {
                 tracing::info!(socket = shown(&path), "other commands are served");
                 Ok(service.with_admin(socket))
             }
-            Err(error) if self.admin.socket.is_none() && error.kind() != io::ErrorKind::AddrInUse => {
+            Err(error) if self.socket.path.is_none() && error.kind() != io::ErrorKind::AddrInUse => {
                 let (socket, advice) = (shown(&path), "--admin-socket moves the socket");
                 tracing::warn!(socket, %error, advice, "other commands cannot be served while this runs");
                 Ok(service)
@@ -238,7 +238,7 @@ impl Args {
 impl Args {
     /// The service as it is: there are no sockets in files.
     fn administered(&self, service: Service) -> Result<Service, Failure> {
-        match &self.admin.socket {
+        match &self.socket.path {
             Some(_) if !self.no_admin_socket => {
                 Err(Failure::Usage("--admin-socket is for systems with Unix sockets".to_owned()))
             }

@@ -15,7 +15,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::{Deserialize, Serialize};
 
 use crate::Status;
-use crate::admin::Admin;
+use crate::admin::{Admin, Opened};
 use crate::duration;
 use crate::escape::escape;
 use crate::failure::{Failure, note};
@@ -218,11 +218,12 @@ fn check(fields: &[String], filter: Option<&str>) -> Result<(), Failure> {
 }
 
 fn share(args: &Share) -> Result<Status, Failure> {
-    let token = match Store::open(&args.db, Catalog::cases(), StoreOptions::default()) {
-        Ok(store) => mint(store, args)?,
-        Err(error) => {
+    let open = || Store::open(&args.db, Catalog::cases(), StoreOptions::default());
+    let token = match args.admin.open(&args.db, open)? {
+        Opened::Here(store) => mint(store, args)?,
+        Opened::There(mut service) => {
             let asked = Asked { applicant_id: &args.applicant, lifetime_s: args.expires.num_seconds() };
-            let minted: Minted = args.admin.service(&args.db, &error)?.post("/share-tokens", &asked)?;
+            let minted: Minted = service.post("/share-tokens", &asked)?;
             minted.token
         }
     };

@@ -4,7 +4,7 @@ use casefilter::{Catalog, Store, StoreOptions, Verified};
 use serde::Serialize;
 
 use crate::Status;
-use crate::admin::Admin;
+use crate::admin::{Admin, Opened};
 use crate::args::Database;
 use crate::copy::Copy;
 use crate::failure::Failure;
@@ -49,10 +49,13 @@ struct Whole {
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let (path, catalog, options) = (args.database.path(), Catalog::cases(), StoreOptions::default());
     let working = Working::on("checking the database");
-    let found = Store::verify(path, &catalog, &options).or_else(|error| {
-        let Copy { file, name } = Copy::make(path, &args.admin, &error)?;
-        Store::verify_file(file, &name, &catalog, &options).map_err(|error| failed(&error))
-    })?;
+    let found = match args.admin.open(path, || Store::verify(path, &catalog, &options))? {
+        Opened::Here(found) => found,
+        Opened::There(service) => {
+            let Copy { file, name } = Copy::make(path, service)?;
+            Store::verify_file(file, &name, &catalog, &options).map_err(|error| failed(&error))?
+        }
+    };
     drop(working);
     let mut out = Output::new();
     let Verified { cases, batches, records, was_clean, .. } = found;

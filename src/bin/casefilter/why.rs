@@ -7,6 +7,7 @@ use casefilter::{Catalog, Filter, Mode, Request};
 use serde::Serialize;
 
 use crate::Status;
+use crate::admin::Admin;
 use crate::args::Selection;
 use crate::cases::{Cases, Documents, Loaded, tell_left_out};
 use crate::escape::escape;
@@ -41,6 +42,9 @@ pub(crate) struct Args {
     id: String,
 
     #[command(flatten)]
+    admin: Admin,
+
+    #[command(flatten)]
     selection: Selection,
 
     /// JSON, or a tree to read [default: table on a terminal, json in a pipe]
@@ -58,7 +62,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let request = args.selection.request(&catalog)?;
     warn(&request);
     let mode = if args.lenient { Mode::Lenient } else { Mode::Strict };
-    let loaded = args.cases.load(&catalog, mode, Documents::Kept)?;
+    let loaded = args.cases.load_or_ask(&catalog, mode, Documents::Kept, &args.admin)?;
     let status = tell_left_out(&loaded.report);
     hint(&loaded.held, &request, &loaded.report, || matches!(loaded.held.count(&request.filter), Ok(0)));
     let found = loaded.held.search(&of_id(&catalog, &args.id)?)?;
@@ -68,6 +72,8 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let why = reference::why(&request.filter, document)
         .map_err(|fault| Failure::Refused(escape(&fault.message()).into_owned()))?;
     let page = if why.selected { Page::of(&loaded.held, &args.id, &request)? } else { None };
+    // Others may write to the database while this is printed.
+    let closed = loaded.held.close();
     let mut out = Output::new();
     match Format::or_fitting(args.format) {
         Format::Json => out.json(&Answer { page, why: &why })?,
@@ -85,7 +91,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         }
     }
     out.finish()?;
-    loaded.held.close()?;
+    closed?;
     Ok(status)
 }
 

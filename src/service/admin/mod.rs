@@ -3,6 +3,7 @@
 mod download;
 mod import;
 mod routes;
+mod search;
 mod socket;
 mod upload;
 
@@ -46,6 +47,13 @@ struct Admin {
     path: PathBuf,
 }
 
+impl Admin {
+    /// The file of the database, which is another one once it was compacted.
+    fn identity(&self) -> Identity {
+        self.shared.store.identity().map_or(self.database, Identity::from)
+    }
+}
+
 /// Serves the requests of operators.
 pub(super) struct AdminServer {
     admin: Arc<Admin>,
@@ -85,7 +93,8 @@ impl AdminServer {
     async fn serve(&self, stream: UnixStream, watcher: Watcher) {
         let options = &self.admin.shared.options;
         let user = stream.peer_cred().ok().map(|peer| peer.uid());
-        let transport = Transport::new(stream, options.write_timeout);
+        // A command that searches may print to someone who reads slowly.
+        let transport = Transport::new(stream, options.write_timeout.max(routes::PATIENCE));
         let service = service_fn(|request: hyper::Request<Incoming>| self.respond(request, user));
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
@@ -104,7 +113,7 @@ impl AdminServer {
         let start = Instant::now();
         let name = self.admin.shared.names.next();
         let what = format!("{} {}", request.method(), request.uri().path());
-        let means_this = request.headers().get(DATABASE).is_none_or(|meant| self.admin.database.is(meant));
+        let means_this = request.headers().get(DATABASE).is_none_or(|meant| self.admin.identity().is(meant));
         let (mut response, cause) = if means_this {
             let mut response = self.router.call(request.map(Body::new)).await?;
             match response.extensions_mut().remove::<Failure>() {
@@ -133,7 +142,7 @@ impl AdminServer {
         }
         match status {
             500.. => event!(error),
-            _ if what == "GET /" || what == "GET /metrics" => event!(debug),
+            _ if ["GET /", "GET /metrics", "POST /searches"].contains(&&*what) => event!(debug),
             // Whoever changes what is there leaves a trace.
             _ => event!(info),
         }

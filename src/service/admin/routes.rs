@@ -23,6 +23,7 @@ use super::super::shared::now;
 use super::Admin;
 use super::download::FileBody;
 use super::import::{self, GivenUp};
+use super::search;
 use super::upload::{SOURCES, Sources, spool};
 use crate::domain::{RecordKind, mint_share_token};
 use crate::engine::{Mode, Report};
@@ -31,8 +32,11 @@ use crate::error::{ErrorKind, quote};
 /// The largest body of a request that is none of an import, in bytes.
 const BODY_BYTES: usize = 64 << 10;
 
+/// The largest body of a search, in bytes: a filter at the limits, its normal form, each byte of it escaped.
+const FILTER_BYTES: usize = 64 << 20;
+
 /// How long an import may send nothing: whoever packs, or fetches, what is imported may need a while for it.
-const PATIENCE: Duration = Duration::from_secs(600);
+pub(super) const PATIENCE: Duration = Duration::from_secs(600);
 
 type Shared = State<Arc<Admin>>;
 
@@ -44,6 +48,8 @@ pub(super) fn router(admin: Arc<Admin>) -> Router {
         .route("/imports/{kind}", post(import))
         .route("/backups", post(backup))
         .route("/copies", post(copy))
+        .route("/compactions", post(compact))
+        .route("/searches", post(searches))
         .fallback(async || Failure::new(StatusCode::NOT_FOUND, "there is no such path"))
         .method_not_allowed_fallback(async || {
             Failure::new(StatusCode::METHOD_NOT_ALLOWED, "the path does not have this method")
@@ -86,7 +92,7 @@ struct Minted {
 }
 
 async fn share_token(State(admin): Shared, body: Body) -> Result<Response, Failure> {
-    let asked: ShareToken = read(body, admin.shared.options.read_timeout).await?;
+    let asked: ShareToken = read(body, BODY_BYTES, admin.shared.options.read_timeout).await?;
     let mint = move |shared: &super::super::shared::Shared| {
         // Longer than all that can be said is refused as any other lifetime without an end.
         let lifetime = TimeDelta::try_seconds(asked.lifetime_s).unwrap_or(TimeDelta::MAX);
@@ -103,7 +109,7 @@ struct Backup {
 }
 
 async fn backup(State(admin): Shared, body: Body) -> Result<Response, Failure> {
-    let Backup { path } = read(body, admin.shared.options.read_timeout).await?;
+    let Backup { path } = read(body, BODY_BYTES, admin.shared.options.read_timeout).await?;
     let has_nul = path.as_os_str().as_encoded_bytes().contains(&0);
     if !path.is_absolute() || has_nul {
         let why = if has_nul { "`path` must not have a NUL" } else { "`path` has to be absolute" };
@@ -153,6 +159,31 @@ fn tell_given_up(given_up: &GivenUp, shared: &super::super::shared::Shared) {
     if given_up.is_given_up(shared) {
         tracing::info!("a copy was given up, because its client left or the service ends");
     }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Compaction {}
+
+#[derive(Serialize)]
+struct Compacted {
+    bytes_before: u64,
+    bytes_after: u64,
+}
+
+async fn compact(State(admin): Shared, body: Body) -> Result<Response, Failure> {
+    let Compaction {} = read(body, BODY_BYTES, admin.shared.options.read_timeout).await?;
+    let compact = |shared: &super::super::shared::Shared| {
+        let compacted = shared.store.compact_online();
+        compacted.map_err(|error| Failure::of_store(&error))
+    };
+    let compacted = admin.shared.in_turn(compact).await?;
+    answer(&Compacted { bytes_before: compacted.bytes_before, bytes_after: compacted.bytes_after })
+}
+
+async fn searches(State(admin): Shared, body: Body) -> Result<Response, Failure> {
+    let question = read(body, FILTER_BYTES, admin.shared.options.read_timeout).await?;
+    search::answer(&admin.shared, question).await
 }
 
 #[derive(Serialize)]
@@ -255,10 +286,14 @@ fn wrong(kind: ErrorKind, description: String) -> Failure {
     Failure::new(StatusCode::BAD_REQUEST, description).coded(ErrorCode::of_kind(kind))
 }
 
-/// Reads a small JSON body.
-async fn read<T: serde::de::DeserializeOwned>(body: Body, patience: Duration) -> Result<T, Failure> {
+/// Reads a JSON body.
+async fn read<T: serde::de::DeserializeOwned>(
+    body: Body,
+    most_bytes: usize,
+    patience: Duration,
+) -> Result<T, Failure> {
     let bad = |why: String| Failure::new(StatusCode::BAD_REQUEST, format!("the body cannot be read: {why}"));
-    let bytes = tokio::time::timeout(patience, axum::body::to_bytes(body, BODY_BYTES)).await;
+    let bytes = tokio::time::timeout(patience, axum::body::to_bytes(body, most_bytes)).await;
     let bytes = bytes.map_err(|_| {
         let description = "the body of the request did not arrive in time";
         Failure::new(StatusCode::REQUEST_TIMEOUT, description).closing()

@@ -28,6 +28,12 @@ pub(super) struct Identity {
     number: u64,
 }
 
+impl From<(u64, u64)> for Identity {
+    fn from((device, number): (u64, u64)) -> Self {
+        Self { device, number }
+    }
+}
+
 impl Identity {
     fn of(metadata: &fs::Metadata) -> Self {
         Self { device: metadata.dev(), number: metadata.ino() }

@@ -173,7 +173,13 @@ impl StorageBackend for Disk {
 
     fn sync_data(&self) -> io::Result<()> {
         let mut state = self.state();
-        state.step(false)?;
+        if let Err(error) = state.step(false) {
+            // The system may drop what it could not write, go on showing it, and say no more of it.
+            if state.operations.is_multiple_of(2) && !matches!(state.trouble, Trouble::Crash(_)) {
+                state.pending.clear();
+            }
+            return Err(error);
+        }
         if !state.lying {
             let state = &mut *state;
             for pending in state.pending.drain(..) {

@@ -17,7 +17,7 @@ pub(crate) enum Upload {}
 
 impl Service {
     pub(crate) fn connect(_database: &Path, _socket: Option<&Path>) -> Result<Self, String> {
-        Err("on this system a service does nothing for other commands; wait until it ends".to_owned())
+        Err("on this system a service does nothing for other commands".to_owned())
     }
 
     pub(crate) fn post<T: DeserializeOwned>(&mut self, _: &str, _: &impl Serialize) -> Result<T, Failure> {
@@ -25,6 +25,19 @@ impl Service {
     }
 
     pub(crate) fn download(&mut self, _target: &str, _file: &mut File, _name: &str) -> Result<(), Failure> {
+        match *self {}
+    }
+
+    pub(crate) fn get<T: DeserializeOwned>(&mut self, _: &str) -> Result<T, Failure> {
+        match *self {}
+    }
+
+    pub(crate) fn frames(
+        &mut self,
+        _: &str,
+        _: &impl Serialize,
+        _: impl FnMut(u8, &[u8]) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
         match *self {}
     }
 

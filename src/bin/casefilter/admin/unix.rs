@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use casefilter::Refusal;
 use casefilter::service::AdminSocket;
 use http_body_util::BodyExt;
@@ -90,8 +90,7 @@ impl Service {
         });
         let sender = connected.map_err(|error| match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => format!(
-                "no service answers at {shown}; wait until the other process ends, or, if it is a service whose \
-                 socket is elsewhere, say where by --admin-socket"
+                "no service answers at {shown} (if it is a service whose socket is elsewhere, say where by --admin-socket)"
             ),
             io::ErrorKind::PermissionDenied => {
                 format!("{shown} is for the user whom the service runs as: permission denied")
@@ -106,6 +105,42 @@ impl Service {
             Failure::Failed(message) => message,
             _ => "the service does not answer".to_owned(),
         })
+    }
+
+    /// Asks for what is there.
+    pub(crate) fn get<T: DeserializeOwned>(&mut self, target: &str) -> Result<T, Failure> {
+        self.ask("GET", target, Vec::new())
+    }
+
+    /// Asks for an answer in frames, a byte for the sort, four for the length, and so many bytes, and hands each of them over as it comes.
+    pub(crate) fn frames(
+        &mut self,
+        target: &str,
+        body: &impl Serialize,
+        mut take: impl FnMut(u8, &[u8]) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let body = serde_json::to_vec(body).map_err(|error| Failure::Failed(error.to_string()))?;
+        let (pieces, request) = self.request("POST", target, "application/json")?;
+        // There is room for both.
+        let _ = pieces.try_send(Piece::Data(body.into()));
+        let _ = pieces.try_send(Piece::End);
+        let response = self.runtime.block_on(self.sender.send_request(request));
+        let response = response.map_err(|error| self.went(&error))?;
+        let is_good = response.status().is_success();
+        let mut body = response.into_body();
+        let mut waiting = BytesMut::new();
+        while let Some(frame) = self.runtime.block_on(body.frame()) {
+            if let Ok(data) = frame.map_err(|error| self.went(&error))?.into_data() {
+                waiting.extend_from_slice(&data);
+            }
+            while is_good && let Some((sort, bytes)) = next_frame(&mut waiting) {
+                take(sort, &bytes)?;
+            }
+        }
+        match is_good {
+            true => Ok(()),
+            false => read_answer::<IgnoredAny>(false, &waiting, None).map(drop),
+        }
     }
 
     /// Asks for something small.
@@ -181,17 +216,36 @@ impl Service {
         content_type: &str,
     ) -> Result<(Sender<Piece>, Request<Pieces>), Failure> {
         let (pieces, body) = channel(PIECES);
+        let request = self.message(method, target, content_type, body)?;
+        let ready = self.runtime.block_on(self.sender.ready());
+        ready.map_err(|error| lost(&self.path, &error))?;
+        Ok((pieces, request))
+    }
+
+    fn message(
+        &self,
+        method: &str,
+        target: &str,
+        content_type: &str,
+        body: Receiver<Piece>,
+    ) -> Result<Request<Pieces>, Failure> {
         let request = Request::builder()
             .method(method)
             .uri(target)
             .header("Host", "casefilter")
             .header("Content-Type", content_type)
             .header("X-Casefilter-Database", &self.database)
-            .body(Pieces(body))
-            .map_err(|error| Failure::Failed(error.to_string()))?;
-        let ready = self.runtime.block_on(self.sender.ready());
-        ready.map_err(|error| lost(&self.path, &error))?;
-        Ok((pieces, request))
+            .body(Pieces(body));
+        request.map_err(|error| Failure::Failed(error.to_string()))
+    }
+
+    /// The service went away while it was read from.
+    fn went(&self, error: &hyper::Error) -> Failure {
+        let path = self.path.display().to_string();
+        Failure::Failed(format!(
+            "the service at {} went away before its answer ended ({error})",
+            escape(&path)
+        ))
     }
 
     fn read<T: DeserializeOwned>(&self, answer: Answer, importing: Option<Importing>) -> Result<T, Failure> {
@@ -206,6 +260,22 @@ fn lost(path: &Path, error: &hyper::Error) -> Failure {
         "the service at {} went away before it answered ({error}): what was asked for was done whole, or not at all",
         escape(&path)
     ))
+}
+
+/// Takes a frame from the front of what came, once it is whole.
+fn next_frame(waiting: &mut BytesMut) -> Option<(u8, BytesMut)> {
+    const HEAD_BYTES: usize = 5;
+    let (sort, length) = match waiting.get(..HEAD_BYTES)? {
+        &[sort, a, b, c, d] => (sort, u32::from_be_bytes([a, b, c, d])),
+        _ => return None,
+    };
+    let whole = usize::try_from(length).ok()?.checked_add(HEAD_BYTES)?;
+    if waiting.len() < whole {
+        waiting.reserve(whole.saturating_sub(waiting.len()));
+        return None;
+    }
+    let mut frame = waiting.split_to(whole);
+    Some((sort, frame.split_off(HEAD_BYTES)))
 }
 
 /// Why a service did not do what it was asked for.

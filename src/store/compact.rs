@@ -1,0 +1,142 @@
+//! Compaction beside searches: a copy without free pages takes the place of the file.
+//!
+//! The copy is written beside the database under its name with `.compacting` behind, compacted, synced, and renamed to the
+//! database in one step: after a crash at any moment there is the file before or the file after, whole, and at most a `.compacting` file,
+//! which the next compaction removes. Searches that began before read from the file before, whose space is free when the last of
+//! them ends. Writes wait. Until then the disk needs room for both.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::atomic::sync_folder;
+use super::error::{Fault, StoreError, StoreErrorKind, guarded};
+use super::file::File;
+use super::verify::copy_into;
+use super::{Documents, Store};
+
+/// The size of a file before and after it was compacted, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Compacted {
+    /// Its size before.
+    pub bytes_before: u64,
+    /// Its size after.
+    pub bytes_after: u64,
+}
+
+impl Store {
+    /// Puts a copy without free pages in the place of the file, while searches go on and writes wait.
+    ///
+    /// The copy is made in the same folder, which needs room for it, and becomes the database in one step: a crash leaves the file
+    /// before or the file after. The file is another one then (its inode changes). [`compact`](Self::compact) needs no
+    /// second file, but the store alone.
+    ///
+    /// ```
+    /// # use casefilter::{Catalog, Durability, Store, StoreOptions};
+    /// # let folder = tempfile::tempdir()?;
+    /// let store = Store::create(folder.path().join("cases.db"), Catalog::cases(), StoreOptions::default())?;
+    /// store.upsert(br#"{"id":"a"}"#, Durability::Synced)?;
+    /// let compacted = store.compact_online()?;
+    /// assert!(compacted.bytes_after <= compacted.bytes_before && store.len() == 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Faults of the file, a folder without room or that cannot be written, a file with a second name (a hard link), which would keep
+    /// the old contents. The database is as it was then.
+    pub fn compact_online(&self) -> Result<Compacted, StoreError> {
+        let mut log = self.lock_log();
+        self.ready(&mut log)?;
+        let compacted = guarded(|| self.exchange()).map_err(|fault| {
+            if self.file.sync_failed().is_set() {
+                log.fail();
+            }
+            self.error(fault)
+        })?;
+        log.synced();
+        Ok(compacted)
+    }
+
+    /// Puts a copy in the place of the file; no write may be under way.
+    fn exchange(&self) -> Result<Compacted, Fault> {
+        let Some(path) = self.file.path() else {
+            return Err(Fault::new(StoreErrorKind::Io, "it is not in a file"));
+        };
+        // A rename would take the place of a symbolic link.
+        let path = fs::canonicalize(path)?;
+        let own = fs::metadata(&path)?;
+        refuse_links(&own)?;
+        let mut name = path.file_name().unwrap_or_default().to_owned();
+        name.push(".compacting");
+        let fresh = path.with_file_name(name);
+        // One that a crash left; while this store has the database open, nobody else makes one.
+        if fs::symlink_metadata(&fresh).is_ok_and(|found| found.is_file()) {
+            fs::remove_file(&fresh)?;
+        }
+        let mut copy = File::create(&fresh, self.catalog(), self.options.cache_bytes)?;
+        let written = guarded(|| {
+            keep_owner(&fresh, &own)?;
+            copy_into(&self.file, &copy, &|| true)?;
+            // What one pass moves may leave more to move.
+            while copy.compact()? {}
+            // redb syncs what it wrote, and not the owner and the mode.
+            let made = fs::File::open(&fresh)?;
+            made.sync_all()?;
+            let bytes_after = made.metadata()?.len();
+            fs::rename(&fresh, &path)?;
+            Ok(bytes_after)
+        });
+        let bytes_after = match written {
+            Ok(bytes) => bytes,
+            Err(fault) => {
+                drop(copy);
+                let _ = fs::remove_file(&fresh);
+                return Err(fault);
+            }
+        };
+        // From here on the new file is the database.
+        self.file.exchange(&copy);
+        if let Ok(documents) = guarded(|| Documents::of(&self.file)) {
+            self.engine.attach(Arc::new(documents));
+        }
+        sync_folder(&path).map_err(|error| {
+            // After a crash the file before may be found, without the writes to come.
+            self.file.sync_failed().set();
+            Fault::from(error)
+        })?;
+        Ok(Compacted { bytes_before: own.len(), bytes_after })
+    }
+}
+
+/// Refuses a file that has a second name.
+#[cfg(unix)]
+fn refuse_links(own: &fs::Metadata) -> Result<(), Fault> {
+    use std::os::unix::fs::MetadataExt;
+    if own.nlink() > 1 {
+        let detail = "it has a second name (a hard link), which would keep the old file; remove that first";
+        return Err(Fault::new(StoreErrorKind::Exists, detail));
+    }
+    Ok(())
+}
+
+/// Gives a copy the owner and the permissions of the file.
+#[cfg(unix)]
+fn keep_owner(copy: &Path, own: &fs::Metadata) -> Result<(), Fault> {
+    use std::os::unix::fs::{MetadataExt, chown};
+    let made = fs::metadata(copy)?;
+    if (made.uid(), made.gid()) != (own.uid(), own.gid()) {
+        chown(copy, Some(own.uid()), Some(own.gid()))?;
+    }
+    Ok(fs::set_permissions(copy, own.permissions())?)
+}
+
+#[cfg(not(unix))]
+fn refuse_links(_: &fs::Metadata) -> Result<(), Fault> {
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn keep_owner(copy: &Path, own: &fs::Metadata) -> Result<(), Fault> {
+    Ok(fs::set_permissions(copy, own.permissions())?)
+}

@@ -1,0 +1,134 @@
+//! How large the file becomes, and compacting it beside readers; what is written after the disk failed.
+
+use std::fs;
+
+use super::*;
+use disk::{Disk, Trouble};
+
+fn lines(version: u32) -> String {
+    let text = "x".repeat(400);
+    (0..4_000).map(|id| format!("{{\"id\":\"c{id}\",\"x\":\"{version} {text}\"}}\n")).collect()
+}
+
+fn import(store: &Store, version: u32) {
+    let mut import = store.import(Mode::Strict).unwrap();
+    import.push(lines(version).as_bytes()).unwrap();
+    import.commit().unwrap();
+}
+
+#[test]
+fn imports_of_the_same_cases_use_the_pages_of_those_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("cases.db");
+    let store = Store::create(&path, catalog(), StoreOptions::default()).unwrap();
+    let size = || fs::metadata(&path).unwrap().len();
+    let sizes: Vec<u64> = (0..8)
+        .map(|version| {
+            import(&store, version);
+            size()
+        })
+        .collect();
+    // Both an import and what it replaces are there until it ends. redb doubles the length of a file that is too short.
+    assert!(sizes[1..].iter().all(|size| *size <= 2 * sizes[0]), "{sizes:?}");
+}
+
+#[test]
+fn compacting_takes_no_reader_its_documents() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("cases.db");
+    let options = StoreOptions::default().limits(Limits { page: u64::MAX, ..Limits::default() });
+    let store = Store::create(&path, catalog(), options).unwrap();
+    (0..3).for_each(|version| import(&store, version));
+    store.write_records(|records| records.put("kind", "key", "before").map(drop)).unwrap();
+    fs::write(folder.path().join("cases.db.compacting"), "left by a crash").unwrap();
+
+    let all = Request::new(Filter::all(store.catalog())).limit(u64::MAX);
+    let mut reader = store.documents(&all).unwrap();
+    let records = store.records().unwrap();
+    assert!(reader.next().unwrap().unwrap().contains("\"2 x"));
+    let compacted = store.compact_online().unwrap();
+    assert!(compacted.bytes_after * 3 < compacted.bytes_before * 2, "{compacted:?}");
+    assert_eq!(compacted.bytes_after, fs::metadata(&path).unwrap().len());
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    store.validate().unwrap();
+
+    // Those who began before read what was there then, whatever is written after.
+    import(&store, 3);
+    store.write_records(|records| records.put("kind", "key", "after").map(drop)).unwrap();
+    for document in reader {
+        assert!(document.unwrap().contains("\"2 x"));
+    }
+    assert_eq!(records.get("kind", "key").unwrap().as_deref(), Some("before"));
+    assert!(store.search(&all).unwrap().documents().all(|document| document.contains("\"3 x")));
+    assert_eq!(store.records().unwrap().get("kind", "key").unwrap().as_deref(), Some("after"));
+    store.compact_online().unwrap();
+    store.upsert(b"{\"id\":\"more\"}", Durability::Synced).unwrap();
+    store.close().unwrap();
+    let verified = Store::verify(&path, &catalog(), &StoreOptions::default()).unwrap();
+    assert_eq!((verified.cases, verified.records, verified.was_clean), (4_001, 1, true));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_compacted_file_keeps_its_permissions_and_its_links() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("cases.db");
+    let link = folder.path().join("link.db");
+    Store::create(&path, catalog(), StoreOptions::default()).unwrap().close().unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+    symlink(&path, &link).unwrap();
+    let store = Store::open(&link, catalog(), StoreOptions::default()).unwrap();
+    store.upsert(b"{\"id\":\"a\"}", Durability::Grouped).unwrap();
+    store.compact_online().unwrap();
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
+    // The lock is that of the new file.
+    let other = Store::open(&path, catalog(), StoreOptions::default());
+    assert_eq!(other.unwrap_err().kind(), StoreErrorKind::InUse);
+    fs::hard_link(&path, folder.path().join("second.db")).unwrap();
+    assert!(store.compact_online().unwrap_err().to_string().contains("a hard link"));
+    store.upsert(b"{\"id\":\"b\"}", Durability::Synced).unwrap();
+    assert_eq!(store.len(), 2);
+}
+
+/// A store on a disk, with one case that is synced.
+fn on(disk: &Disk) -> Store {
+    let store = open(disk, 0).unwrap();
+    store.upsert(b"{\"id\":\"first\"}", Durability::Synced).unwrap();
+    store
+}
+
+#[test]
+fn after_a_sync_that_failed_nothing_is_acknowledged() {
+    let calm = Disk::new(Vec::new(), Trouble::None, false);
+    let store = on(&calm);
+    let start = calm.operations();
+    store.upsert(b"{\"id\":\"second\"}", Durability::Synced).unwrap();
+    let operations = calm.operations() - start;
+    let (mut refused, mut recovered) = (0, 0);
+    for at in 0..operations {
+        let disk = Disk::new(Vec::new(), Trouble::None, false);
+        let store = on(&disk);
+        disk.begin(Trouble::Once(disk.operations() + at));
+        let second = store.upsert(b"{\"id\":\"second\"}", Durability::Synced);
+        let third = store.upsert(b"{\"id\":\"third\"}", Durability::Synced);
+        match &third {
+            Ok(_) => recovered += 1,
+            Err(error) => {
+                assert_eq!(error.kind(), StoreErrorKind::Failed);
+                assert!(error.to_string().contains("a sync failed"), "operation {at}: {error}");
+                refused += 1;
+            }
+        }
+        // What is on disk, if the machine stops now, is what was acknowledged.
+        let mut dice = Dice::new(at + 1);
+        let found = open(&Disk::new(disk.after_crash(&mut dice), Trouble::None, false), 0).unwrap();
+        let ids = found.ids(&Request::new(Filter::all(found.catalog()))).unwrap();
+        let has = |id: &str| ids.iter().any(|own| own == id);
+        assert!(has("first"), "operation {at}");
+        assert!(third.is_err() || has("third"), "operation {at}");
+        assert!(second.is_err() || has("second"), "operation {at}");
+    }
+    assert!(refused > 0 && recovered > 0, "{refused} refused, {recovered} recovered");
+}
