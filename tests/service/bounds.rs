@@ -339,7 +339,8 @@ fn no_update_is_left_uncounted_when_its_client_leaves() {
 
 #[test]
 fn whoever_is_not_known_takes_no_room_of_others() {
-    let server = with(ServiceOptions { buffered_bytes: 1000, ..options() });
+    // A quarter of it is the most that one token at one peer gets.
+    let server = with(ServiceOptions { buffered_bytes: 4000, ..options() });
     let all = key("all");
     let body = [b' '; 900];
     let mut strangers: Vec<Client> = (0..4).map(|_| server.client()).collect();
