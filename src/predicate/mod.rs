@@ -15,8 +15,8 @@ pub(crate) use lint::{MOST_WARNINGS, Places, lint};
 pub use lint::{Warning, WarningKind};
 pub(crate) use lower::{compile, compile_sound, lower};
 pub(crate) use optimize::{both, normalize};
-pub(crate) use print::{Line, body_json, lines, plan, text};
 #[cfg(feature = "sql")]
-pub(crate) use print::{number_bound, timestamp_bound};
-pub(crate) use set::Set;
+pub(crate) use print::bound;
+pub(crate) use print::{Line, body_json, lines, plan, text};
+pub(crate) use set::{Intervals, Set, in_ranges};
 pub(crate) use tree::{Comparison, Leaf, Node, Test, Tree};

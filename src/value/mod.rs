@@ -2,12 +2,14 @@
 
 mod datetime;
 mod number;
+mod ordered;
 
 use std::borrow::Cow;
 use std::fmt;
 
 pub use datetime::{Timestamp, TimestampFault};
 pub use number::Number;
+pub(crate) use ordered::{OrderedType, OrdinalRange};
 
 use crate::catalog::FieldType;
 
