@@ -82,14 +82,13 @@
 //!
 //! | language | countries | rules |
 //! |---|---|---|
-//! | Russian | `RUS` | ICAO Doc 9303 part 3, section 6 |
+//! | Russian | `RUS`; `KGZ`, `MNG`, `TJK`, `TKM`, `UZB`, whose letters are written as Russian ones are | ICAO Doc 9303 part 3, section 6 |
 //! | Ukrainian | `UKR` | Resolution 55 of the Cabinet of Ministers, 2010 |
 //! | Belarusian | `BLR` | ICAO, with its exceptions for Belarusian |
 //! | Serbian | `SRB`, `MNE`, `BIH`, `RKS`, `XKX` | ICAO, with its exceptions for Serbian but for `г`, which is G; `ђ` is D |
 //! | Macedonian | `MKD` | ICAO, with its exceptions for Macedonian |
 //! | Bulgarian | `BGR` | Transliteration Act, 2009 |
 //! | Kazakh | `KAZ` | ICAO; its own letters without their marks |
-//! | others | `KGZ`, `MNG`, `TJK`, `TKM`, `UZB` | ICAO |
 //!
 //! Greek is written by ELOT 743, Georgian by the national system of 2002, Armenian by BGN/PCGN 1981, the last two without apostrophes.
 //!

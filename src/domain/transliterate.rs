@@ -1,13 +1,13 @@
 //! Names in Latin letters.
 //!
-//! Where ICAO Doc 9303 part 3, section 6, says how a letter is written in a passport, it is written so:
-//! Cyrillic with the exceptions of Belarusian, Macedonian and Serbian, and Latin letters with marks, one of the document's
-//! choices where it gives several (Ä as AE, Å as AA, Ö and Ø as OE, Ü as UE, Þ as TH, ß as SS).
-//! Ukrainian follows Resolution 55 of the Cabinet of Ministers (2010) and Bulgarian the Transliteration Act (2009), as the passports of
-//! these countries do. Greek follows
-//! ELOT 743 as Greek passports do, kana the Hepburn of Japanese ones (long o and u unmarked), Armenian and
-//! Georgian their passports, Hangul the revised romanisation, syllable by syllable. Everything else is
-//! [any_ascii](https://docs.rs/any_ascii)'s, without the marks that it writes for sounds that Latin lacks.
+//! Where ICAO Doc 9303 part 3, section 6, says how a letter is written in a passport, it is written so: Cyrillic
+//! with the exceptions of Belarusian, Macedonian and Serbian, and Latin letters with marks, one of the document's
+//! choices where it gives several (Ä as AE, Å as AA, Ö and Ø as OE, Ü as UE, Þ as TH, ß as SS). Ukrainian follows
+//! Resolution 55 of the Cabinet of Ministers (2010) and Bulgarian the Transliteration Act (2009), as the passports
+//! of these countries do. Greek follows ELOT 743 as Greek passports do, kana the Hepburn of Japanese ones (long o
+//! and u unmarked), Armenian and Georgian their passports, Hangul the revised romanisation, syllable by syllable.
+//! Everything else is [any_ascii](https://docs.rs/any_ascii)'s, without the marks that it writes for sounds that
+//! Latin lacks.
 //!
 //! What a text alone does not decide:
 //!
@@ -229,7 +229,7 @@ fn capitalized(latin: &str) -> String {
 }
 
 #[cfg(test)]
-mod scripts {
+mod scripts_tests {
     use proptest::prelude::*;
 
     use super::*;

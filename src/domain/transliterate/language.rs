@@ -15,7 +15,7 @@ pub(super) enum Language {
     Macedonian,
     Bulgarian,
     Kazakh,
-    /// Any other language, and text that mixes alphabets. It is written as Russian is.
+    /// Text that none of these can write. It is written as Russian is.
     Other,
 }
 
@@ -57,10 +57,8 @@ impl Origin {
                 possible.retain(fits);
             }
         }
-        let suggested = self.countries.iter().filter_map(|country| language_in(country));
-        let suggested = suggested
-            .into_iter()
-            .find(|language| *language == Language::Other || possible.contains(language));
+        let mut suggested = self.countries.iter().filter_map(|country| language_in(country));
+        let suggested = suggested.find(|language| possible.contains(language));
         suggested.or(possible.first().copied()).unwrap_or(Language::Other)
     }
 }
@@ -68,14 +66,14 @@ impl Origin {
 /// The language that the Cyrillic texts of a country are in; `None` for a country that writes none, which suggests nothing.
 fn language_in(country: &str) -> Option<Language> {
     Some(match country {
-        "RUS" => Language::Russian,
+        // Documents of the other countries have the letters that these languages share with Russian written as Russian ones are.
+        "RUS" | "KGZ" | "MNG" | "TJK" | "TKM" | "UZB" => Language::Russian,
         "UKR" => Language::Ukrainian,
         "BLR" => Language::Belarusian,
         "SRB" | "MNE" | "BIH" | "RKS" | "XKX" => Language::Serbian,
         "MKD" => Language::Macedonian,
         "BGR" => Language::Bulgarian,
         "KAZ" => Language::Kazakh,
-        "KGZ" | "MNG" | "TJK" | "TKM" | "UZB" => Language::Other,
         _ => return None,
     })
 }

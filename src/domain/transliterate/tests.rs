@@ -43,7 +43,7 @@ tables! { armenian belarusian bulgarian georgian greek kazakh macedonian serbian
 
 #[test]
 fn the_text_then_the_other_texts_then_the_countries_tell_the_language() {
-    let cases: [(&str, &[&str], &[&str], &str); 34] = [
+    let cases: [(&str, &[&str], &[&str], &str); 36] = [
         // The spelling decides, whatever the countries.
         ("Згурський", &[], &["DEU"], "Zghurskyi"),
         ("Згурська", &[], &["DEU"], "Zghurska"),
@@ -76,6 +76,8 @@ fn the_text_then_the_other_texts_then_the_countries_tell_the_language() {
         ("Гэлов", &[], &["UKR", "BLR"], "Helov"),
         ("Гусев", &[], &["KGZ", "UKR"], "Gusev"),
         ("Ілияс", &[], &["KAZ"], "Iliias"),
+        ("Згурський", &[], &["KGZ"], "Zghurskyi"),
+        ("Өмүров", &[], &["KGZ"], "Omurov"),
         ("Ждановіч", &[], &["BLR"], "Zhdanovich"),
         // Without any, Russian, or the first language that can write it.
         ("Гнатюк", &[], &[], "Gnatiuk"),
