@@ -155,44 +155,6 @@ impl fmt::Display for Order {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::catalog::FieldType;
-
-    fn kind(result: Result<SortKey, Error>) -> Option<ErrorKind> {
-        result.err().map(|error| error.kind)
-    }
-
-    #[test]
-    fn an_order_fits_catalogues_that_show_its_field() {
-        let cases = Catalog::cases();
-        let order = Order::by(&cases, "status", Direction::Descending).unwrap();
-        let key = SortKey { field: cases.find("status").unwrap(), descending: true };
-        let grown = cases.with([Field::new("x", FieldType::Number)]).unwrap();
-        for fitting in [&cases, &grown, &cases.allow(["status", "tags"]).unwrap()] {
-            assert_eq!(order.key_in(fitting), Ok(key));
-        }
-        let other = Catalog::new([Field::new("status", FieldType::String)]).unwrap();
-        for foreign in [&other, &cases.allow(["tags"]).unwrap()] {
-            assert_eq!(kind(order.key_in(foreign)), Some(ErrorKind::CatalogMismatch));
-        }
-        let by_new = Order::by(&grown, "x", Direction::Ascending).unwrap();
-        assert_eq!(kind(by_new.key_in(&cases)), Some(ErrorKind::CatalogMismatch));
-    }
-
-    #[test]
-    fn an_order_is_printed_as_it_is_parsed() {
-        let cases = Catalog::cases();
-        for text in ["id", "-createdAt", "caseReview.status"] {
-            assert_eq!(Order::parse(&cases, text).unwrap().unwrap().to_string(), text);
-        }
-        assert_eq!(Order::parse(&cases, "").unwrap(), None);
-        let [one, other] = ["createdAt", "-createdAt"].map(|text| Order::parse(&cases, text).unwrap());
-        assert_ne!(one, other);
-    }
-}
-
 /// The error of a text that other languages have for an order: `createdAt desc`, `createdAt:asc`, `desc(createdAt)`, `+createdAt`, or
 /// several fields; `None` of any other.
 fn other_form(catalog: &Catalog, text: &str) -> Option<Error> {
@@ -229,4 +191,42 @@ fn other_form(catalog: &Catalog, text: &str) -> Option<Error> {
     let field = field.map(|id| catalog.field(id)).filter(|field| !field.is_many());
     let suggestion = sign.zip(field).map(|(sign, field)| quote(&format!("{sign}{}", field.name())));
     Some(error("a field, with `-` in front for descending").suggest(suggestion))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::FieldType;
+
+    fn kind(result: Result<SortKey, Error>) -> Option<ErrorKind> {
+        result.err().map(|error| error.kind)
+    }
+
+    #[test]
+    fn an_order_fits_catalogues_that_show_its_field() {
+        let cases = Catalog::cases();
+        let order = Order::by(&cases, "status", Direction::Descending).unwrap();
+        let key = SortKey { field: cases.find("status").unwrap(), descending: true };
+        let grown = cases.with([Field::new("x", FieldType::Number)]).unwrap();
+        for fitting in [&cases, &grown, &cases.allow(["status", "tags"]).unwrap()] {
+            assert_eq!(order.key_in(fitting), Ok(key));
+        }
+        let other = Catalog::new([Field::new("status", FieldType::String)]).unwrap();
+        for foreign in [&other, &cases.allow(["tags"]).unwrap()] {
+            assert_eq!(kind(order.key_in(foreign)), Some(ErrorKind::CatalogMismatch));
+        }
+        let by_new = Order::by(&grown, "x", Direction::Ascending).unwrap();
+        assert_eq!(kind(by_new.key_in(&cases)), Some(ErrorKind::CatalogMismatch));
+    }
+
+    #[test]
+    fn an_order_is_printed_as_it_is_parsed() {
+        let cases = Catalog::cases();
+        for text in ["id", "-createdAt", "caseReview.status"] {
+            assert_eq!(Order::parse(&cases, text).unwrap().unwrap().to_string(), text);
+        }
+        assert_eq!(Order::parse(&cases, "").unwrap(), None);
+        let [one, other] = ["createdAt", "-createdAt"].map(|text| Order::parse(&cases, text).unwrap());
+        assert_ne!(one, other);
+    }
 }

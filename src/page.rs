@@ -14,11 +14,11 @@ use self::ordered::{Ordered, Ranged};
 use self::ranked::ranked;
 pub(crate) use self::ranked::{Covered, listed_page, listed_page_as_stored};
 use crate::batch::{Batch, FewRows, MAX_ROWS};
-use crate::catalog::{Field, FieldId, FieldType};
-use crate::column::{Column, Data, Layout, Millis, Postings, Selection, Sorted};
+use crate::catalog::{Field, FieldId};
+use crate::column::{Column, Data, Layout, Ordinals, Postings, Selection, Sorted};
 use crate::exec::Selected;
 use crate::order::SortKey;
-use crate::value::{Number, Timestamp, Value};
+use crate::value::Value;
 
 /// A row of a batch: the number of the batch in its snapshot, and of the row in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,8 +56,8 @@ impl<'c> SortBy<'c> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Key<'b> {
     Place(u64),
-    Number(Number),
-    Timestamp(Timestamp),
+    /// The ordinal of a value of an ordered type.
+    Ordinal(i64),
     Boolean(bool),
     /// Place among the known values, all others behind them, and the string itself.
     String(usize, &'b str),
@@ -65,22 +65,13 @@ pub(crate) enum Key<'b> {
 }
 
 impl Key<'_> {
-    /// That of a row with a number or timestamp whose ordinal is this one.
-    fn of_ordinal(kind: FieldType, ordinal: i64) -> Self {
-        match kind {
-            FieldType::Number => Number::of_ordinal(ordinal).map_or(Key::Absent, Key::Number),
-            _ => Key::Timestamp(Timestamp::from_millis(ordinal)),
-        }
-    }
-
     fn compare(&self, other: &Self, descending: bool) -> Ordering {
         let ascending = match (self, other) {
             (Key::Absent, Key::Absent) => return Ordering::Equal,
             (Key::Absent, _) => return Ordering::Greater,
             (_, Key::Absent) => return Ordering::Less,
             (Key::Place(a), Key::Place(b)) => a.cmp(b),
-            (Key::Number(a), Key::Number(b)) => a.cmp(b),
-            (Key::Timestamp(a), Key::Timestamp(b)) => a.cmp(b),
+            (Key::Ordinal(a), Key::Ordinal(b)) => a.cmp(b),
             (Key::Boolean(a), Key::Boolean(b)) => a.cmp(b),
             (Key::String(rank_a, a), Key::String(rank_b, b)) => rank_a.cmp(rank_b).then_with(|| a.cmp(b)),
             _ => Ordering::Equal,
@@ -94,8 +85,7 @@ impl Key<'_> {
         let ascending = match self {
             Key::Absent => return u64::MAX,
             Key::Place(place) => *place,
-            Key::Number(number) => unsigned(number.ordinal()),
-            Key::Timestamp(timestamp) => unsigned(timestamp.as_millis()),
+            Key::Ordinal(ordinal) => unsigned(*ordinal),
             Key::Boolean(boolean) => u64::from(*boolean),
             // Of the others, the first six bytes.
             Key::String(usize::MAX, text) => {
@@ -153,9 +143,7 @@ impl<'b> Keys<'b> {
     /// The key at so many steps from the first, `Absent` behind the last; `None` where rows are not kept sorted.
     fn at_step(&self, step: usize, by: SortBy<'_>) -> Option<Key<'b>> {
         let column = self.column?;
-        let (Data::Numbers { sorted, .. } | Data::Timestamps { sorted, .. }) = &column.data else {
-            return None;
-        };
+        let Data::Ordered { sorted, .. } = &column.data else { return None };
         let sorted = Sorted::new(sorted, column)?;
         let place = if by.is_descending() {
             sorted.len().checked_sub(step).and_then(|end| end.checked_sub(1))
@@ -178,10 +166,10 @@ impl<'b> Keys<'b> {
         }
     }
 
-    /// What the rows are sorted by, if these are timestamps.
-    fn timestamps(&self, by: SortBy<'_>) -> Option<&'b Millis> {
+    /// What the rows are sorted by, if that is a field of an ordered type.
+    fn ordinals(&self, by: SortBy<'_>) -> Option<&'b Ordinals> {
         match (by, &self.column?.data) {
-            (SortBy::Field { .. }, Data::Timestamps { values, .. }) => Some(values),
+            (SortBy::Field { .. }, Data::Ordered { values, .. }) => Some(values),
             _ => None,
         }
     }
@@ -194,18 +182,15 @@ impl<'b> Keys<'b> {
         let Some(column) = self.column else { return Key::Absent };
         match &column.data {
             Data::Strings { codes, .. } => self.of_code(codes.get(row)),
-            Data::Numbers { values, .. } => {
-                values.get(row).and_then(|value| Number::new(*value)).map_or(Key::Absent, Key::Number)
-            }
-            Data::Timestamps { values, .. } => timestamp_key(values, row),
+            Data::Ordered { values, .. } => ordinal_key(values, row),
             Data::Booleans { values, .. } => Key::Boolean(values.get(row)),
         }
     }
 }
 
 #[inline]
-fn timestamp_key<'b>(values: &Millis, row: usize) -> Key<'b> {
-    values.get(row).map_or(Key::Absent, |millis| Key::Timestamp(Timestamp::from_millis(millis)))
+fn ordinal_key<'b>(values: &Ordinals, row: usize) -> Key<'b> {
+    values.get(row).map_or(Key::Absent, Key::Ordinal)
 }
 
 /// The first and the last key that zone map or dictionary allow a batch, whichever rows are selected.
@@ -234,8 +219,7 @@ fn key_range<'b>(batch: &'b Batch, by: SortBy<'_>) -> (Key<'b>, Key<'b>) {
                 all.clone().min_by(compare).zip(all.max_by(compare))
             }
         }
-        Data::Numbers { zone, .. } => zone.map(|(low, high)| (Key::Number(low), Key::Number(high))),
-        Data::Timestamps { zone, .. } => zone.map(|(low, high)| (Key::Timestamp(low), Key::Timestamp(high))),
+        Data::Ordered { zone, .. } => zone.map(|(low, high)| (Key::Ordinal(low), Key::Ordinal(high))),
         Data::Booleans { .. } => Some((Key::Boolean(false), Key::Boolean(true))),
     };
     let Some((low, high)) = ends else { return (Key::Absent, Key::Absent) };
@@ -247,8 +231,9 @@ fn key_range<'b>(batch: &'b Batch, by: SortBy<'_>) -> (Key<'b>, Key<'b>) {
 /// As [`key_range`], of rows for which no column need be made: most often they are ruled out.
 fn few_keys_range<'b>(rows: FewRows<'b>, field: &Field, id: FieldId, descending: bool) -> (Key<'b>, Key<'b>) {
     let key = |row| match rows.row(row).and_then(|row| row.values(id).next()) {
-        Some(Value::Number(number)) => Key::Number(number),
-        Some(Value::Timestamp(timestamp)) => Key::Timestamp(timestamp),
+        Some(value @ (Value::Number(_) | Value::Timestamp(_))) => {
+            value.ordinal().map_or(Key::Absent, |(_, ordinal)| Key::Ordinal(ordinal))
+        }
         Some(Value::Boolean(boolean)) => Key::Boolean(boolean),
         Some(Value::String(Cow::Borrowed(text))) => {
             Key::String(field.known_rank(text).unwrap_or(usize::MAX), text)
@@ -265,9 +250,7 @@ fn sorted_rows<'b>(batch: &'b Batch, by: SortBy<'_>) -> Option<Sorted<'b>> {
     match by {
         SortBy::Place => batch.ordered_places().map(|_| Sorted::AsStored(batch.rows())),
         SortBy::Field { id, .. } => match &batch.column(id)?.data {
-            Data::Numbers { sorted, .. } | Data::Timestamps { sorted, .. } => {
-                Sorted::new(sorted, batch.column(id)?)
-            }
+            Data::Ordered { sorted, .. } => Sorted::new(sorted, batch.column(id)?),
             _ => None,
         },
     }
@@ -289,9 +272,7 @@ impl<'b> Walk<'b> {
         let SortBy::Field { id, .. } = by else { return Self::Gather };
         let Some(column) = batch.column(id) else { return Self::Gather };
         match &column.data {
-            Data::Numbers { sorted, .. } | Data::Timestamps { sorted, .. } => {
-                Sorted::new(sorted, column).map_or(Self::Gather, Self::Sorted)
-            }
+            Data::Ordered { sorted, .. } => Sorted::new(sorted, column).map_or(Self::Gather, Self::Sorted),
             Data::Strings { postings: Some(postings), .. } => Self::Strings(postings),
             _ => Self::Gather,
         }
@@ -492,16 +473,12 @@ mod tests {
 
     #[test]
     fn a_lesser_rank_is_that_of_a_key_that_comes_first() {
-        let numbers =
-            [-1e300, -5.5, -0.0, 0.0, 1e-9, 7.0, 1e300].map(|number| Number::new(number).map(Key::Number));
-        let instants =
-            [i64::MIN, -1, 0, 1, i64::MAX].map(|millis| Key::Timestamp(Timestamp::from_millis(millis)));
+        let ordinals = [i64::MIN, -1, 0, 1, i64::MAX].map(Key::Ordinal);
         let texts = ["", "\0", "a", "a\0", "abcdef", "abcdefg", "abcdeg", "é", "😀"];
         let known = [0, 1, 65_533, 65_534, 65_535, 65_536, 1 << 40];
         let strings = known.map(|rank| Key::String(rank, "x")).into_iter();
-        let sorts: [Vec<Key<'_>>; 5] = [
-            numbers.into_iter().flatten().collect(),
-            instants.into(),
+        let sorts: [Vec<Key<'_>>; 4] = [
+            ordinals.into(),
             [0, 1, u64::MAX].map(Key::Place).into(),
             [false, true].map(Key::Boolean).into(),
             strings.chain(texts.map(|text| Key::String(usize::MAX, text))).collect(),

@@ -361,7 +361,7 @@ fn what_cannot_be_opened_is_told_as_that() {
     fs::create_dir(folder.path("folder.db")).unwrap();
     std::os::unix::fs::symlink("loop.db", folder.path("loop.db")).unwrap();
     fs::copy(folder.path("cases.db"), folder.path("locked.db")).unwrap();
-    fs::set_permissions(folder.path("locked.db"), fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(folder.path("locked.db"), fs::Permissions::from_mode(0o000)).unwrap();
     // Root may read all.
     let may_read = fs::File::open(folder.path("locked.db")).is_ok();
     for command in ["search", "explain", "export", "verify", "backup", "compact"] {

@@ -37,7 +37,8 @@ fn import<'f>(mode: Mode, pieces: impl Iterator<Item = &'f [u8]>) -> (Result<Str
         .and_then(|()| pieces.into_iter().try_for_each(|piece| import.push(piece)))
         .and_then(|()| import.commit());
     engine.validate().expect("the engine keeps its invariants");
-    let answer = engine.search(&Request::new(Filter::all(engine.catalog())).limit(u64::MAX).count(true)).unwrap();
+    let answer =
+        engine.search(&Request::new(Filter::all(engine.catalog())).limit(u64::MAX).count(true)).unwrap();
     assert_eq!(answer.total(), Some(engine.len() as u64));
     for (id, document) in answer.ids().zip(answer.documents()) {
         let case: Case = serde_json::from_str(document).expect("a stored document is JSON");

@@ -10,7 +10,6 @@ use super::zones::Zones;
 use super::{Batch, GlobalRow, MAX_BATCHES};
 use crate::catalog::{Catalog, FieldId, FieldType};
 use crate::column::{Column, Data, LANES};
-use crate::value::{Number, Timestamp};
 
 /// Zone maps, values and keys of all covered batches, by field.
 ///
@@ -52,9 +51,7 @@ pub(crate) enum FieldDirectory {
     #[default]
     Unknown,
     /// The zone map of each batch.
-    Numbers(Zones<Number>),
-    /// The zone map of each batch.
-    Timestamps(Zones<Timestamp>),
+    Ordered(Zones),
     /// Where each string occurs; every batch has postings then.
     Strings(Strings),
     /// Where each string is; the strings themselves are in the batches.
@@ -132,12 +129,7 @@ impl Directory {
             }
             let directory = Arc::make_mut(directory);
             let known = match (&mut *directory, &column.data) {
-                (FieldDirectory::Numbers(zones), Data::Numbers { zone, .. }) => {
-                    zones.put(number, *zone);
-                    Arc::make_mut(leaders).add(number, column);
-                    true
-                }
-                (FieldDirectory::Timestamps(zones), Data::Timestamps { zone, .. }) => {
+                (FieldDirectory::Ordered(zones), Data::Ordered { zone, .. }) => {
                     zones.put(number, *zone);
                     Arc::make_mut(leaders).add(number, column);
                     true
@@ -169,14 +161,13 @@ impl Directory {
             FieldType::String => {
                 FieldDirectory::Strings(Strings::new(self.hasher.clone(), !catalog.field(id).is_many()))
             }
-            FieldType::Number => FieldDirectory::Numbers(Zones::default()),
-            FieldType::Timestamp => FieldDirectory::Timestamps(Zones::default()),
+            FieldType::Number | FieldType::Timestamp => FieldDirectory::Ordered(Zones::default()),
             FieldType::Boolean => FieldDirectory::Unknown,
         });
         self.fields = fields.map(Arc::new).collect();
         let fields = self.fields.len();
         let leaders = self.fields.iter().map(|field| match **field {
-            FieldDirectory::Numbers(_) | FieldDirectory::Timestamps(_) => Leaders::new(fields),
+            FieldDirectory::Ordered(_) => Leaders::new(fields),
             _ => Leaders::new(0),
         });
         self.leaders = leaders.map(Arc::new).collect();
@@ -196,11 +187,7 @@ impl Directory {
                 continue;
             }
             match Arc::make_mut(directory) {
-                FieldDirectory::Numbers(zones) => {
-                    zones.put(number, None);
-                    Arc::make_mut(leaders).retire(number);
-                }
-                FieldDirectory::Timestamps(zones) => {
+                FieldDirectory::Ordered(zones) => {
                     zones.put(number, None);
                     Arc::make_mut(leaders).retire(number);
                 }
@@ -273,18 +260,10 @@ impl Directory {
             };
             let sound = match &**directory {
                 FieldDirectory::Unknown => true,
-                FieldDirectory::Numbers(zones) => (0..zones.len().max(batches.len())).all(|number| {
+                FieldDirectory::Ordered(zones) => (0..zones.len().max(batches.len())).all(|number| {
                     let own = columns().find(|(other, _)| *other as usize == number);
                     let zone = own.and_then(|(_, column)| match &column.data {
-                        Data::Numbers { zone, .. } => *zone,
-                        _ => None,
-                    });
-                    zones.get(number) == zone
-                }),
-                FieldDirectory::Timestamps(zones) => (0..zones.len().max(batches.len())).all(|number| {
-                    let own = columns().find(|(other, _)| *other as usize == number);
-                    let zone = own.and_then(|(_, column)| match &column.data {
-                        Data::Timestamps { zone, .. } => *zone,
+                        Data::Ordered { zone, .. } => *zone,
                         _ => None,
                     });
                     zones.get(number) == zone
@@ -310,7 +289,7 @@ impl Directory {
             if !sound {
                 return Err(format!("a directory that does not say what field {at} holds"));
             }
-            if let FieldDirectory::Numbers(_) | FieldDirectory::Timestamps(_) = **directory {
+            if let FieldDirectory::Ordered(_) = **directory {
                 let columns: Vec<(usize, &Column)> =
                     columns().map(|(number, column)| (number as usize, column)).collect();
                 if !self.leaders.get(at).is_some_and(|leaders| leaders.validate(&columns)) {
@@ -338,11 +317,8 @@ impl Directory {
 
     /// All numbers of batches, in the order of the first value that each has of a field; `None` where that is not known.
     pub(crate) fn in_order(&self, field: FieldId, descending: bool) -> Option<&[u32]> {
-        let order = match self.field(field) {
-            FieldDirectory::Numbers(zones) => zones.in_order(descending),
-            FieldDirectory::Timestamps(zones) => zones.in_order(descending),
-            _ => return None,
-        };
+        let FieldDirectory::Ordered(zones) = self.field(field) else { return None };
+        let order = zones.in_order(descending);
         (order.len() == self.numbers()).then_some(order)
     }
 
@@ -406,8 +382,7 @@ impl Directory {
         let leaders = self.leaders.get(field.index()).map_or(0, |leaders| leaders.size_bytes());
         let known = match self.field(field) {
             FieldDirectory::Unknown => 0,
-            FieldDirectory::Numbers(zones) => zones.size_bytes(),
-            FieldDirectory::Timestamps(zones) => zones.size_bytes(),
+            FieldDirectory::Ordered(zones) => zones.size_bytes(),
             FieldDirectory::Strings(strings) => strings.size_bytes(),
             FieldDirectory::Keys(keys) => keys.size_bytes(),
         };

@@ -2,24 +2,20 @@
 
 use std::sync::OnceLock;
 
+use crate::value::OrdinalRange;
+
 /// The least and the greatest value of each batch, by its number.
-#[derive(Clone, Debug)]
-pub(crate) struct Zones<T> {
-    zones: Vec<Option<(T, T)>>,
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Zones {
+    zones: Vec<Option<OrdinalRange>>,
     /// The numbers in the order of the least values, and in that of the greatest, downwards; those without
     /// values come last. Made by the first search that asks.
     orders: [OnceLock<Box<[u32]>>; 2],
 }
 
-impl<T> Default for Zones<T> {
-    fn default() -> Self {
-        Self { zones: Vec::new(), orders: Default::default() }
-    }
-}
-
-impl<T: Ord + Copy> Zones<T> {
+impl Zones {
     /// Sets the zone of a batch.
-    pub(super) fn put(&mut self, number: usize, zone: Option<(T, T)>) {
+    pub(super) fn put(&mut self, number: usize, zone: Option<OrdinalRange>) {
         if self.zones.len() <= number {
             self.zones.resize(number.saturating_add(1), None);
         }
@@ -31,13 +27,13 @@ impl<T: Ord + Copy> Zones<T> {
 
     /// The zone of a batch that has values.
     #[inline]
-    pub(crate) fn get(&self, number: usize) -> Option<(T, T)> {
+    pub(crate) fn get(&self, number: usize) -> Option<OrdinalRange> {
         self.zones.get(number).copied().flatten()
     }
 
     /// The batches whose zone has a value in this range, ascending.
-    pub(crate) fn overlapping(&self, (low, high): (T, T)) -> impl Iterator<Item = usize> {
-        let overlaps = move |zone: &Option<(T, T)>| {
+    pub(crate) fn overlapping(&self, (low, high): OrdinalRange) -> impl Iterator<Item = usize> {
+        let overlaps = move |zone: &Option<OrdinalRange>| {
             zone.is_some_and(|(least, greatest)| least <= high && low <= greatest)
         };
         self.zones.iter().enumerate().filter(move |(_, zone)| overlaps(zone)).map(|(number, _)| number)
@@ -69,7 +65,7 @@ impl<T: Ord + Copy> Zones<T> {
     /// Heap memory, in bytes.
     pub(super) fn size_bytes(&self) -> usize {
         let orders = self.orders.iter().filter_map(OnceLock::get).map(|order| size_of_val::<[u32]>(order));
-        size_of_val::<[Option<(T, T)>]>(&self.zones).saturating_add(orders.sum())
+        size_of_val::<[Option<OrdinalRange>]>(&self.zones).saturating_add(orders.sum())
     }
 }
 

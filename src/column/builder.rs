@@ -6,11 +6,11 @@ use std::ops::RangeInclusive;
 
 use super::interner::DictionaryBuilder;
 use super::{
-    Bitmap, Codes, Column, Data, Dictionary, LANES, Layout, Millis, Postings, Selection, SortedRows,
+    Bitmap, Codes, Column, Data, Dictionary, LANES, Layout, Ordinals, Postings, Selection, SortedRows,
     set_rows, sort_from_bit,
 };
 use crate::catalog::{Field, FieldType};
-use crate::value::{Number, Timestamp, Value};
+use crate::value::{OrderedType, OrdinalRange, Value};
 
 /// A column to which values are added, row by row.
 ///
@@ -24,8 +24,7 @@ pub(crate) struct ColumnBuilder {
 
 enum Values {
     Strings { dictionary: DictionaryBuilder, codes: Vec<u32> },
-    Numbers(Vec<f64>),
-    Timestamps(Vec<i64>),
+    Ordered(OrderedType, Vec<i64>),
     Booleans(Vec<bool>),
 }
 
@@ -36,8 +35,8 @@ impl Values {
                 dictionary: DictionaryBuilder::expecting(rows),
                 codes: Vec::with_capacity(rows),
             },
-            FieldType::Number => Self::Numbers(Vec::with_capacity(rows)),
-            FieldType::Timestamp => Self::Timestamps(Vec::with_capacity(rows)),
+            FieldType::Number => Self::Ordered(OrderedType::Number, Vec::with_capacity(rows)),
+            FieldType::Timestamp => Self::Ordered(OrderedType::Timestamp, Vec::with_capacity(rows)),
             FieldType::Boolean => Self::Booleans(Vec::with_capacity(rows)),
         }
     }
@@ -49,8 +48,7 @@ impl Values {
                 dictionary.reserve(len);
                 codes.reserve(len.saturating_sub(codes.len()));
             }
-            Self::Numbers(values) => values.reserve(len.saturating_sub(values.len())),
-            Self::Timestamps(values) => values.reserve(len.saturating_sub(values.len())),
+            Self::Ordered(_, values) => values.reserve(len.saturating_sub(values.len())),
             Self::Booleans(values) => values.reserve(len.saturating_sub(values.len())),
         }
     }
@@ -60,8 +58,12 @@ impl Values {
     fn push(&mut self, value: &Value<'_>) -> bool {
         match (value, self) {
             (Value::String(text), Self::Strings { dictionary, codes }) => codes.push(dictionary.code(text)),
-            (Value::Number(number), Self::Numbers(values)) => values.push(number.get()),
-            (Value::Timestamp(timestamp), Self::Timestamps(values)) => values.push(timestamp.as_millis()),
+            (Value::Number(number), Self::Ordered(OrderedType::Number, values)) => {
+                values.push(number.ordinal());
+            }
+            (Value::Timestamp(instant), Self::Ordered(OrderedType::Timestamp, values)) => {
+                values.push(instant.as_millis());
+            }
             (Value::Boolean(boolean), Self::Booleans(values)) => values.push(*boolean),
             _ => {
                 debug_assert!(false, "a value of its field's type");
@@ -139,8 +141,7 @@ impl ColumnBuilder {
                 codes.clear();
                 strings(rows, &layout, sealed, ranks)
             }
-            Values::Numbers(values) => numbers(owned(rows, apart, values), &layout, None),
-            Values::Timestamps(values) => timestamps(owned(rows, apart, values), &layout, None),
+            Values::Ordered(kind, values) => ordered(*kind, owned(rows, apart, values), &layout, None),
             Values::Booleans(values) => {
                 let data = booleans(rows, &layout, &placed(rows, apart, values));
                 values.clear();
@@ -199,28 +200,18 @@ pub(super) fn strings(rows: usize, layout: &Layout, dictionary: Dictionary, code
 }
 
 /// `order` is that of [`sorted`], where it is known.
-pub(super) fn numbers(values: Vec<f64>, layout: &Layout, order: Option<Vec<u16>>) -> Data {
-    let zone = zone(&values, layout, |value| Number::new(*value));
+pub(super) fn ordered(kind: OrderedType, values: Vec<i64>, layout: &Layout, order: Option<Vec<u16>>) -> Data {
+    let zone = zone(&values, layout);
     let sorted = match (order, zone) {
-        (None, Some((low, high))) => {
-            sorted_from(&values, layout, low.ordinal()..=high.ordinal(), |value| number_ordinal(*value))
-        }
-        (order, _) => sorted(&values, layout, order.unwrap_or_default(), |value| number_ordinal(*value)),
+        (None, Some((low, high))) => sorted_from(&values, layout, low..=high),
+        (order, _) => sorted(&values, layout, order.unwrap_or_default()),
     };
-    Data::Numbers { values: values.into(), zone, sorted }
+    Data::Ordered { kind, values: ordinals(values, layout, zone), zone, sorted }
 }
 
-/// `order` is that of [`sorted`], where it is known.
-pub(super) fn timestamps(values: Vec<i64>, layout: &Layout, order: Option<Vec<u16>>) -> Data {
-    let zone = zone(&values, layout, |millis| Some(Timestamp::from_millis(*millis)));
-    let sorted = match (order, zone) {
-        (None, Some((low, high))) => {
-            sorted_from(&values, layout, low.as_millis()..=high.as_millis(), |millis| *millis)
-        }
-        (order, _) => sorted(&values, layout, order.unwrap_or_default(), |millis| *millis),
-    };
-    let least = zone.map(|(low, _)| low.as_millis());
-    Data::Timestamps { values: Millis::new(values, least, |at| counts(layout, at)), zone, sorted }
+/// The values of a column, whose least and greatest are those of the zone, in the narrowest form.
+pub(super) fn ordinals(values: Vec<i64>, layout: &Layout, zone: Option<OrdinalRange>) -> Ordinals {
+    Ordinals::new(values, zone.map(|(least, _)| least), |at| counts(layout, at))
 }
 
 pub(super) fn booleans(rows: usize, layout: &Layout, values: &[bool]) -> Data {
@@ -338,39 +329,24 @@ pub(super) fn holders(rows: usize, layout: &Layout, values: &Bitmap) -> [Selecti
     bitmaps.map(Selection::from_bitmap)
 }
 
-/// That of a finite number.
-pub(super) fn number_ordinal(value: f64) -> i64 {
-    Number::new(value).map_or(0, Number::ordinal)
-}
-
 /// The rows of a single-valued column that have a value, ascending by it, then by row; `None` when all
 /// have one and are stored so.
 ///
 /// `order` has those rows in a few ascending runs, one behind the other.
-fn sorted<S>(
-    values: &[S],
-    layout: &Layout,
-    order: Vec<u16>,
-    ordinal: impl Fn(&S) -> i64,
-) -> Option<SortedRows> {
+fn sorted(values: &[i64], layout: &Layout, order: Vec<u16>) -> Option<SortedRows> {
     if let Layout::Many(_) = layout {
         return None;
     }
     // Values beside their rows: comparing them then looks nothing up.
-    let keyed = order.into_iter().filter_map(|row| Some((ordinal(values.get(usize::from(row))?), row)));
+    let keyed = order.into_iter().filter_map(|row| Some((*values.get(usize::from(row))?, row)));
     let mut keyed: Vec<(i64, u16)> = keyed.collect();
     // This sort merges runs that it finds.
     keyed.sort();
-    sorted_rows(values, keyed.into_iter().map(|(_, row)| row).collect(), ordinal)
+    sorted_rows(values, keyed.into_iter().map(|(_, row)| row).collect())
 }
 
-/// As [`sorted`], of values in any order whose ordinals lie in `range`.
-fn sorted_from<S>(
-    values: &[S],
-    layout: &Layout,
-    range: RangeInclusive<i64>,
-    ordinal: impl Fn(&S) -> i64,
-) -> Option<SortedRows> {
+/// As [`sorted`], of values in any order that lie in `range`.
+fn sorted_from(values: &[i64], layout: &Layout, range: RangeInclusive<i64>) -> Option<SortedRows> {
     if let Layout::Many(_) = layout {
         return None;
     }
@@ -382,9 +358,7 @@ fn sorted_from<S>(
     let mut words: Vec<u64> = Vec::with_capacity(values.len());
     each_value(values, layout, |row, value| {
         // A batch has no more rows than that.
-        words.extend(
-            u16::try_from(row).map(|row| distance(ordinal(value)) >> shift << ROW_BITS | u64::from(row)),
-        );
+        words.extend(u16::try_from(row).map(|row| distance(*value) >> shift << ROW_BITS | u64::from(row)));
     });
     sort_from_bit(&mut words, ROW_BITS);
     #[expect(clippy::cast_possible_truncation, reason = "the row is the lowest bits")]
@@ -393,17 +367,17 @@ fn sorted_from<S>(
         for run in words.chunk_by_mut(|a, b| a >> ROW_BITS == b >> ROW_BITS).filter(|run| run.len() > 1) {
             run.sort_unstable_by_key(|word| {
                 let row = row_of(word);
-                (values.get(usize::from(row)).map(&ordinal), row)
+                (values.get(usize::from(row)), row)
             });
         }
     }
-    sorted_rows(values, words.iter().map(row_of).collect(), ordinal)
+    sorted_rows(values, words.iter().map(row_of).collect())
 }
 
 /// Of these rows, in order, of a column of these values.
-fn sorted_rows<S>(values: &[S], rows: Vec<u16>, ordinal: impl Fn(&S) -> i64) -> Option<SortedRows> {
+fn sorted_rows(values: &[i64], rows: Vec<u16>) -> Option<SortedRows> {
     let is_stored_so = rows.len() == values.len() && rows.is_sorted();
-    (!is_stored_so).then(|| SortedRows::new(rows, values.len(), |row| values.get(row).map_or(0, &ordinal)))
+    (!is_stored_so).then(|| SortedRows::new(rows, values.len(), |row| values.get(row).copied().unwrap_or(0)))
 }
 
 /// Bits of a row's number.
@@ -418,19 +392,13 @@ pub(super) fn pack(bits: &[bool]) -> Bitmap {
 }
 
 /// The least and greatest of the values.
-fn zone<S, T: Ord + Copy>(
-    values: &[S],
-    layout: &Layout,
-    convert: impl Fn(&S) -> Option<T>,
-) -> Option<(T, T)> {
+fn zone(values: &[i64], layout: &Layout) -> Option<OrdinalRange> {
     let mut zone = None;
     each_value(values, layout, |_, value| {
-        if let Some(value) = convert(value) {
-            zone = Some(match zone {
-                None => (value, value),
-                Some((low, high)) => (value.min(low), value.max(high)),
-            });
-        }
+        zone = Some(match zone {
+            None => (*value, *value),
+            Some((low, high)) => ((*value).min(low), (*value).max(high)),
+        });
     });
     zone
 }
@@ -438,6 +406,7 @@ fn zone<S, T: Ord + Copy>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::value::Timestamp;
 
     #[test]
     fn rows_without_a_value_are_told_from_those_with_one() {

@@ -2,10 +2,11 @@
 
 use std::ops::Range;
 
-use super::builder::{booleans, numbers, pack, strings, timestamps};
+use super::builder::{booleans, ordered, pack, strings};
 use super::order::ascending;
 use super::{Codes, Column, Data, Dictionary, Layout, Selection, Sorted};
 use crate::catalog::{Field, FieldType};
+use crate::value::OrderedType;
 
 /// Rows of several batches, in the order that they are to have in one.
 pub(crate) struct Picks {
@@ -47,20 +48,8 @@ impl Column {
                 let (dictionary, codes) = sources.strings(&layout);
                 strings(rows, &layout, dictionary, codes)
             }
-            FieldType::Number => {
-                let values = sources.gather(&layout, 0.0, |_, data, at| match data {
-                    Data::Numbers { values, .. } => values.get(at).copied().unwrap_or_default(),
-                    _ => 0.0,
-                });
-                numbers(values, &layout, Some(sources.order()))
-            }
-            FieldType::Timestamp => {
-                let values = sources.gather(&layout, 0, |_, data, at| match data {
-                    Data::Timestamps { values, .. } => values.get(at).unwrap_or_default(),
-                    _ => 0,
-                });
-                timestamps(values, &layout, Some(sources.order()))
-            }
+            FieldType::Number => sources.ordered(OrderedType::Number, &layout),
+            FieldType::Timestamp => sources.ordered(OrderedType::Timestamp, &layout),
             FieldType::Boolean => {
                 let values = sources.gather(&layout, false, |_, data, at| match data {
                     Data::Booleans { values, .. } => values.get(at),
@@ -119,6 +108,14 @@ impl<'s> Sources<'s> {
             }
         }
         values
+    }
+
+    fn ordered(&self, kind: OrderedType, layout: &Layout) -> Data {
+        let values = self.gather(layout, 0, |_, data, at| match data {
+            Data::Ordered { values, .. } => values.get(at).unwrap_or_default(),
+            _ => 0,
+        });
+        ordered(kind, values, layout, Some(self.order()))
     }
 
     /// The strings that rows have, and the codes for them.
@@ -184,9 +181,7 @@ impl<'s> Sources<'s> {
         let mut order = Vec::with_capacity(self.picks.rows.len());
         for (column, targets) in self.columns.iter().zip(&self.picks.targets) {
             let Some(column) = column else { continue };
-            let (Data::Numbers { sorted, .. } | Data::Timestamps { sorted, .. }) = &column.data else {
-                continue;
-            };
+            let Data::Ordered { sorted, .. } = &column.data else { continue };
             let Some(sorted) = Sorted::new(sorted, column) else { continue };
             let rows = (0..sorted.len()).filter_map(|at| sorted.get(at));
             order.extend(rows.filter_map(|row| targets.get(row).copied().flatten()));

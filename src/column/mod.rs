@@ -7,8 +7,8 @@ pub(crate) mod codec;
 mod dictionary;
 mod interner;
 mod merge;
-mod millis;
 mod order;
+mod ordinals;
 mod postings;
 mod radix;
 mod samples;
@@ -19,7 +19,7 @@ pub(crate) use bitmap::{Bitmap, LANES, Selection, flip_rows, set_rows};
 pub(crate) use builder::ColumnBuilder;
 pub(crate) use dictionary::{Codes, Dictionary};
 pub(crate) use merge::Picks;
-pub(crate) use millis::Millis;
+pub(crate) use ordinals::Ordinals;
 pub(crate) use postings::{Posting, Postings};
 pub(crate) use radix::sort_from_bit;
 use slice::Move;
@@ -29,7 +29,7 @@ pub(crate) use sorted::{Before, Sorted, SortedRows};
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::value::{Number, Timestamp, Value};
+use crate::value::{OrderedType, OrdinalRange, Value};
 
 /// The values of one field in the rows of a batch.
 ///
@@ -66,35 +66,18 @@ impl Layout {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Data {
     /// `postings` lead from codes to rows; a column of nearly as many strings as rows has none.
-    Strings {
-        dictionary: Dictionary,
-        codes: Codes,
-        postings: Option<Postings>,
-    },
-    /// `sorted` is there where [`Sorted::new`] needs it.
-    Numbers {
-        values: Slice<f64>,
-        zone: Option<(Number, Number)>,
-        sorted: Option<SortedRows>,
-    },
-    Timestamps {
-        values: Millis,
-        zone: Option<(Timestamp, Timestamp)>,
-        sorted: Option<SortedRows>,
-    },
+    Strings { dictionary: Dictionary, codes: Codes, postings: Option<Postings> },
+    /// `zone`: the least and the greatest of the values. `sorted` is there where [`Sorted::new`] needs it.
+    Ordered { kind: OrderedType, values: Ordinals, zone: Option<OrdinalRange>, sorted: Option<SortedRows> },
     /// `holders`: the rows that have `false` among their values, and those that have `true`.
-    Booleans {
-        values: Bitmap,
-        holders: Box<[Selection; 2]>,
-    },
+    Booleans { values: Bitmap, holders: Box<[Selection; 2]> },
 }
 
 impl Data {
     fn len(&self) -> usize {
         match self {
             Self::Strings { codes, .. } => codes.len(),
-            Self::Numbers { values, .. } => values.len(),
-            Self::Timestamps { values, .. } => values.len(),
+            Self::Ordered { values, .. } => values.len(),
             Self::Booleans { values, .. } => values.rows(),
         }
     }
@@ -181,10 +164,7 @@ impl Column {
             Data::Strings { dictionary, codes, .. } => {
                 Some(Value::String(Cow::Borrowed(dictionary.get(codes.get(at)))))
             }
-            Data::Numbers { values, .. } => Number::new(*values.get(at)?).map(Value::Number),
-            Data::Timestamps { values, .. } => {
-                values.get(at).map(|millis| Value::Timestamp(Timestamp::from_millis(millis)))
-            }
+            Data::Ordered { kind, values, .. } => values.get(at).map(|ordinal| kind.value(ordinal)),
             Data::Booleans { values, .. } => Some(Value::Boolean(values.get(at))),
         })
     }
@@ -192,9 +172,7 @@ impl Column {
     /// The rows that have a value in the order of their values, or backwards, each behind its value's ordinal; `None` where
     /// rows are not kept sorted.
     pub(crate) fn in_order(&self, descending: bool) -> Option<impl Iterator<Item = (i64, usize)>> {
-        let (Data::Numbers { sorted, .. } | Data::Timestamps { sorted, .. }) = &self.data else {
-            return None;
-        };
+        let Data::Ordered { sorted, .. } = &self.data else { return None };
         let sorted = Sorted::new(sorted, self)?;
         let len = sorted.len();
         Some((0..len).filter_map(move |step| {
@@ -206,8 +184,7 @@ impl Column {
     /// What a row's number or timestamp is ordered by, of a single-valued column.
     fn ordinal(&self, row: usize) -> Option<i64> {
         match &self.data {
-            Data::Numbers { values, .. } => values.get(row).map(|value| builder::number_ordinal(*value)),
-            Data::Timestamps { values, .. } => values.get(row),
+            Data::Ordered { values, .. } => values.get(row),
             _ => None,
         }
     }
@@ -222,8 +199,7 @@ impl Column {
             Data::Strings { dictionary, codes, .. } => {
                 dictionary.size_bytes().saturating_add(codes.size_bytes())
             }
-            Data::Numbers { values, .. } => size_of_val::<[f64]>(values),
-            Data::Timestamps { values, .. } => values.size_bytes(),
+            Data::Ordered { values, .. } => values.size_bytes(),
             Data::Booleans { values, .. } => values.size_bytes(),
         };
         layout.saturating_add(data)
@@ -233,9 +209,7 @@ impl Column {
     pub(crate) fn index_bytes(&self) -> usize {
         match &self.data {
             Data::Strings { postings, .. } => postings.as_ref().map_or(0, Postings::size_bytes),
-            Data::Numbers { sorted, .. } | Data::Timestamps { sorted, .. } => {
-                sorted.as_ref().map_or(0, SortedRows::size_bytes)
-            }
+            Data::Ordered { sorted, .. } => sorted.as_ref().map_or(0, SortedRows::size_bytes),
             Data::Booleans { holders, .. } => holders.iter().map(Selection::size_bytes).sum(),
         }
     }
@@ -249,13 +223,7 @@ impl Column {
                 }
                 codes.slices(all);
             }
-            Data::Numbers { values, sorted, .. } => {
-                if let Some(sorted) = sorted {
-                    sorted.slices(all);
-                }
-                all.push(values);
-            }
-            Data::Timestamps { values, sorted, .. } => {
+            Data::Ordered { values, sorted, .. } => {
                 if let Some(sorted) = sorted {
                     sorted.slices(all);
                 }
@@ -318,30 +286,19 @@ impl Column {
                     _ => Ok(()),
                 }
             }
-            Data::Numbers { values, zone, sorted } => {
-                let all: Option<Vec<Number>> = (0..values.len())
-                    .filter(|at| present(*at))
-                    .map(|at| Number::new(*values.get(at)?))
-                    .collect();
-                let all = all.ok_or("a number that is not finite")?;
-                sorted::is_exact(
-                    Sorted::new(sorted, self),
-                    (0..values.len()).filter(|at| present(*at)),
-                    |row| values.get(row).map_or(0, |value| builder::number_ordinal(*value)),
-                )?;
-                zone_is_exact(*zone, all.iter().min().copied().zip(all.iter().max().copied()))
-            }
-            Data::Timestamps { values, zone, sorted } => {
-                sorted::is_exact(
-                    Sorted::new(sorted, self),
-                    (0..values.len()).filter(|at| present(*at)),
-                    |row| values.get(row).unwrap_or(0),
-                )?;
-                let all: Vec<Timestamp> = (0..values.len())
-                    .filter(|at| present(*at))
-                    .filter_map(|at| values.get(at).map(Timestamp::from_millis))
-                    .collect();
-                zone_is_exact(*zone, all.iter().min().copied().zip(all.iter().max().copied()))
+            Data::Ordered { kind, values, zone, sorted } => {
+                let places = || (0..values.len()).filter(|at| present(*at));
+                sorted::is_exact(Sorted::new(sorted, self), places(), |row| values.get(row).unwrap_or(0))?;
+                let all: Vec<i64> = places().filter_map(|at| values.get(at)).collect();
+                let (least, greatest) = kind.range();
+                if all.iter().any(|ordinal| !(least..=greatest).contains(ordinal)) {
+                    return Err("an ordinal of no value".into());
+                }
+                if *zone == all.iter().min().copied().zip(all.iter().max().copied()) {
+                    Ok(())
+                } else {
+                    Err("a zone map that is not the range of the values".into())
+                }
             }
             Data::Booleans { values, holders } => {
                 values.validate()?;
@@ -353,8 +310,4 @@ impl Column {
             }
         }
     }
-}
-
-fn zone_is_exact<T: PartialEq>(zone: Option<(T, T)>, exact: Option<(T, T)>) -> Result<(), String> {
-    if zone == exact { Ok(()) } else { Err("a zone map that is not the range of the values".into()) }
 }

@@ -11,7 +11,7 @@ use super::error::DomainError;
 use super::members::{Members, json_string};
 use super::records::APPLICANTS;
 use super::time::date;
-use super::transliterate::to_latin;
+use super::transliterate::{Origin, to_latin};
 use crate::error::{Error, ErrorKind, Errors, nearest, quote};
 use crate::filter::utf8;
 use crate::json::{JsonType, Reader, paths_at};
@@ -24,7 +24,7 @@ type Change = (&'static str, Option<String>);
 /// Changes the extracted info of an applicant, and gives all of it as JSON.
 ///
 /// The body is an object with any of `firstName`, `lastName`, `dob`, `placeOfBirth`, `countryOfBirth` and
-/// `stateOfBirth`; `null` clears a member. The update is on disk when the call returns, the next read sees it,
+/// `stateOfBirth`; `null` clears a member, and text that is empty, blank or has control characters is refused. The update is on disk when the call returns, the next read sees it,
 /// and updates at the same time come one after the other. Those of `firstNameEn`, `lastNameEn` and
 /// `placeOfBirthEn` whose original is there are transliterated anew; they go when it is cleared. When each member
 /// was changed is kept: an import replaces it with later data alone. `now` is that
@@ -83,12 +83,24 @@ fn apply(changes: &[Change], info: &mut Members<'_>) {
             }
         }
     }
-    let country = info.string("country");
+    let origin = origin(info);
     for (name, latin) in TRANSLITERATED {
         if let Some(text) = info.string(name) {
-            info.set(latin, json_string(&to_latin(&text, country.as_deref())));
+            info.set(latin, json_string(&to_latin(&text, &origin)));
         }
     }
+}
+
+/// Collects the evidence about the language of the names: the texts; the issuing countries of the documents in their order, then
+/// `country`, then `countryOfBirth`.
+fn origin(info: &Members<'_>) -> Origin {
+    let documents: Option<Vec<serde_json::Value>> =
+        info.get("idDocs").and_then(|documents| serde_json::from_str(documents).ok());
+    let issuers = documents.into_iter().flatten();
+    let issuers = issuers.filter_map(|document| document.get("country")?.as_str().map(str::to_owned));
+    let own = ["country", "countryOfBirth"].into_iter().filter_map(|name| info.string(name));
+    let texts = TRANSLITERATED.into_iter().filter_map(|(name, _)| info.string(name));
+    Origin { texts: texts.collect(), countries: issuers.chain(own).collect() }
 }
 
 /// Reads a body.
@@ -195,6 +207,10 @@ fn check(
         let found = format!("a string of {} bytes", value.len());
         return Err((ErrorKind::StringTooLong, found, format!("at most {} bytes", limits.string_bytes)));
     }
+    if let Some(found) = unreadable(value) {
+        let expected = format!("readable text, or `null`, which clears `{field}`");
+        return Err((ErrorKind::BadValue, found, expected));
+    }
     let bad = |kind, expected: &str| Err((kind, quote(value), expected.to_owned()));
     match field {
         "dob" => match date(value) {
@@ -207,4 +223,37 @@ fn check(
         }
         _ => Ok(()),
     }
+}
+
+/// What was found in a text that is empty, blank or has control characters; `None` for any other text.
+fn unreadable(value: &str) -> Option<String> {
+    if value.is_empty() {
+        return Some("an empty string".to_owned());
+    }
+    if value.chars().all(is_blank) {
+        return Some(format!("a blank string, {}", quote(value)));
+    }
+    let is_control = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
+    let control = value.chars().find(|c| is_control(*c))?;
+    Some(format!("the control character U+{:04X} in {}", u32::from(control), quote(value)))
+}
+
+/// Whether a character shows nothing: white space, fillers, and characters that only change others.
+fn is_blank(c: char) -> bool {
+    c.is_whitespace()
+        || matches!(
+            c,
+            '\u{ad}'
+                | '\u{34f}'
+                | '\u{115f}'
+                | '\u{1160}'
+                | '\u{17b4}'
+                | '\u{17b5}'
+                | '\u{2800}'
+                | '\u{3164}'
+                | '\u{feff}'
+                | '\u{ffa0}'
+        )
+        || matches!(c, '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
+        || matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{e0000}'..='\u{e0fff}')
 }

@@ -66,6 +66,32 @@
 //! `targetEntityType`, `targetEntityId` and the hits' `id` are needed. `active` (`true` when absent; *decides*) is
 //! ours, and not served.
 //!
+//! # Names in Latin letters
+//!
+//! Operation 5 makes `firstNameEn`, `lastNameEn` and `placeOfBirthEn` anew. Cyrillic letters are written by the rules of one language.
+//! The evidence about it, the strongest first:
+//!
+//! 1. *The text itself*: a language that lacks one of its letters is ruled out, and so is one with another spelling. `і ї є ґ` and the
+//!    ending `-ський` are not Russian; `ў` is Belarusian; `ђ ћ` Serbian; `ѓ ќ ѕ` Macedonian; `ә ғ қ ң ө ұ ү һ` Kazakh. `ъ` before
+//!    anything but `е ё ю я` is Bulgarian. An apostrophe between a consonant and `я ю є ї е ё і` is Ukrainian or Belarusian. `ы э ё`,
+//!    the ending `-ский`, and `и` at the start of a word, after a vowel, or before `а е и о у ю я` are not Ukrainian.
+//! 2. *The person's other texts*, `firstName`, `lastName`, then `placeOfBirth`, by the same marks, unless that leaves no language.
+//! 3. *The country*: the first of `idDocs[].country` in their order, `country`, and `countryOfBirth` whose language is left. Countries
+//!    that do not write Cyrillic say nothing: a Ukrainian name in a German document is Ukrainian if `countryOfBirth` is `UKR`.
+//! 4. Without any: Russian, if it is left, otherwise the first of Ukrainian, Belarusian, Serbian, Macedonian, Bulgarian, Kazakh.
+//!
+//! | language | countries | rules |
+//! |---|---|---|
+//! | Russian | `RUS`; `KGZ`, `MNG`, `TJK`, `TKM`, `UZB`, whose letters are written as Russian ones are | ICAO Doc 9303 part 3, section 6 |
+//! | Ukrainian | `UKR` | Resolution 55 of the Cabinet of Ministers, 2010 |
+//! | Belarusian | `BLR` | ICAO, with its exceptions for Belarusian |
+//! | Serbian | `SRB`, `MNE`, `BIH`, `RKS`, `XKX` | ICAO, with its exceptions for Serbian but for `г`, which is G; `ђ` is D |
+//! | Macedonian | `MKD` | ICAO, with its exceptions for Macedonian |
+//! | Bulgarian | `BGR` | Transliteration Act, 2009 |
+//! | Kazakh | `KAZ` | ICAO; its own letters without their marks |
+//!
+//! Greek is written by ELOT 743, Georgian by the national system of 2002, Armenian by BGN/PCGN 1981, the last two without apostrophes.
+//!
 //! # How the status of a step is computed
 //!
 //! - Steps that the applicant cannot have are left out, here and in the preview, and hold up none that depends on them: the four

@@ -1,17 +1,17 @@
 //! Names in Latin letters.
 //!
-//! Where ICAO Doc 9303 part 3, section 6, says how a letter is written in a passport, it is written so:
-//! Cyrillic with the exceptions of Belarusian, Bulgarian, Macedonian, Serbian and Ukrainian (its letters at
-//! the start of a word as in Ukraine's passports), and Latin letters with marks, one of the document's
-//! choices where it gives several (Ä as AE, Å as AA, Ö and Ø as OE, Ü as UE, Þ as TH, ß as SS). Greek follows
-//! ELOT 743 as Greek passports do, kana the Hepburn of Japanese ones (long o and u unmarked), Armenian and
-//! Georgian their passports, Hangul the revised romanisation, syllable by syllable. Everything else is
-//! [any_ascii](https://docs.rs/any_ascii)'s, without the marks that it writes for sounds that Latin lacks.
+//! Where ICAO Doc 9303 part 3, section 6, says how a letter is written in a passport, it is written so: Cyrillic
+//! with the exceptions of Belarusian, Macedonian and Serbian, and Latin letters with marks, one of the document's
+//! choices where it gives several (Ä as AE, Å as AA, Ö and Ø as OE, Ü as UE, Þ as TH, ß as SS). Ukrainian follows
+//! Resolution 55 of the Cabinet of Ministers (2010) and Bulgarian the Transliteration Act (2009), as the passports
+//! of these countries do. Greek follows ELOT 743 as Greek passports do, kana the Hepburn of Japanese ones (long o
+//! and u unmarked), Armenian and Georgian their passports, Hangul the revised romanisation, syllable by syllable.
+//! Everything else is [any_ascii](https://docs.rs/any_ascii)'s, without the marks that it writes for sounds that
+//! Latin lacks.
 //!
 //! What a text alone does not decide:
 //!
-//! - the language of Cyrillic: letters of one language alone tell it (Є Ї Ґ, Ў, Ђ Ћ, Ѓ Ќ Ѕ), otherwise the
-//!   issuing country of the document; without either, it is written as Russian is;
+//! - the language of Cyrillic: [`Origin`] collects the evidence;
 //! - Ä, Ö, Ü and Å in languages that write them as A, O, U and A in passports, such as Turkish or Spanish;
 //! - short vowels of Arabic and Hebrew, which are not written: the consonants are given, with the vowels that
 //!   are marked. ICAO's own scheme for Arabic encodes letters for machines and is not meant for reading;
@@ -24,21 +24,26 @@ mod arabic;
 mod cyrillic;
 mod greek;
 mod kana;
+mod language;
+#[cfg(test)]
+mod tests;
 
 use any_ascii::any_ascii_char;
 use unicode_normalization::UnicodeNormalization;
 
 use self::arabic::{arabic, is_doubled};
-use self::cyrillic::{Language, cyrillic, language};
+use self::cyrillic::{Place, cyrillic};
 use self::greek::greek;
 use self::kana::kana;
+use self::language::Language;
+pub(super) use self::language::Origin;
 
-/// A text in Latin letters, ASCII alone; `country` is that of the document it is from, alpha-3.
+/// Writes a text of a person in Latin letters, ASCII alone. `origin` is the evidence about its language.
 ///
-/// Linear in the length of the text.
-pub(super) fn to_latin(text: &str, country: Option<&str>) -> String {
+/// Linear in the length of the text and of what `origin` holds.
+pub(super) fn to_latin(text: &str, origin: &Origin) -> String {
     let text: Vec<char> = text.nfc().collect();
-    let language = language(&text, country);
+    let language = origin.language_of(&text);
     let is_capital = |c: &&char| has_case(**c) && c.is_uppercase();
     let is_in_capitals = text.iter().filter(is_capital).nth(1).is_some()
         && !text.iter().any(|c| has_case(*c) && c.is_lowercase());
@@ -102,17 +107,22 @@ impl Script {
 /// A letter in small Latin letters, and how many characters it took.
 fn letter(c: char, before: Option<char>, rest: &[char], language: Language) -> (String, usize) {
     let small = small(c);
-    let starts_word = !before.is_some_and(|before| before.is_alphabetic() || matches!(before, '\'' | '’'));
+    let starts_word = !before.is_some_and(|before| before.is_alphabetic() || is_apostrophe(before));
     let next = rest.get(1).map(|next| self::small(*next));
+    let ends_word = !next.is_some_and(|next| next.is_alphabetic() || is_apostrophe(next));
+    let place = Place { before: before.map(self::small), starts_word, ends_word };
     let latin = match small {
         'ո' if next == Some('ւ') => return ("u".to_owned(), 2),
         'ո' if starts_word => "vo",
         'ե' if starts_word => "ye",
+        // The capital form of և is ԵՒ.
+        'ւ' => "v",
+        'ռ' => "r",
         'և' if starts_word => "yev",
         'և' => "ev",
         _ => {
             match marked(small)
-                .or_else(|| cyrillic(small, language, starts_word))
+                .or_else(|| cyrillic(small, language, place))
                 .or_else(|| arabic(small, before, next))
             {
                 Some(latin) if is_doubled(rest) => return (latin.repeat(2), 1),
@@ -122,6 +132,11 @@ fn letter(c: char, before: Option<char>, rest: &[char], language: Language) -> (
         }
     };
     (latin.to_owned(), 1)
+}
+
+/// Whether a character is one of those that texts have as the apostrophe.
+fn is_apostrophe(c: char) -> bool {
+    matches!(c, '\'' | '`' | '\u{b4}' | '\u{2bc}' | '\u{2018}' | '\u{2019}' | '\u{2032}')
 }
 
 /// What any_ascii makes of a character, in small letters, without marks that stand for sounds.
@@ -214,10 +229,15 @@ fn capitalized(latin: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+mod scripts_tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    fn to_latin(text: &str, country: Option<&str>) -> String {
+        let countries = country.into_iter().map(str::to_owned).collect();
+        super::to_latin(text, &Origin { texts: Vec::new(), countries })
+    }
 
     #[test]
     fn names_are_written_as_in_passports() {

@@ -184,10 +184,7 @@ fn settled_by(leaf: &Leaf, batch: &Batch) -> Means {
     let (by_zone, sorted) = match (&column.data, set) {
         (Data::Strings { .. }, _) => return Means::Dictionary,
         (Data::Booleans { .. }, _) => return Means::Bitmap,
-        (Data::Numbers { zone, sorted, .. }, Set::Numbers(ranges)) => {
-            (!matches!(meeting(ranges.as_slice(), *zone), Met::Some(_)), sorted)
-        }
-        (Data::Timestamps { zone, sorted, .. }, Set::Timestamps(ranges)) => {
+        (Data::Ordered { zone, sorted, .. }, Set::Ordered(ranges)) => {
             (!matches!(meeting(ranges.as_slice(), *zone), Met::Some(_)), sorted)
         }
         _ => return Means::Constant,

@@ -2,7 +2,6 @@
 
 mod leaf;
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use smallvec::SmallVec;
@@ -15,7 +14,7 @@ use crate::batch::{Batch, GlobalRow};
 use crate::column::{Column, Postings, Sorted};
 use crate::operator::Connective;
 use crate::predicate::{Leaf, Node, Test};
-use crate::value::{Number, Timestamp};
+use crate::value::OrdinalRange;
 
 /// The steps for one batch, by node of the predicate.
 pub(super) struct Plan<'p> {
@@ -87,7 +86,7 @@ pub(super) enum Source<'p> {
         sorted: Sorted<'p>,
         parts: SmallVec<[Range<usize>; 2]>,
         is_exact: bool,
-        test: ValueTest<'p>,
+        ranges: &'p [OrdinalRange],
     },
     /// These rows, all of this batch.
     Listed(&'p [GlobalRow]),
@@ -127,9 +126,7 @@ pub(super) enum ValueTest<'p> {
     /// One of several codes, a bit each.
     Codes(Box<[u64]>),
     /// In one of these closed ranges, ascending.
-    Numbers(Cow<'p, [(Number, Number)]>),
-    /// In one of these closed ranges, ascending.
-    Timestamps(Cow<'p, [(Timestamp, Timestamp)]>),
+    Ranges(&'p [OrdinalRange]),
     Boolean(bool),
 }
 

@@ -13,6 +13,7 @@ use crate::catalog::FieldId;
 use crate::column::{Codes, Dictionary};
 use crate::operator::Connective;
 use crate::predicate::{Leaf, Node, Set, Test, Tree};
+use crate::value::OrdinalRange;
 
 /// A predicate ready to run on the batches of one snapshot.
 pub(crate) struct Query<'q> {
@@ -112,12 +113,7 @@ impl<'q> Query<'q> {
         if self.predicate.nodes().len() == 1 {
             return false;
         }
-        let has_zones = |leaf: &Leaf| {
-            matches!(
-                self.directory.field(leaf.field),
-                FieldDirectory::Numbers(_) | FieldDirectory::Timestamps(_)
-            )
-        };
+        let has_zones = |leaf: &Leaf| matches!(self.directory.field(leaf.field), FieldDirectory::Ordered(_));
         let may_be_settled = |node: &Node<Leaf>| matches!(node, Node::Leaf(leaf) if has_zones(leaf));
         let has_ruled_out = |node: &&usize| match self.predicate.get(**node) {
             Some(Node::Leaf(leaf)) => has_zones(leaf) && matches!(leaf.test, Test::Any(_)),
@@ -322,10 +318,7 @@ impl<'q> Query<'q> {
             Test::All(_) => return None,
         };
         let meets = match (self.directory.field(leaf.field), set) {
-            (FieldDirectory::Timestamps(zones), Set::Timestamps(ranges)) => {
-                meets(zones, number, ranges.as_slice())
-            }
-            (FieldDirectory::Numbers(zones), Set::Numbers(ranges)) => meets(zones, number, ranges.as_slice()),
+            (FieldDirectory::Ordered(zones), Set::Ordered(ranges)) => meets(zones, number, ranges.as_slice()),
             _ => true,
         };
         (!meets).then_some(otherwise)
@@ -364,10 +357,7 @@ impl<'q> Query<'q> {
                 }
                 *kept = Some(with_rows);
             }
-            (_, FieldDirectory::Timestamps(zones), Set::Timestamps(ranges)) => {
-                retain_meeting(zones, batches, ranges.as_slice(), kept);
-            }
-            (_, FieldDirectory::Numbers(zones), Set::Numbers(ranges)) => {
+            (_, FieldDirectory::Ordered(zones), Set::Ordered(ranges)) => {
                 retain_meeting(zones, batches, ranges.as_slice(), kept);
             }
             _ => {}
@@ -432,12 +422,7 @@ fn are_disjoint(directory: &Directory, field: FieldId, wanted: usize) -> bool {
 }
 
 /// Keeps the batches, at first all of so many, whose zone has a value in one of the ranges.
-fn retain_meeting<T: Ord + Copy>(
-    zones: &Zones<T>,
-    batches: usize,
-    ranges: &[(T, T)],
-    kept: &mut Option<Vec<usize>>,
-) {
+fn retain_meeting(zones: &Zones, batches: usize, ranges: &[OrdinalRange], kept: &mut Option<Vec<usize>>) {
     match (kept, ranges) {
         (Some(kept), _) => kept.retain(|batch| meets(zones, *batch, ranges)),
         // One range, as a rule.
@@ -449,7 +434,7 @@ fn retain_meeting<T: Ord + Copy>(
 }
 
 /// True when the zone of a batch and one of the ranges have a value in common.
-fn meets<T: Ord + Copy>(zones: &Zones<T>, batch: usize, ranges: &[(T, T)]) -> bool {
+fn meets(zones: &Zones, batch: usize, ranges: &[OrdinalRange]) -> bool {
     let Some((least, greatest)) = zones.get(batch) else { return false };
     let at = ranges.partition_point(|(_, high)| *high < least);
     ranges.get(at).is_some_and(|(low, _)| *low <= greatest)

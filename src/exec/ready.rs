@@ -7,12 +7,12 @@ use super::rows::has_bit;
 use super::source::count_sorted;
 use crate::batch::{Batch, Occurrences, split};
 use crate::column::{Data, LANES, Posting, Selection};
-use crate::predicate::{Leaf, Node, Set, Test};
+use crate::predicate::{Intervals, Leaf, Node, Set, Test};
 
 /// A query for rows whose value lies in ranges and, if one is asked for, that have a string.
 pub(crate) struct Ready<'q> {
     query: &'q Query<'q>,
-    ranges: (&'q Leaf, &'q Set),
+    ranges: (&'q Leaf, &'q Intervals),
     string: Option<(&'q Leaf, &'q Occurrences)>,
 }
 
@@ -26,9 +26,7 @@ impl<'q> Ready<'q> {
             _ => return None,
         };
         let ranges = |node: &usize| match query.predicate.get(*node)? {
-            Node::Leaf(leaf @ Leaf { test: Test::Any(set @ (Set::Numbers(_) | Set::Timestamps(_))), .. }) => {
-                Some((leaf, set))
-            }
+            Node::Leaf(leaf @ Leaf { test: Test::Any(Set::Ordered(ranges)), .. }) => Some((leaf, ranges)),
             _ => None,
         };
         let string = |node: &usize| match (query.predicate.get(*node)?, query.accesses.get(*node)?) {
@@ -92,6 +90,6 @@ impl<'q> Ready<'q> {
         const EFFORT_OF_SEEKING: usize = 512;
         let words = if self.string.is_some() { batch.rows() / LANES } else { 0 };
         let (_, ranges) = self.ranges;
-        words.saturating_mul(3).saturating_add(EFFORT_OF_SEEKING).saturating_mul(ranges.len())
+        words.saturating_mul(3).saturating_add(EFFORT_OF_SEEKING).saturating_mul(ranges.as_slice().len())
     }
 }

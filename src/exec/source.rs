@@ -4,13 +4,13 @@ use std::ops::Range;
 
 use super::kernels::{self, Combine, Pair};
 use super::plan::{Source, ValueTest};
-use super::ranges;
+use super::ranges::parts as parts_of;
 use super::rows::has_bit;
 use crate::batch::split;
 use crate::column::{
-    Before, Codes, Column, Data, LANES, Layout, Millis, Selection, Sorted, SortedRows, flip_rows,
+    Before, Codes, Column, Data, LANES, Layout, Ordinals, Selection, Sorted, SortedRows, flip_rows,
 };
-use crate::value::{Number, Timestamp};
+use crate::predicate::in_ranges;
 
 /// The places of a row's values.
 fn values_of(column: &Column, row: usize) -> Range<usize> {
@@ -38,9 +38,12 @@ pub(super) fn passes(source: &Source<'_>, row: usize) -> bool {
         Source::EachPosting(column, _, wanted) => {
             wanted.iter().all(|wanted| codes_of(column, row).any(|code| code == *wanted))
         }
-        Source::Sorted { column, test, .. } => {
-            values_of(column, row).any(|at| value_passes(&column.data, at, test))
-        }
+        Source::Sorted { column, ranges, .. } => match &column.data {
+            Data::Ordered { values, .. } => {
+                values_of(column, row).any(|at| values.get(at).is_some_and(|value| in_ranges(ranges, value)))
+            }
+            _ => false,
+        },
         Source::Scan(column, tests) => {
             tests.iter().all(|test| values_of(column, row).any(|at| value_passes(&column.data, at, test)))
         }
@@ -61,10 +64,6 @@ pub(super) fn codes_of(column: &Column, row: usize) -> impl Iterator<Item = u32>
 
 /// Whether the value at a place of a column passes the test.
 fn value_passes(data: &Data, at: usize, test: &ValueTest<'_>) -> bool {
-    fn in_one<T: Copy + PartialOrd>(ranges: &[(T, T)], value: T) -> bool {
-        let behind = ranges.partition_point(|(low, _)| *low <= value);
-        behind.checked_sub(1).and_then(|at| ranges.get(at)).is_some_and(|(_, high)| value <= *high)
-    }
     match (data, test) {
         (_, ValueTest::Present) => true,
         (Data::Strings { codes, .. }, ValueTest::Code(code)) => codes.get(at) == *code as usize,
@@ -72,11 +71,8 @@ fn value_passes(data: &Data, at: usize, test: &ValueTest<'_>) -> bool {
             let code = codes.get(at);
             set.get(code / LANES).is_some_and(|word| word >> (code % LANES) & 1 == 1)
         }
-        (Data::Numbers { values, .. }, ValueTest::Numbers(ranges)) => {
-            values.get(at).and_then(|value| Number::new(*value)).is_some_and(|value| in_one(ranges, value))
-        }
-        (Data::Timestamps { values, .. }, ValueTest::Timestamps(ranges)) => {
-            values.get(at).is_some_and(|millis| in_one(ranges, Timestamp::from_millis(millis)))
+        (Data::Ordered { values, .. }, ValueTest::Ranges(ranges)) => {
+            values.get(at).is_some_and(|value| in_ranges(ranges, value))
         }
         (Data::Booleans { values, .. }, ValueTest::Boolean(wanted)) => values.get(at) == *wanted,
         _ => false,
@@ -98,21 +94,12 @@ pub(super) fn retain(source: &Source<'_>, negated: bool, rows: &mut Vec<u16>) {
     // A loop of its own for what rows are asked most.
     match source {
         Source::Sorted {
-            column: Column { layout: Layout::Single(present), data: Data::Numbers { values, .. }, .. },
-            test: ValueTest::Numbers(ranges),
+            column: Column { layout: Layout::Single(present), data: Data::Ordered { values, .. }, .. },
+            ranges: [(low, high)],
             ..
-        } if let [(low, high)] = **ranges => {
-            let range = low.get()..=high.get();
-            let passes = |row: usize| values.get(row).is_some_and(|value| range.contains(value));
-            return kernels::retain(rows, |row| (passes(row) && present.contains(row)) != negated);
-        }
-        Source::Sorted {
-            column: Column { layout: Layout::Single(present), data: Data::Timestamps { values, .. }, .. },
-            test: ValueTest::Timestamps(ranges),
-            ..
-        } if let [(low, high)] = **ranges => {
-            let range = low.as_millis()..=high.as_millis();
-            let passes = |row: usize| values.get(row).is_some_and(|millis| range.contains(&millis));
+        } => {
+            let range = *low..=*high;
+            let passes = |row: usize| values.get(row).is_some_and(|value| range.contains(&value));
             return kernels::retain(rows, |row| (passes(row) && present.contains(row)) != negated);
         }
         Source::AnyPosting(
@@ -172,9 +159,8 @@ pub(super) fn prefetch_values(column: &Column, row: usize) {
     match (&column.layout, &column.data) {
         (Layout::Many(ends), _) => kernels::prefetch(ends, row),
         (_, Data::Strings { codes, .. }) => prefetch_code(codes, row),
-        (_, Data::Numbers { values, .. }) => kernels::prefetch(values, row),
-        (_, Data::Timestamps { values: Millis::Wide(values), .. }) => kernels::prefetch(values, row),
-        (_, Data::Timestamps { values: Millis::Steps { steps, .. }, .. }) => kernels::prefetch(steps, row),
+        (_, Data::Ordered { values: Ordinals::Wide(values), .. }) => kernels::prefetch(values, row),
+        (_, Data::Ordered { values: Ordinals::Steps { steps, .. }, .. }) => kernels::prefetch(steps, row),
         (_, Data::Booleans { .. }) => {}
     }
 }
@@ -213,8 +199,8 @@ fn write_part(sorted: &SortedRows, part: Range<usize>, words: &mut [u64]) {
 /// a batch.
 pub(super) fn count_beside(source: &Source<'_>, words: &[u64], rows: usize) -> Option<usize> {
     match source {
-        Source::Sorted { column, sorted, parts, is_exact, test } => {
-            let exact = (!is_exact).then(|| ranges::parts(column, *sorted, test));
+        Source::Sorted { column, sorted, parts, is_exact, ranges } => {
+            let exact = (!is_exact).then(|| parts_of(column, *sorted, ranges));
             let parts = exact.as_ref().unwrap_or(parts);
             Some(parts.iter().map(|part| count_sorted(*sorted, part.clone(), words, rows)).sum())
         }
@@ -300,8 +286,8 @@ pub(super) fn write(source: &Source<'_>, rows: usize, words: &mut [u64]) {
             }
         }
         Source::Present(column) => write_passing(column, &ValueTest::Present, words),
-        Source::Sorted { column, sorted: all @ Sorted::Listed(sorted), parts, is_exact, test } => {
-            let exact = (!is_exact).then(|| ranges::parts(column, *all, test));
+        Source::Sorted { column, sorted: all @ Sorted::Listed(sorted), parts, is_exact, ranges } => {
+            let exact = (!is_exact).then(|| parts_of(column, *all, ranges));
             let parts = exact.as_ref().unwrap_or(parts);
             match parts.as_slice() {
                 [part] => write_part(sorted, part.clone(), words),
@@ -387,11 +373,13 @@ fn write_values(data: &Data, test: &ValueTest<'_>, words: &mut [u64]) {
             Codes::U16(codes) => kernels::in_set(codes, set, words),
             Codes::U32(codes) => kernels::in_set(codes, set, words),
         },
-        (Data::Numbers { values, .. }, ValueTest::Numbers(ranges)) => {
-            in_ranges(values, ranges, Number::get, words);
-        }
-        (Data::Timestamps { values, .. }, ValueTest::Timestamps(ranges)) => {
-            in_ranges(&values.to_wide(), ranges, Timestamp::as_millis, words);
+        (Data::Ordered { values, .. }, ValueTest::Ranges(ranges)) => {
+            let values = values.to_wide();
+            if ranges.len() <= FEW_RANGES {
+                ranges.iter().for_each(|(low, high)| kernels::in_range(&values, *low, *high, words));
+            } else {
+                kernels::in_ranges(&values, ranges, words);
+            }
         }
         (Data::Booleans { values, .. }, ValueTest::Boolean(wanted)) => {
             for (word, bits) in words.iter_mut().zip(values.words()) {
@@ -399,22 +387,6 @@ fn write_values(data: &Data, test: &ValueTest<'_>, words: &mut [u64]) {
             }
         }
         _ => debug_assert!(false, "a test of the column's type"),
-    }
-}
-
-fn in_ranges<T: Copy, V: Copy + PartialOrd>(
-    values: &[V],
-    ranges: &[(T, T)],
-    convert: impl Fn(T) -> V,
-    words: &mut [u64],
-) {
-    if ranges.len() <= FEW_RANGES {
-        for (low, high) in ranges {
-            kernels::in_range(values, convert(*low), convert(*high), words);
-        }
-    } else {
-        let ranges: Vec<(V, V)> = ranges.iter().map(|(low, high)| (convert(*low), convert(*high))).collect();
-        kernels::in_ranges(values, &ranges, words);
     }
 }
 

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 use super::floor::row_at;
-use super::{At, Guess, Key, Keys, SortBy, Visit, Walk, timestamp_key};
+use super::{At, Guess, Key, Keys, SortBy, Visit, Walk, ordinal_key};
 use crate::batch::Batch;
 use crate::catalog::FieldId;
 use crate::column::{Codes, Data, Layout, Postings, Sorted};
@@ -189,8 +189,8 @@ impl<'b, 's> Best<'b, 's> {
             let next = step.saturating_add(together).min(end);
             members.list(sorted, std::mem::replace(&mut step, next)..next, self.descending, &mut rows);
             // Most pages are in the order of a timestamp; such keys have a loop of their own.
-            is_full = match source.keys.timestamps(self.by) {
-                Some(values) => self.meet(source, &rows, |row| timestamp_key(values, row), &mut found),
+            is_full = match source.keys.ordinals(self.by) {
+                Some(values) => self.meet(source, &rows, |row| ordinal_key(values, row), &mut found),
                 None => self.meet(source, &rows, |row| source.keys.key_of_present(row, self.by), &mut found),
             };
             // The last row may be behind a guess whether it is selected or not.

@@ -49,11 +49,11 @@ pub(super) fn ranked<'b, 's>(
     if batches(leaders.get(..expected)?).saturating_mul(ROWS_OF_A_BATCH) < expected {
         return None;
     }
-    let SortBy::Field { field, descending, .. } = by else { return None };
+    let SortBy::Field { descending, .. } = by else { return None };
     // What their ranks tell need not be read in the batches.
-    let keyed = first_selected(covered, leaders, wanted, expected)?.into_iter().map(|(rank, batch, at)| {
-        (Key::of_ordinal(field.kind(), if descending { !rank } else { rank }), batch, at)
-    });
+    let keyed = first_selected(covered, leaders, wanted, expected)?
+        .into_iter()
+        .map(|(rank, batch, at)| (Key::Ordinal(if descending { !rank } else { rank }), batch, at));
     Some(best_of(keyed, others, by, wanted, select))
 }
 

@@ -17,8 +17,8 @@ pub(crate) use lint::{MOST_WARNINGS, Places, lint};
 pub use lint::{Warning, WarningKind};
 pub(crate) use lower::{compile, compile_sound, lower, rounded_numbers};
 pub(crate) use optimize::{joined, normalize};
-pub(crate) use print::{Line, body_json, json_string, lines, plan, text};
 #[cfg(feature = "sql")]
-pub(crate) use print::{number_bound, timestamp_bound};
-pub(crate) use set::Set;
+pub(crate) use print::bound;
+pub(crate) use print::{Line, body_json, json_string, lines, plan, text};
+pub(crate) use set::{Intervals, Set, in_ranges};
 pub(crate) use tree::{Children, Comparison, Leaf, Node, Test, Tree};

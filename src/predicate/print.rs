@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use super::set::{Discrete, Intervals, Set};
+use super::set::{Intervals, Set};
 use super::tree::{Children, Comparison, Leaf, Node, NodeId, Test, Tree};
 use crate::catalog::{Catalog, FieldId};
 use crate::operator::{Connective, Operator};
-use crate::value::{Number, Timestamp, Value};
+use crate::value::{OrderedType, Value};
 
 /// A normal form as a request can write it: the same truth for every case, the same normal form.
 struct Written {
@@ -122,16 +122,7 @@ impl Writer {
         match &leaf.test {
             Test::Any(set) => match set {
                 Set::Strings(_) | Set::Booleans(_) => self.one_of(field, set.points()),
-                Set::Numbers(intervals) => {
-                    self.ranges(field, intervals, catalog.field(field).is_many(), Value::Number, number_bound)
-                }
-                Set::Timestamps(intervals) => self.ranges(
-                    field,
-                    intervals,
-                    catalog.field(field).is_many(),
-                    Value::Timestamp,
-                    timestamp_bound,
-                ),
+                Set::Ordered(intervals) => self.ranges(field, intervals, catalog.field(field).is_many()),
             },
             Test::None(set) => {
                 let children = set
@@ -154,14 +145,10 @@ impl Writer {
     ///
     /// A field with many values has only points and half-lines, since two bounds on it need not
     /// hold for the same value.
-    fn ranges<T: Discrete>(
-        &mut self,
-        field: FieldId,
-        intervals: &Intervals<T>,
-        many: bool,
-        value: fn(T) -> Value<'static>,
-        bound: fn(T, bool) -> (Operator, T),
-    ) -> NodeId {
+    fn ranges(&mut self, field: FieldId, intervals: &Intervals, many: bool) -> NodeId {
+        let kind = intervals.kind();
+        let (least, greatest) = kind.range();
+        let value = |ordinal: i64| kind.value(ordinal);
         let mut points = Vec::new();
         let mut terms = Children::new();
         let mut rest = intervals.as_slice();
@@ -174,28 +161,28 @@ impl Writer {
             }
             let mut holes = Vec::new();
             while let Some(((next_low, next_high), behind)) = rest.split_first() {
-                let hole = high.above().filter(|hole| hole.above() == Some(*next_low));
+                let hole = kind.above(high).filter(|hole| kind.above(*hole) == Some(*next_low));
                 let Some(hole) = hole.filter(|_| !many && next_low != next_high) else { break };
                 holes.push(hole);
                 high = *next_high;
                 rest = behind;
             }
             let mut conjuncts = Children::new();
-            if low != T::LEAST || (high == T::GREATEST && T::LEAST_HAS_TEXT) {
-                let (operator, at) = bound(low, true);
-                conjuncts.push(self.compare(field, operator, vec![value(at)]));
-            } else if high == T::GREATEST {
+            if low != least || (high == greatest && kind.least_has_text()) {
+                let (operator, at) = bound(kind, low, true);
+                conjuncts.push(self.compare(field, operator, vec![at]));
+            } else if high == greatest {
                 // Present, that is; `<>` alone would let cases pass that have no value.
                 let middle = match holes.pop() {
                     Some(hole) => [(Operator::Less, hole), (Operator::Greater, hole)],
-                    None => [(Operator::LessOrEqual, T::ZERO), (Operator::GreaterOrEqual, T::ZERO)],
+                    None => [(Operator::LessOrEqual, 0), (Operator::GreaterOrEqual, 0)],
                 };
                 let sides = middle.map(|(operator, at)| self.compare(field, operator, vec![value(at)]));
                 conjuncts.push(self.branch(Connective::Or, Children::from_slice(&sides)));
             }
-            if high != T::GREATEST {
-                let (operator, at) = bound(high, false);
-                conjuncts.push(self.compare(field, operator, vec![value(at)]));
+            if high != greatest {
+                let (operator, at) = bound(kind, high, false);
+                conjuncts.push(self.compare(field, operator, vec![at]));
             }
             for hole in holes {
                 conjuncts.push(self.compare(field, Operator::NotEqual, vec![value(hole)]));
@@ -209,30 +196,16 @@ impl Writer {
     }
 }
 
-/// The operator and number that say this inclusive bound in the fewest characters.
-pub(crate) fn number_bound(bound: Number, low: bool) -> (Operator, Number) {
-    let (inclusive, exclusive, beyond) = if low {
-        (Operator::GreaterOrEqual, Operator::Greater, bound.next_down())
-    } else {
-        (Operator::LessOrEqual, Operator::Less, bound.next_up())
+/// Returns the operator and the value that say an inclusive bound best.
+pub(crate) fn bound(kind: OrderedType, ordinal: i64, is_low: bool) -> (Operator, Value<'static>) {
+    let (value, is_excluded) = kind.bound(ordinal, is_low);
+    let operator = match (is_low, is_excluded) {
+        (true, false) => Operator::GreaterOrEqual,
+        (true, true) => Operator::Greater,
+        (false, false) => Operator::LessOrEqual,
+        (false, true) => Operator::Less,
     };
-    match beyond {
-        Some(beyond) if beyond.to_string().len() < bound.to_string().len() => (exclusive, beyond),
-        _ => (inclusive, bound),
-    }
-}
-
-/// The operator and whole second that say this inclusive bound.
-pub(crate) fn timestamp_bound(bound: Timestamp, low: bool) -> (Operator, Timestamp) {
-    let (inclusive, exclusive, beyond) = if low {
-        (Operator::GreaterOrEqual, Operator::Greater, bound.next_down())
-    } else {
-        (Operator::LessOrEqual, Operator::Less, bound.next_up())
-    };
-    match beyond {
-        Some(beyond) if !bound.has_text() => (exclusive, beyond),
-        _ => (inclusive, bound),
-    }
+    (operator, value)
 }
 
 /// What is left to write, last first.

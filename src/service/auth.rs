@@ -52,7 +52,12 @@ impl<'t> Signed<'t> {
         self.token.is_some() && self.signature.is_some() && self.is_of(now_s)
     }
 
-    /// Takes bytes of the body of a request that is refused in any case.
+    /// The address in memory of the token that the request names; 0 when it is not known.
+    pub(super) fn token_address(&self) -> usize {
+        self.token.map_or(0, |token| Arc::as_ptr(token).addr())
+    }
+
+    /// Takes bytes of the body, as they come.
     pub(super) fn pass(&mut self, bytes: &[u8]) {
         self.mac.update(bytes);
     }
@@ -63,13 +68,12 @@ impl<'t> Signed<'t> {
         Failure::unauthorized()
     }
 
-    /// The token that signed these bytes of a request, as they came over the wire, and its signature.
+    /// The token that signed the request, whose body was [passed](Self::pass) as it came over the wire, and its signature.
     ///
     /// The signature is checked in constant time, and whatever is wrong, the answer is the same.
-    pub(super) fn verify(self, body: &[u8], now_s: i64) -> Result<(&'t Arc<AppToken>, Signature), Failure> {
+    pub(super) fn verify(self, now_s: i64) -> Result<(&'t Arc<AppToken>, Signature), Failure> {
         let is_now = self.is_of(now_s);
-        let Self { token, mut mac, signature, .. } = self;
-        mac.update(body);
+        let Self { token, mac, signature, .. } = self;
         let is_right = mac.verify_slice(&signature.unwrap_or_default()).is_ok();
         match (token, signature) {
             (Some(token), Some(signature)) if is_right && is_now => Ok((token, signature)),

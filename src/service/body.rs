@@ -9,31 +9,40 @@ use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, StatusCode, header};
 use http_body_util::BodyExt;
 use hyper::body::Body as _;
-use tokio::sync::{Semaphore, SemaphorePermit};
 
+use super::auth::Signed;
+use super::budget::Hold;
 use super::envelope::Failure;
 use super::options::ServiceOptions;
 
 /// A body in memory, for which room was made.
-pub(super) struct Buffered<'b> {
+pub(super) struct Buffered {
     pub(super) bytes: Bytes,
-    _room: Option<SemaphorePermit<'b>>,
+    _room: Option<Hold>,
 }
 
-/// What takes the bytes of a body that nobody keeps.
-pub(super) type PassOver<'p> = &'p mut (dyn FnMut(&[u8]) + Send);
+/// The room for a body.
+pub(super) struct Room {
+    /// Whether the bytes are kept. Those of a request that is refused in any case are not, but its client is told as all
+    /// others are when there would be no room, so that the answer does not tell which tokens are known.
+    pub(super) is_kept: bool,
+    /// The bytes that every body may have.
+    pub(super) allowance: usize,
+    /// Where the rest comes from.
+    pub(super) hold: Hold,
+}
 
-/// Reads a body to its end; one that is passed `over` takes no room, though there has to be some, and is empty then.
+/// Reads a body to its end, through its signature; one that is not kept is empty then.
 ///
 /// # Errors
 /// 413 when it is too large, 408 when it takes too long, 503 when there is no room, 400 when the client breaks off.
-pub(super) async fn read<'b>(
+pub(super) async fn read(
     body: Body,
     headers: &HeaderMap,
     options: &ServiceOptions,
-    room: &'b Semaphore,
-    over: Option<PassOver<'_>>,
-) -> Result<Buffered<'b>, Failure> {
+    room: Room,
+    signed: &mut Signed<'_>,
+) -> Result<Buffered, Failure> {
     if body.is_end_stream() {
         return Ok(Buffered { bytes: Bytes::new(), _room: None });
     }
@@ -47,7 +56,7 @@ pub(super) async fn read<'b>(
         }
         return Err(too_large(Some(announced), most));
     }
-    let mut reading = pin!(collect(&mut body, most, room, over));
+    let mut reading = pin!(collect(&mut body, most, room, signed));
     // Most bodies came with the head, and no clock is needed.
     if let Poll::Ready(read) = poll_fn(|context| Poll::Ready(reading.as_mut().poll(context))).await {
         return read;
@@ -75,13 +84,12 @@ async fn drain(body: &mut Body, most: usize) {
     let _ = tokio::time::timeout(Duration::from_secs(2), read).await;
 }
 
-async fn collect<'b>(
+async fn collect(
     body: &mut Body,
     most: usize,
-    room: &'b Semaphore,
-    mut over: Option<PassOver<'_>>,
-) -> Result<Buffered<'b>, Failure> {
-    let mut taken: Option<SemaphorePermit<'_>> = None;
+    mut room: Room,
+    signed: &mut Signed<'_>,
+) -> Result<Buffered, Failure> {
     let mut size: usize = 0;
     let mut first = Bytes::new();
     let mut all: Vec<u8> = Vec::new();
@@ -91,24 +99,24 @@ async fn collect<'b>(
                 .closing()
         })?;
         let Ok(bytes) = frame.into_data() else { continue };
+        let before = size;
         size = size.saturating_add(bytes.len());
         if size > most {
             drain(body, most).await;
             return Err(too_large(None, most));
         }
-        if let Some(over) = &mut over {
-            // Told as everyone is that there is no room, though none is taken.
-            if room.available_permits() < bytes.len() {
-                return Err(Failure::overloaded().closing());
-            }
-            over(&bytes);
-            continue;
+        signed.pass(&bytes);
+        let Room { is_kept, allowance, hold } = &mut room;
+        let beyond = size.saturating_sub(before.max(*allowance));
+        let fits = match *is_kept {
+            true => beyond == 0 || hold.grow(beyond),
+            false => beyond == 0 || hold.has_room(size.saturating_sub(*allowance)),
+        };
+        if !fits {
+            return Err(Failure::overloaded().closing());
         }
-        let more = u32::try_from(bytes.len()).ok().and_then(|size| room.try_acquire_many(size).ok());
-        let more = more.ok_or_else(|| Failure::overloaded().closing())?;
-        match &mut taken {
-            Some(taken) => taken.merge(more),
-            None => taken = Some(more),
+        if !*is_kept {
+            continue;
         }
         if first.is_empty() && all.is_empty() {
             first = bytes;
@@ -120,7 +128,7 @@ async fn collect<'b>(
         }
     }
     let bytes = if all.is_empty() { first } else { Bytes::from(all) };
-    Ok(Buffered { bytes, _room: taken })
+    Ok(Buffered { bytes, _room: Some(room.hold) })
 }
 
 fn too_large(found: Option<u64>, most: usize) -> Failure {

@@ -10,6 +10,7 @@ use hyper::body::Body as _;
 use sha2::{Digest, Sha256};
 
 use super::envelope::Failure;
+use super::log_rate::Line;
 use super::operation::Operation;
 use super::shared::Shared;
 use super::tokens::AppToken;
@@ -122,6 +123,15 @@ impl<'s> Exchange<'s> {
         let token = self.caller.token.as_ref().map(|token| token.name.as_str());
         let took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         let name = self.name.as_str();
+        // Faults of the service are all told, and what is told at level `debug` was asked for.
+        if (400..500).contains(&status) || status == 503 {
+            let address = self.caller.token.as_ref().map_or(0, |token| Arc::as_ptr(token).addr());
+            match self.shared.log_rate.line(address, status, Instant::now()) {
+                Line::LeaveOut => return,
+                Line::Write { left_out: 0 } => {}
+                Line::Write { left_out } => tell_left_out(status, left_out),
+            }
+        }
         macro_rules! event {
             ($level:ident) => {
                 tracing::$level!(correlation_id = name, operation, token, status, took_us, cause, "answered")
@@ -134,6 +144,11 @@ impl<'s> Exchange<'s> {
             _ => event!(debug),
         }
     }
+}
+
+/// Writes a line about lines that were left out.
+pub(super) fn tell_left_out(status: u16, lines: u64) {
+    tracing::warn!(status, lines, "lines about requests with this status were left out");
 }
 
 impl Drop for Exchange<'_> {

@@ -58,7 +58,8 @@
 //! [`clock_window`](ServiceOptions::clock_window) away from the clock here. It is checked before anything of the body
 //! is read as JSON, in constant time, and the answer does not tell what was wrong. With
 //! [`refuses_replays`](ServiceOptions::refuses_replays) no signature is good twice: off by default, because two equal
-//! requests in one second carry equal signatures and every operation can be repeated.
+//! requests in one second carry equal signatures and every operation can be repeated. Each token has a memory of its own for
+//! [`remembered_signatures`](ServiceOptions::remembered_signatures), so that one that fills it turns away none of the others.
 //!
 //! # Bounds
 //!
@@ -66,9 +67,13 @@
 //! body, and the client as long as [`write_timeout`](ServiceOptions::write_timeout) to take the whole answer. Heads
 //! well over 64 KiB, or of more than 100 headers, get 431, bodies over the limit 413. A head that is refused, as too long or as none
 //! of HTTP, is answered without the envelope; one that does not arrive in time is not answered. Bodies on their way in take
-//! [`buffered_bytes`](ServiceOptions::buffered_bytes) together, those of requests of which the head alone shows that they will be
-//! refused (no known token, no timestamp of this minute) none of it, though they are told so no sooner; a connection beyond
-//! [`connections`](ServiceOptions::connections) is told 503, a request beyond
+//! [`buffered_bytes`](ServiceOptions::buffered_bytes) together: one half is divided equally among the
+//! [`connections`](ServiceOptions::connections) (32 KiB each, unless set), and a body that fits its part always has room. What is
+//! beyond comes from the other half, of which a token at one peer gets at most as much as is left for all others; one that
+//! gets no more is told 503. So whoever knows the name of a token, and not its secret, cannot fill it. Requests of which
+//! the head alone shows that they will be refused (no known token, no timestamp of this minute) keep none of their body, though they are
+//! told so no sooner. A connection beyond [`connections`](ServiceOptions::connections), or beyond
+//! [`connections_per_peer`](ServiceOptions::connections_per_peer), is told 503, a request beyond
 //! [`concurrency`](ServiceOptions::concurrency), or an update that waits longer than
 //! [`turn_timeout`](ServiceOptions::turn_timeout) behind others, too, each with `Retry-After`.
 //!
@@ -124,7 +129,8 @@
 //!
 //! Each answer has an `X-Correlation-Id`, in the envelope too; [`tracing`] events at level `info` for
 //! what was refused, `error` for what failed here, `debug` for all else, carry it as `correlation_id`, with
-//! operation, status, time and the token's name. Bodies, queries, signatures and secrets are in none.
+//! operation, status, time and the token's name. Of requests with one status and one token (or none) there are at most 20 lines a second
+//! of `info` or `warn`; a line per second counts those left out. Bodies, queries, signatures and secrets are in none.
 //! A correlation id is the beginning of a keyed hash, which does not tell how many requests others make.
 //! `/readyz` is 503 on the way down and while the source of cases is away: when searches are not answered. Once a write failed for a reason of the
 //! file, such as a full disk, searches go on, `/readyz` is 200 with `"writes":"failing"` and `casefilter_writes_failing` is 1. The file is opened again
@@ -204,9 +210,11 @@ mod admin;
 mod applicants;
 mod auth;
 mod body;
+mod budget;
 mod envelope;
 mod error_codes;
 mod exchange;
+mod log_rate;
 mod metrics;
 mod metrics_server;
 mod operation;
@@ -214,6 +222,7 @@ mod operator;
 mod options;
 mod pace;
 mod parameters;
+mod peers;
 mod process_metrics;
 mod projection;
 mod search;

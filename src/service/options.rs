@@ -19,13 +19,19 @@ pub struct ServiceOptions {
     pub clock_window: Duration,
     /// Whether a signature is good only once.
     pub refuses_replays: bool,
-    /// How many signatures are remembered for that; a request beyond gets 503.
+    /// How many signatures of one token are remembered for that, some 70 bytes each; a request beyond gets 503.
     pub remembered_signatures: usize,
     /// Connections at a time; more are told to come again.
     pub connections: usize,
+    /// Connections at a time from one IPv4 address, or from one IPv6 network of 64 bits; more are told to come again. Behind a
+    /// proxy all connections have its address, so that this has to be as many as `connections`.
+    pub connections_per_peer: usize,
     /// Requests at a time that wait for the file, or for a search that may take long; more get 503.
     pub concurrency: usize,
     /// Memory for the bodies of requests that are on their way in, in bytes; a request beyond gets 503.
+    ///
+    /// One half is divided equally among the connections; the other is for bodies larger than such a part. A token at one peer gets
+    /// at most half of that other half, so that the largest body fits when this is four times its size.
     pub buffered_bytes: usize,
     /// How long a client may take to send a head, to send a body, and to send nothing between two requests.
     pub read_timeout: Duration,
@@ -48,6 +54,7 @@ impl Default for ServiceOptions {
             refuses_replays: false,
             remembered_signatures: 1 << 20,
             connections: 1024,
+            connections_per_peer: 256,
             concurrency: 128,
             buffered_bytes: 64 << 20,
             read_timeout: Duration::from_secs(20),

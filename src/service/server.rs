@@ -32,6 +32,7 @@ use super::metrics_server::MetricsServer;
 use super::operation::Operation;
 use super::operator;
 use super::options::ServiceOptions;
+use super::peers::{Peer, Peers};
 use super::shared::Shared;
 #[cfg(feature = "postgres")]
 use super::source::Source;
@@ -169,12 +170,19 @@ impl Service {
             }
             std::future::pending::<()>().await;
         };
+        let log = async {
+            loop {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                shared.tell_left_out();
+            }
+        };
         let server = Arc::new(Server { shared: Arc::clone(&shared), tls, router });
         {
             let mut serving = pin!(async {
                 tokio::select! {
                     () = accept(&server, &listener, &graceful) => {}
                     () = administer => {}
+                    () = log => {}
                 }
             });
             tokio::select! {
@@ -266,9 +274,10 @@ async fn accept(server: &Arc<Server>, listener: &TcpListener, graceful: &Gracefu
     let options = &server.shared.options;
     let seats = Arc::new(Semaphore::new(options.connections.min(Semaphore::MAX_PERMITS)));
     let outside = Arc::new(Semaphore::new(TURNED_AWAY));
+    let peers = Peers::new(options.connections_per_peer);
     loop {
-        let stream = match listener.accept().await {
-            Ok((stream, _)) => stream,
+        let (stream, address) = match listener.accept().await {
+            Ok(accepted) => accepted,
             Err(error) => {
                 tracing::warn!(%error, "a connection could not be accepted");
                 if !is_of_one_connection(&error) {
@@ -278,15 +287,22 @@ async fn accept(server: &Arc<Server>, listener: &TcpListener, graceful: &Gracefu
                 continue;
             }
         };
-        let (seat, has_seat) = match Arc::clone(&seats).try_acquire_owned() {
-            Ok(seat) => (Ok(seat), true),
-            Err(_) => (Arc::clone(&outside).acquire_owned().await, false),
+        let peer = Peer::of(address.ip());
+        let own = peers.seat(peer);
+        let (seat, has_seat) = match (Arc::clone(&seats).try_acquire_owned(), &own) {
+            (Ok(seat), Some(_)) => (Ok(seat), true),
+            (_, None) => match Arc::clone(&outside).try_acquire_owned() {
+                Ok(place) => (Ok(place), false),
+                // A peer with too many connections does not keep those of others waiting.
+                Err(_) => continue,
+            },
+            (Err(_), _) => (Arc::clone(&outside).acquire_owned().await, false),
         };
         let (server, watcher) = (Arc::clone(server), graceful.watcher());
         server.shared.metrics.connections.fetch_add(1, Ordering::Relaxed);
         tokio::spawn(async move {
-            let _seat = seat;
-            server.serve(stream, watcher, has_seat).await;
+            let _seats = (seat, own);
+            server.serve(stream, peer, watcher, has_seat).await;
             server.shared.metrics.connections.fetch_sub(1, Ordering::Relaxed);
         });
     }
@@ -303,16 +319,32 @@ fn names_one_host(request: &hyper::Request<Incoming>) -> bool {
     request.version() != Version::HTTP_11 || request.headers().get_all(header::HOST).iter().count() == 1
 }
 
+/// Refuses codings of the transfer other than `chunked`, once: a proxy in front may read them otherwise (RFC 9112, section 6.1).
+fn refused_framing(request: &hyper::Request<Incoming>) -> Option<Failure> {
+    let mut codings = request.headers().get_all(header::TRANSFER_ENCODING).iter();
+    let coding = codings.next()?.as_bytes().trim_ascii();
+    let is_chunked = coding.eq_ignore_ascii_case(b"chunked");
+    if is_chunked && codings.next().is_none() {
+        return None;
+    }
+    let is_other =
+        !coding.split(|byte| *byte == b',').all(|one| one.trim_ascii().eq_ignore_ascii_case(b"chunked"));
+    let status = if is_other { StatusCode::NOT_IMPLEMENTED } else { StatusCode::BAD_REQUEST };
+    Some(Failure::new(status, "`Transfer-Encoding` is `chunked`, once and nothing else, or is not there"))
+}
+
 impl Server {
     /// Serves a connection to its end.
-    async fn serve(&self, stream: TcpStream, watcher: Watcher, has_seat: bool) {
+    async fn serve(&self, stream: TcpStream, peer: Peer, watcher: Watcher, has_seat: bool) {
         // Answers go out whole; small ones are not to wait for more.
         let _ = stream.set_nodelay(true);
         let transport = Transport::new(stream, self.shared.options.write_timeout);
         let timeout = if has_seat { self.shared.options.read_timeout } else { TURNED_AWAY_TIMEOUT };
-        let Some(tls) = &self.tls else { return self.speak(transport, watcher, timeout, has_seat).await };
+        let Some(tls) = &self.tls else {
+            return self.speak(transport, peer, watcher, timeout, has_seat).await;
+        };
         match tokio::time::timeout(timeout, tls.acceptor.accept(transport)).await {
-            Ok(Ok(stream)) => self.speak(stream, watcher, timeout, has_seat).await,
+            Ok(Ok(stream)) => self.speak(stream, peer, watcher, timeout, has_seat).await,
             Ok(Err(error)) => tracing::debug!(%error, "a handshake failed"),
             Err(_) => tracing::debug!("a handshake took too long"),
         }
@@ -322,11 +354,15 @@ impl Server {
     async fn speak(
         &self,
         stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
+        peer: Peer,
         watcher: Watcher,
         timeout: Duration,
         has_seat: bool,
     ) {
-        let service = service_fn(|request: hyper::Request<Incoming>| self.respond(request, has_seat));
+        let service = service_fn(|mut request: hyper::Request<Incoming>| {
+            request.extensions_mut().insert(peer);
+            self.respond(request, has_seat)
+        });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(timeout)
@@ -362,6 +398,8 @@ impl Server {
         } else if !names_one_host(&request) {
             let description = "a request of HTTP/1.1 has one header `Host`";
             Failure::new(StatusCode::BAD_REQUEST, description).closing().into_response()
+        } else if let Some(failure) = refused_framing(&request) {
+            failure.closing().into_response()
         } else {
             self.router.call(request.map(Body::new)).await?
         };

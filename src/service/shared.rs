@@ -1,5 +1,6 @@
 //! What all requests share, and the way of each from its bytes to an answer.
 
+use std::net::Ipv4Addr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,12 +13,15 @@ use tokio::sync::Semaphore;
 
 use super::auth::{Seen, Signed};
 use super::body;
+use super::budget::{Account, Budget};
 use super::envelope::{Failure, json};
-use super::exchange::{Exchange, Names};
+use super::exchange::{Exchange, Names, tell_left_out};
+use super::log_rate::LogRate;
 use super::metrics::Metrics;
 use super::operation::Operation;
 use super::options::ServiceOptions;
 use super::pace::Pace;
+use super::peers::Peer;
 use super::source::Source;
 use super::tokens::{AppToken, Tokens};
 use super::{applicants, parameters, search};
@@ -32,15 +36,17 @@ pub(super) struct Shared {
     pub(super) names: Names,
     pub(super) metrics: Metrics,
     pub(super) pace: Pace,
-    seen: Option<Seen>,
+    pub(super) log_rate: LogRate,
     /// Requests that wait for the file, or are searches that may take long.
     working: Arc<Semaphore>,
     /// Writes come one after the other, so that those that wait for their turn keep no thread.
     writing: Arc<Semaphore>,
     /// Updates that wait for their turn.
     queue: Semaphore,
-    /// Bytes of bodies on their way in.
-    room: Semaphore,
+    /// Bytes of bodies on their way in, beyond what every body may have.
+    bodies: Arc<Budget>,
+    /// The bytes that every body may have.
+    body_allowance: usize,
     is_draining: AtomicBool,
     /// The grace period of a shutdown is over.
     is_cut_off: AtomicBool,
@@ -68,7 +74,7 @@ pub(super) struct Call {
 impl Shared {
     pub(super) fn new(store: Store, tokens: Tokens, options: ServiceOptions) -> Self {
         let permits = |count: usize| count.min(Semaphore::MAX_PERMITS);
-        let seen = options.refuses_replays;
+        let half = options.buffered_bytes / 2;
         Self {
             store,
             source: Source::Store,
@@ -76,11 +82,12 @@ impl Shared {
             names: Names::new(),
             metrics: Metrics::default(),
             pace: Pace::new(),
-            seen: seen.then(|| Seen::new(options.clock_window, options.remembered_signatures)),
+            log_rate: LogRate::default(),
             working: Arc::new(Semaphore::new(permits(options.concurrency))),
             writing: Arc::new(Semaphore::new(1)),
             queue: Semaphore::new(permits(options.concurrency)),
-            room: Semaphore::new(permits(options.buffered_bytes)),
+            bodies: Budget::new(half),
+            body_allowance: half.checked_div(options.connections).unwrap_or(half),
             is_draining: AtomicBool::new(false),
             is_cut_off: AtomicBool::new(false),
             source_was_there: tokio::sync::Mutex::new(None),
@@ -127,18 +134,21 @@ impl Shared {
     ) -> Result<Vec<u8>, Failure> {
         let (head, body) = request.into_parts();
         let mut signed = Signed::new(&self.tokens, &head, self.options.clock_window);
-        if !signed.may_be_right(now().timestamp()) {
+        let is_kept = signed.may_be_right(now().timestamp());
+        let peer = head.extensions.get::<Peer>().copied().unwrap_or(Peer::of(Ipv4Addr::UNSPECIFIED.into()));
+        let hold = self.bodies.hold(Account { token: signed.token_address(), peer });
+        let room = body::Room { is_kept, allowance: self.body_allowance, hold };
+        let body = body::read(body, &head.headers, &self.options, room, &mut signed).await?;
+        if !is_kept {
             // Whoever sends what is refused in any case is not to take the room of others, nor to learn of it any sooner.
-            let mut over = |bytes: &[u8]| signed.pass(bytes);
-            body::read(body, &head.headers, &self.options, &self.room, Some(&mut over)).await?;
             return Err(signed.refuse());
         }
-        let body = body::read(body, &head.headers, &self.options, &self.room, None).await?;
         // Once more, since the body may have taken a while.
-        let (token, signature) = signed.verify(&body.bytes, now().timestamp())?;
+        let (token, signature) = signed.verify(now().timestamp())?;
         *client = Some(Arc::clone(token));
-        if let Some(seen) = &self.seen {
-            seen.note(signature, Instant::now())?;
+        if self.options.refuses_replays {
+            let new = || Seen::new(self.options.clock_window, self.options.remembered_signatures);
+            token.seen.get_or_init(new).note(signature, Instant::now())?;
         }
         if !token.may(operation.permission()) {
             return Err(Failure::forbidden(operation.permission()));
@@ -274,6 +284,13 @@ impl Shared {
             let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
             Err(Failure::internal(format!("panic: {}", text.unwrap_or_default())))
         })
+    }
+
+    /// Writes lines about the lines that were left out of the log.
+    pub(super) fn tell_left_out(&self) {
+        for (status, lines) in self.log_rate.take_left_out(Instant::now()) {
+            tell_left_out(status, lines);
+        }
     }
 
     pub(super) fn is_draining(&self) -> bool {

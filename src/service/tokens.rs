@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use hmac::{Hmac, KeyInit};
 use serde::de::Error as _;
@@ -12,6 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 use sha2::Sha256;
 
+use super::auth::Seen;
 use super::projection::Projection;
 use crate::cache::FilterCache;
 use crate::catalog::{Catalog, FieldId};
@@ -281,6 +282,8 @@ pub(super) struct AppToken {
     pub(super) cache: Arc<FilterCache>,
     /// What is left of every case.
     pub(super) projection: Option<Projection>,
+    /// Its signatures of late, where none is taken twice.
+    pub(super) seen: OnceLock<Seen>,
 }
 
 impl AppToken {
@@ -340,7 +343,14 @@ impl Tokens {
                 })
             };
             let name = entry.name.unwrap_or_else(|| number.to_string());
-            let token = AppToken { name, mac, permissions: entry.permissions, cache, projection };
+            let token = AppToken {
+                name,
+                mac,
+                permissions: entry.permissions,
+                cache,
+                projection,
+                seen: OnceLock::new(),
+            };
             let name = quote(&entry.token);
             if by_token.insert(entry.token, Arc::new(token)).is_some() {
                 return Err(wrong(format!("{name} stands there before")));

@@ -9,9 +9,9 @@ use std::borrow::Cow;
 use super::datum::Datum;
 use super::statement::{ListTest, Statement};
 use super::table::{Column, Table};
-use crate::operator::{Connective, Operator};
-use crate::predicate::{Leaf, Node, Set, Test, Tree, number_bound, timestamp_bound};
-use crate::value::{Number, Timestamp, Value};
+use crate::operator::Connective;
+use crate::predicate::{Leaf, Node, Set, Test, Tree, bound};
+use crate::value::{OrdinalRange, Value};
 
 /// What is left to write, last first.
 enum Step {
@@ -112,37 +112,20 @@ fn parts(set: &Set, statement: &Statement) -> (Vec<Value<'static>>, Vec<Range>) 
             });
             (points.collect(), Vec::new())
         }
-        Set::Numbers(intervals) => {
-            let (points, ranges) = partition(intervals.as_slice(), Value::Number);
-            let range = |(low, high): (Number, Number)| {
-                let low = (low != Number::MIN).then(|| number_bound(low, true));
-                let high = (high != Number::MAX).then(|| number_bound(high, false));
-                ends(low, high, Value::Number)
+        Set::Ordered(intervals) => {
+            let kind = intervals.kind();
+            let (least, greatest) = kind.range();
+            let ranges = intervals.as_slice().iter().copied();
+            let (points, ranges): (Vec<_>, Vec<_>) = ranges.partition(|(low, high)| low == high);
+            let points = points.into_iter().map(|(point, _)| kind.value(point)).collect();
+            let ends = |(low, high): OrdinalRange| {
+                let low = (low != least).then(|| bound(kind, low, true));
+                let high = (high != greatest).then(|| bound(kind, high, false));
+                low.into_iter().chain(high).map(|(operator, at)| (operator.name(), at)).collect()
             };
-            (points, ranges.into_iter().map(range).collect())
-        }
-        Set::Timestamps(intervals) => {
-            let (points, ranges) = partition(intervals.as_slice(), Value::Timestamp);
-            let range = |(low, high): (Timestamp, Timestamp)| {
-                let low = (low != Timestamp::MIN).then(|| timestamp_bound(low, true));
-                let high = (high != Timestamp::MAX).then(|| timestamp_bound(high, false));
-                ends(low, high, Value::Timestamp)
-            };
-            (points, ranges.into_iter().map(range).collect())
+            (points, ranges.into_iter().map(ends).collect())
         }
     }
-}
-
-fn partition<T: Copy + PartialEq>(
-    intervals: &[(T, T)],
-    value: fn(T) -> Value<'static>,
-) -> (Vec<Value<'static>>, Vec<(T, T)>) {
-    let (points, ranges): (Vec<_>, Vec<_>) = intervals.iter().copied().partition(|(low, high)| low == high);
-    (points.into_iter().map(|(point, _)| value(point)).collect(), ranges)
-}
-
-fn ends<T>(low: Option<(Operator, T)>, high: Option<(Operator, T)>, value: fn(T) -> Value<'static>) -> Range {
-    low.into_iter().chain(high).map(|(operator, at)| (operator.name(), value(at))).collect()
 }
 
 /// The column, or a list in it, has one of the points.

@@ -243,14 +243,6 @@ impl Timestamp {
         Self(self.0.saturating_sub(self.0.rem_euclid(MS_PER_S)))
     }
 
-    pub(crate) fn next_up(self) -> Option<Self> {
-        self.0.checked_add(1).map(Self)
-    }
-
-    pub(crate) fn next_down(self) -> Option<Self> {
-        self.0.checked_sub(1).map(Self)
-    }
-
     /// True when the text form names this instant exactly.
     pub(crate) fn has_text(self) -> bool {
         let earliest = EARLIEST_UTC_MS.saturating_sub(MAX_OFFSET_MS);

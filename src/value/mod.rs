@@ -2,6 +2,7 @@
 
 mod datetime;
 mod number;
+mod ordered;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,6 +10,7 @@ use std::fmt;
 pub(crate) use datetime::Span;
 pub use datetime::{Timestamp, TimestampFault};
 pub use number::Number;
+pub(crate) use ordered::{OrderedType, OrdinalRange};
 
 use crate::catalog::FieldType;
 

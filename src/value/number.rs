@@ -45,18 +45,18 @@ impl Number {
         self.0
     }
 
-    /// An integer that orders as the number does.
-    pub(crate) fn ordinal(self) -> i64 {
-        // The doubles below zero descend by their bits.
-        let bits = self.0.to_bits().cast_signed();
-        if bits < 0 { !bits | i64::MIN } else { bits }
+    /// Returns the number's ordinal: 0 for zero, and one more than that of the next smaller number.
+    ///
+    /// The bits of a double without its sign count the doubles from zero outwards (IEEE 754, interchange formats).
+    pub(crate) const fn ordinal(self) -> i64 {
+        let from_zero = (self.0.to_bits() & SIZE_BITS).cast_signed();
+        if self.0 < 0.0 { from_zero.wrapping_neg() } else { from_zero }
     }
 
-    /// The number of an [`ordinal`](Self::ordinal); `None` beyond those of all numbers. That of `-0`, which no number has, is
-    /// taken for that of `0`.
+    /// Returns the number of an [`ordinal`](Self::ordinal); `None` beyond those of the least and the greatest number.
     pub(crate) fn of_ordinal(ordinal: i64) -> Option<Self> {
-        let bits = if ordinal < 0 { !(ordinal ^ i64::MIN) } else { ordinal };
-        Self::new(f64::from_bits(bits.cast_unsigned()))
+        let size = Self::new(f64::from_bits(ordinal.checked_abs()?.cast_unsigned()))?;
+        if ordinal < 0 { Self::new(-size.0) } else { Some(size) }
     }
 
     /// Reads the JSON number grammar; `None` for any other text and for what rounds to infinity.
@@ -179,18 +179,6 @@ impl Number {
         let has_digits = unsigned.chars().any(|c| c.is_ascii_digit());
         (has_digits && respelled != text && Self::parse(&respelled).is_some()).then_some(respelled)
     }
-
-    /// The next greater number; `None` behind the greatest.
-    #[must_use]
-    pub(crate) fn next_up(self) -> Option<Self> {
-        Self::new(self.0.next_up())
-    }
-
-    /// The next smaller number; `None` before the least.
-    #[must_use]
-    pub(crate) fn next_down(self) -> Option<Self> {
-        Self::new(self.0.next_down())
-    }
 }
 
 /// Whether a whole number is in groups of three digits, the first of one to three, parted by this mark.
@@ -232,6 +220,9 @@ impl Decimal {
         Some(Self { is_negative: mantissa.starts_with('-'), digits, exponent })
     }
 }
+
+/// All bits of a double but its sign.
+const SIZE_BITS: u64 = u64::MAX >> 1;
 
 /// The powers of ten up to that of fifteen digits.
 const POWERS: [f64; 16] =
@@ -330,7 +321,8 @@ mod tests {
         for number in numbers {
             assert_eq!(Number::of_ordinal(number.ordinal()), Some(number));
         }
-        assert_eq!([i64::MIN, i64::MAX, -1].map(Number::of_ordinal), [None, None, Number::new(0.0)]);
+        let beyond = [i64::MIN, i64::MAX, Number::MAX.ordinal() + 1, Number::MIN.ordinal() - 1];
+        assert_eq!(beyond.map(Number::of_ordinal), [None; 4]);
     }
 
     /// The grammar, by a library of grammars.
@@ -523,11 +515,11 @@ mod tests {
 
     #[test]
     fn neighbours_skip_negative_zero() {
-        let smallest = Number::new(5e-324).unwrap();
-        assert_eq!(smallest.next_down(), Number::new(0.0));
-        assert_eq!(Number::new(0.0).unwrap().next_down(), Number::new(-5e-324));
-        assert_eq!(Number::new(-5e-324).unwrap().next_up(), Number::new(0.0));
-        assert_eq!(Number::MAX.next_up(), None);
-        assert_eq!(Number::MIN.next_down(), None);
+        let around_zero = [-5e-324, 0.0, 5e-324].map(Number::new);
+        assert_eq!([-1, 0, 1].map(Number::of_ordinal), around_zero);
+        let around_one =
+            [1.0_f64.next_down(), 1.0, 1.0_f64.next_up()].map(|value| Number::new(value).unwrap());
+        let [below, one, above] = around_one.map(Number::ordinal);
+        assert_eq!((below + 1, above - 1), (one, one));
     }
 }

@@ -198,6 +198,12 @@ fn errors_are_those_of_the_interface_document() {
         let description = client.call(&all, "PATCH", &info_of("anna"), body.as_bytes()).failure(400);
         assert!(description.starts_with("Invalid parameters: "), "{description}");
     }
+    for value in ["", "  ", "a\0b"] {
+        let body = json!({"firstName": value}).to_string();
+        let description = client.call(&all, "PATCH", &info_of("anna"), body.as_bytes()).failure(400);
+        assert!(description.starts_with("Invalid parameters: firstName "), "{description}");
+        assert!(description.ends_with("or `null`, which clears `firstName`"), "{description}");
+    }
 
     for id in ["chen", "dana", "nobody", "%00", "%ff"] {
         let description = client.call(&all, "GET", &aml_of(id), b"").failure(404);

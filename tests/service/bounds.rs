@@ -337,7 +337,8 @@ fn no_update_is_left_uncounted_when_its_client_leaves() {
 
 #[test]
 fn whoever_is_not_known_takes_no_room_of_others() {
-    let server = with(ServiceOptions { buffered_bytes: 1000, ..options() });
+    // A quarter of it is the most that one token at one peer gets.
+    let server = with(ServiceOptions { buffered_bytes: 4000, ..options() });
     let all = key("all");
     let body = [b' '; 900];
     let mut strangers: Vec<Client> = (0..4).map(|_| server.client()).collect();
@@ -394,5 +395,96 @@ fn what_is_refused_by_its_head_stays_refused_while_its_body_comes() {
     thread::sleep(Duration::from_secs(3));
     client.send(&BODY[5..]).unwrap();
     client.receive().unwrap().failure(401);
+    server.stop();
+}
+
+#[test]
+fn forged_bodies_leave_room_for_other_tokens() {
+    let server = with(options());
+    let (all, own) = (key("all"), key("own"));
+    // Whoever knows a token's name can send any 64 digits with it.
+    let forged =
+        super::client::Key { secret: "a secret that is not the right one".to_owned(), ..own.clone() };
+    let large = vec![b' '; (4 << 20) - 1];
+    let start = Instant::now();
+    let held: Vec<Client> = thread::scope(|scope| {
+        let send = || {
+            let mut client = server.client();
+            let head = head(&forged, "POST", SEARCH, &large);
+            client.send(format!("{head}\r\n").as_bytes()).unwrap();
+            // Some are turned away on the way.
+            let _ = client.send(&large[1..]);
+            client
+        };
+        let threads: Vec<_> = (0..16).map(|_| scope.spawn(send)).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    // Other tokens at the same peer have room for a large body, and the token itself for a usual one.
+    let mut padded = BODY.to_vec();
+    padded.resize(4 << 20, b' ');
+    server.client().call(&all, "POST", SEARCH, &padded).good();
+    server.client().call(&all, "POST", SEARCH, BODY).good();
+    server.client().call(&own, "POST", SEARCH, BODY).good();
+    assert!(start.elapsed() < options().read_timeout, "the forged bodies are still held");
+    drop(held);
+    server.stop();
+}
+
+#[test]
+fn only_chunked_is_read_as_a_coding_of_the_transfer() {
+    let server = with(options());
+    let all = key("all");
+    for (coding, status) in [
+        ("Transfer-Encoding: chunked", 200),
+        ("Transfer-Encoding: Chunked", 200),
+        ("Transfer-Encoding: gzip, chunked", 501),
+        ("Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked", 501),
+        ("Transfer-Encoding: identity, chunked", 501),
+        ("Transfer-Encoding: chunked, chunked", 400),
+        ("Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked", 400),
+    ] {
+        let mut client = server.client();
+        let head = head(&all, "POST", SEARCH, BODY);
+        let head = head.replace(&format!("Content-Length: {}", BODY.len()), coding);
+        let length = BODY.len();
+        let body = std::str::from_utf8(BODY).unwrap();
+        client.send(format!("{head}\r\n{length:x}\r\n{body}\r\n0\r\n\r\n").as_bytes()).unwrap();
+        let answer = client.receive().unwrap();
+        assert_eq!(answer.status, status, "{coding}: {}", answer.text());
+        if status != 200 {
+            assert_eq!(answer.header("connection"), Some("close"), "{coding}");
+        }
+    }
+    server.stop();
+}
+
+#[test]
+fn one_peer_has_not_all_connections() {
+    let server = with(ServiceOptions { connections: 10, connections_per_peer: 2, ..options() });
+    let all = key("all");
+    let mut kept = [server.client(), server.client()];
+    for client in &mut kept {
+        client.call(&all, "POST", SEARCH, BODY).good();
+    }
+    server.client().call(&all, "POST", SEARCH, BODY).failure(503);
+    drop(kept);
+    let start = Instant::now();
+    while server.client().call(&all, "POST", SEARCH, BODY).status != 200 {
+        assert!(start.elapsed() < Duration::from_secs(10));
+        thread::sleep(Duration::from_millis(10));
+    }
+    server.stop();
+}
+
+#[test]
+fn each_token_has_its_own_memory_of_signatures() {
+    let server = with(ServiceOptions { refuses_replays: true, remembered_signatures: 2, ..options() });
+    let mut client = server.client();
+    let call = |client: &mut Client, name: &str, number: usize| {
+        let target = format!("{SEARCH}?limit={number}");
+        client.call(&key(name), "POST", &target, BODY).status
+    };
+    assert_eq!([1, 2, 3].map(|number| call(&mut client, "all", number)), [200, 200, 503]);
+    assert_eq!([1, 2, 3].map(|number| call(&mut client, "viewCases", number)), [200, 200, 503]);
     server.stop();
 }

@@ -552,3 +552,26 @@ fn on_a_terminal_it_logs_text() {
     assert!(said.lines().all(|line| line.contains(" INFO ") || line.contains(" WARN ")), "{said}");
     assert!(said.contains("listening address=127.0.0.1:"), "{said}");
 }
+
+#[test]
+fn refused_requests_do_not_fill_the_log() {
+    let database = Database::new("plain.cases.ndjson");
+    let process = Process::start(&database, &[]);
+    let mut client = process.client();
+    const REQUESTS: u64 = 2000;
+    for _ in 0..REQUESTS {
+        client.send(b"GET /nowhere HTTP/1.1\r\nHost: t\r\n\r\n").unwrap();
+        assert_eq!(client.receive().unwrap().status, 404);
+    }
+    let start = std::time::Instant::now();
+    // Counted in a line of its own within a second or two, though nobody asks for anything any more.
+    thread::sleep(Duration::from_millis(2500));
+    let elapsed = start.elapsed().as_secs();
+    let log = process.terminate();
+    let events: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let written =
+        events.iter().filter(|event| event["status"] == 404 && event["message"] == "answered").count() as u64;
+    let left_out: u64 = events.iter().filter_map(|event| event["lines"].as_u64()).sum();
+    assert_eq!(written + left_out, REQUESTS, "{elapsed} s");
+    assert!(written < REQUESTS / 4, "{written}");
+}

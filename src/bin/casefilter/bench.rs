@@ -40,8 +40,8 @@ const MOST_RUNS: usize = 100_000;
 /// index, without the documents. With --memory, a line
 /// {"field":…,"column_bytes":…,"index_bytes":…,"bytes_per_case":…} for each field stands before the last.
 ///
-/// A database that a service has open is measured on a copy, which the service makes beside it, and which is removed then: the times are
-/// those of this process, not of the service under its load.
+/// A database that a service has open is measured on a copy without a name, which the service sends: the times are those of this
+/// process, not of the service under its load.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -83,7 +83,7 @@ pub(crate) struct Args {
     #[arg(long, env = "CASEFILTER_REFUSE_REPLAYS", value_parser = BoolishValueParser::new())]
     refuse_replays: bool,
 
-    /// How many signatures are remembered for --refuse-replays; requests beyond get 503
+    /// How many signatures of one token are remembered for --refuse-replays; requests beyond get 503
     #[arg(long, value_name = "N", env = "CASEFILTER_REMEMBERED_SIGNATURES",
           default_value_t = ServiceOptions::default().remembered_signatures)]
     remembered_signatures: usize,
@@ -100,6 +100,13 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", env = "CASEFILTER_CONNECTIONS",
           default_value_t = ServiceOptions::default().connections)]
     connections: usize,
+
+    /// How many connections one IP address may have at a time (IPv6: one network of 64 bits)
+    ///
+    /// Behind a proxy all connections have its address: set it to what --connections is.
+    #[arg(long, value_name = "N", env = "CASEFILTER_CONNECTIONS_PER_PEER",
+          default_value_t = ServiceOptions::default().connections_per_peer)]
+    connections_per_peer: usize,
 
     /// How many requests may wait for the file, or for long searches, at a time
     #[arg(long, value_name = "N", env = "CASEFILTER_CONCURRENCY",
@@ -183,6 +190,7 @@ impl Args {
             refuses_replays: self.refuse_replays,
             remembered_signatures: self.remembered_signatures,
             connections: self.connections,
+            connections_per_peer: self.connections_per_peer,
             concurrency: self.concurrency.max(1),
             buffered_bytes: self.buffered_bytes,
             read_timeout: at_least_some(self.read_timeout),
@@ -194,7 +202,7 @@ impl Args {
         };
         options.limits.page = self.max_limit;
         options.limits.body_bytes = self.max_body;
-        options.buffered_bytes = options.buffered_bytes.max(self.max_body);
+        options.buffered_bytes = options.buffered_bytes.max(self.max_body.saturating_mul(4));
         options
     }
 

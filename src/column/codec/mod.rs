@@ -23,9 +23,9 @@ mod bytes;
 pub(crate) use bytes::{Fault, Reader, Writer};
 
 use super::builder;
-use super::{Bitmap, Codes, Column, Data, Dictionary, LANES, Layout, Millis, Selection, SortedRows};
+use super::{Bitmap, Codes, Column, Data, Dictionary, LANES, Layout, Ordinals, Selection, SortedRows};
 use crate::catalog::{Field, FieldType};
-use crate::value::{Number, Timestamp};
+use crate::value::{Number, OrderedType, OrdinalRange};
 
 const NONE: u8 = 0;
 const ALL: u8 = 1;
@@ -68,20 +68,20 @@ pub(crate) fn write(field: &Field, column: &Column, out: &mut Writer) {
                 Codes::U32(codes) => out.all(codes),
             }
         }
-        Data::Numbers { values, sorted, .. } => {
-            out.all(values);
-            write_sorted(sorted.as_ref(), out);
-        }
-        Data::Timestamps { values, sorted, .. } => {
-            match values {
-                Millis::Wide(values) => {
+        Data::Ordered { kind, values, sorted, .. } => {
+            match (kind, values) {
+                (OrderedType::Number, values) => {
+                    let double = |ordinal: &i64| Number::of_ordinal(*ordinal).map_or(0.0, Number::get);
+                    out.all(&values.to_wide().iter().map(double).collect::<Vec<f64>>());
+                }
+                (OrderedType::Timestamp, Ordinals::Wide(values)) => {
                     out.u8(WIDE);
                     out.all(values);
                 }
-                Millis::Steps { base, step_ms, steps } => {
+                (OrderedType::Timestamp, Ordinals::Steps { base, step, steps }) => {
                     out.u8(STEPS);
                     out.all(&[*base]);
-                    out.all(&[*step_ms]);
+                    out.all(&[*step]);
                     out.all(steps);
                 }
             }
@@ -114,28 +114,16 @@ pub(crate) fn read(field: &Field, rows: usize, bytes: &[u8]) -> Result<Column, F
     let data = match field.kind() {
         FieldType::String => read_strings(rows, &layout, values, &mut reader)?,
         FieldType::Number => {
-            let values: Vec<f64> = reader.all(values)?;
-            if let Some(value) = values.iter().find(|value| !value.is_finite()) {
-                return Err(format!("the number {value}"));
-            }
-            let number = |at: usize| values.get(at).and_then(|value| Number::new(*value));
-            let sorted = read_sorted(
-                rows,
-                &layout,
-                |at| number(at).map_or(0, Number::ordinal),
-                values.len(),
-                &mut reader,
-            )?;
-            let zone = zone(&layout, values.len(), sorted.as_ref(), number);
-            Data::Numbers { values: values.into(), zone, sorted }
+            let values = read_doubles(values, &mut reader)?;
+            let (sorted, zone) =
+                read_order(rows, &layout, |at| values.get(at).copied(), values.len(), &mut reader)?;
+            let values = builder::ordinals(values, &layout, zone);
+            Data::Ordered { kind: OrderedType::Number, values, zone, sorted }
         }
         FieldType::Timestamp => {
             let values = read_millis(values, &mut reader)?;
-            let timestamp = |at: usize| values.get(at).map(Timestamp::from_millis);
-            let sorted =
-                read_sorted(rows, &layout, |at| values.get(at).unwrap_or(0), values.len(), &mut reader)?;
-            let zone = zone(&layout, values.len(), sorted.as_ref(), timestamp);
-            Data::Timestamps { values, zone, sorted }
+            let (sorted, zone) = read_order(rows, &layout, |at| values.get(at), values.len(), &mut reader)?;
+            Data::Ordered { kind: OrderedType::Timestamp, values, zone, sorted }
         }
         FieldType::Boolean => {
             let values = read_bitmap(values, &mut reader)?;
@@ -211,23 +199,44 @@ fn check_codes<C: Copy + Into<u32>>(codes: &[C], layout: &Layout, distinct: usiz
     Ok(())
 }
 
-fn read_millis(values: usize, reader: &mut Reader<'_>) -> Result<Millis, Fault> {
+/// The ordinals of finite doubles.
+fn read_doubles(values: usize, reader: &mut Reader<'_>) -> Result<Vec<i64>, Fault> {
+    let doubles: Vec<f64> = reader.all(values)?;
+    let ordinal =
+        |double: f64| Number::new(double).map(Number::ordinal).ok_or_else(|| format!("the number {double}"));
+    doubles.into_iter().map(ordinal).collect()
+}
+
+fn read_millis(values: usize, reader: &mut Reader<'_>) -> Result<Ordinals, Fault> {
     match reader.u8()? {
-        WIDE => Ok(Millis::Wide(reader.all(values)?.into())),
+        WIDE => Ok(Ordinals::Wide(reader.all(values)?.into())),
         STEPS => {
-            let (base, step_ms): (i64, u32) = (reader.one()?, reader.one()?);
-            if ![1, 1000].contains(&step_ms) {
-                return Err(format!("steps of {step_ms} ms"));
+            let (base, step): (i64, u32) = (reader.one()?, reader.one()?);
+            if ![1, 1000].contains(&step) {
+                return Err(format!("steps of {step} ms"));
             }
             let steps: Vec<u32> = reader.all(values)?;
             let most = i64::from(steps.iter().max().copied().unwrap_or(0));
-            match most.checked_mul(i64::from(step_ms)).and_then(|most| base.checked_add(most)) {
-                Some(_) => Ok(Millis::Steps { base, step_ms, steps: steps.into() }),
+            match most.checked_mul(i64::from(step)).and_then(|most| base.checked_add(most)) {
+                Some(_) => Ok(Ordinals::Steps { base, step, steps: steps.into() }),
                 None => Err("steps beyond all timestamps".to_owned()),
             }
         }
         form => Err(format!("timestamps of form {form}")),
     }
+}
+
+/// Sorted rows, and the least and greatest value.
+fn read_order(
+    rows: usize,
+    layout: &Layout,
+    value: impl Fn(usize) -> Option<i64>,
+    values: usize,
+    reader: &mut Reader<'_>,
+) -> Result<(Option<SortedRows>, Option<OrdinalRange>), Fault> {
+    let sorted = read_sorted(rows, layout, |at| value(at).unwrap_or(0), values, reader)?;
+    let zone = zone(layout, values, sorted.as_ref(), value);
+    Ok((sorted, zone))
 }
 
 /// Sorted rows that are the present ones, ascending by value, then by row.
@@ -264,12 +273,12 @@ fn read_sorted(
 }
 
 /// The least and greatest value.
-fn zone<T: Ord + Copy>(
+fn zone(
     layout: &Layout,
     values: usize,
     sorted: Option<&SortedRows>,
-    value: impl Fn(usize) -> Option<T>,
-) -> Option<(T, T)> {
+    value: impl Fn(usize) -> Option<i64>,
+) -> Option<OrdinalRange> {
     match (sorted.map(SortedRows::rows), layout) {
         (Some(rows), _) => value((*rows.first()?).into()).zip(value((*rows.last()?).into())),
         (None, Layout::Single(_)) => value(0).zip(value(values.checked_sub(1)?)),

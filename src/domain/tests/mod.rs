@@ -5,6 +5,7 @@ mod export;
 mod forms;
 mod lenient;
 mod levels;
+mod names;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Value, json};

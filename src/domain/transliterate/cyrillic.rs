@@ -1,91 +1,104 @@
 //! Cyrillic.
 
-/// The languages whose Cyrillic is not written as that of Russian.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Language {
-    Belarusian,
-    Bulgarian,
-    Macedonian,
-    Serbian,
-    Ukrainian,
-    Other,
+use super::is_apostrophe;
+use super::language::Language;
+
+/// The place of a letter in its word: the character before it, in small form, and whether it is the first or the last one.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    pub(super) before: Option<char>,
+    pub(super) starts_word: bool,
+    pub(super) ends_word: bool,
 }
 
-pub(super) fn language(text: &[char], country: Option<&str>) -> Language {
-    let has = |letters: &str| text.iter().any(|c| letters.contains(*c));
-    match country {
-        _ if has("ђћЂЋ") => Language::Serbian,
-        _ if has("ѓќѕЃЌЅ") => Language::Macedonian,
-        _ if has("ўЎ") => Language::Belarusian,
-        _ if has("ґєїҐЄЇ") => Language::Ukrainian,
-        // These letters are of Russian and Belarusian alone, but for ъ, which Bulgarian has, too.
-        Some("BLR") if !has("иИщЩъЪ") => Language::Belarusian,
-        Some("BGR") if !has("ыэёЫЭЁ") => Language::Bulgarian,
-        Some("UKR") if !has("ыэёъЫЭЁЪ") => Language::Ukrainian,
-        Some("MKD") => Language::Macedonian,
-        Some("SRB" | "MNE" | "BIH") => Language::Serbian,
-        _ if has("іІ") && has("ыэёЫЭЁ") => Language::Belarusian,
-        _ if has("іІ") => Language::Ukrainian,
-        _ => Language::Other,
-    }
+/// A Cyrillic letter as the documents of the language's country have it.
+pub(super) fn cyrillic(small: char, language: Language, place: Place) -> Option<&'static str> {
+    let own = match language {
+        Language::Bulgarian => bulgarian(small, place),
+        Language::Ukrainian => ukrainian(small, place),
+        _ => exception(small, language, place),
+    };
+    own.or_else(|| common(small))
 }
 
-/// ICAO's table of Cyrillic.
-pub(super) fn cyrillic(small: char, language: Language, starts_word: bool) -> Option<&'static str> {
-    exception(small, language, starts_word).or_else(|| common(small))
-}
-
-/// What the table has for some languages alone. It writes the Serbian Г as H, too; Serbia's passports do not.
-fn exception(small: char, language: Language, starts_word: bool) -> Option<&'static str> {
-    use Language::{Belarusian, Bulgarian, Macedonian, Serbian, Ukrainian};
+/// The letters for which ICAO's table names a language. It writes the Serbian Г as H, too; Serbia's passports do not.
+fn exception(small: char, language: Language, place: Place) -> Option<&'static str> {
+    use Language::{Belarusian, Macedonian, Serbian};
     Some(match (small, language) {
-        ('г', Belarusian | Ukrainian) | ('х', Serbian | Macedonian) => "h",
+        ('г', Belarusian) | ('х', Serbian | Macedonian) => "h",
         ('ц', Serbian | Macedonian) | ('ч', Serbian) => "c",
-        ('и', Ukrainian) => "y",
-        ('й', Ukrainian) if starts_word => "y",
-        ('є', Ukrainian) if starts_word => "ye",
-        ('ї', Ukrainian) if starts_word => "yi",
-        ('ю', Ukrainian) if starts_word => "yu",
-        ('я', Ukrainian) if starts_word => "ya",
         ('ё', Belarusian) => "io",
         ('ж', Serbian) => "z",
         ('ш', Serbian) => "s",
-        ('щ', Bulgarian) => "sht",
         ('ѓ', Macedonian) => "gj",
         ('ќ', Macedonian) => "kj",
         ('џ', Macedonian) => "dj",
         // The sign that keeps the sounds around it apart is not written.
-        ('\'' | '’' | 'ʼ', Belarusian | Ukrainian) if !starts_word => "",
+        (c, Belarusian) if is_apostrophe(c) && !place.starts_word => "",
         _ => return None,
     })
 }
 
+/// The letters of Ukrainian that differ from ICAO's table for all languages (Resolution 55 of the Cabinet of Ministers, 2010).
+fn ukrainian(small: char, place: Place) -> Option<&'static str> {
+    Some(match small {
+        // Зг is told from ж.
+        'г' if place.before == Some('з') => "gh",
+        'г' => "h",
+        'и' => "y",
+        'й' if place.starts_word => "y",
+        'є' if place.starts_word => "ye",
+        'ї' if place.starts_word => "yi",
+        'ю' if place.starts_word => "yu",
+        'я' if place.starts_word => "ya",
+        c if is_apostrophe(c) && !place.starts_word => "",
+        _ => return None,
+    })
+}
+
+/// The letters of Bulgarian that differ from ICAO's table for all languages (Transliteration Act, 2009).
+fn bulgarian(small: char, place: Place) -> Option<&'static str> {
+    Some(match small {
+        'й' | 'ь' => "y",
+        'х' => "h",
+        'щ' => "sht",
+        'ъ' => "a",
+        'ю' => "yu",
+        // Words in -ия end in -ia.
+        'я' if place.ends_word && place.before == Some('и') => "a",
+        'я' => "ya",
+        _ => return None,
+    })
+}
+
+/// ICAO's table for all languages, and the letters of Kazakh without their marks.
 fn common(small: char) -> Option<&'static str> {
     Some(match small {
-        'а' => "a",
+        'а' | 'ә' => "a",
         'б' => "b",
         'в' => "v",
-        'г' | 'ґ' | 'ѓ' => "g",
+        'г' | 'ґ' | 'ѓ' | 'ғ' => "g",
         'д' | 'ђ' => "d",
         'е' | 'ё' | 'э' => "e",
         'ж' => "zh",
         'з' => "z",
         'и' | 'і' | 'й' | 'ї' => "i",
         'ј' => "j",
-        'к' | 'ќ' => "k",
+        'к' | 'ќ' | 'қ' => "k",
         'л' => "l",
         'љ' => "lj",
         'м' => "m",
-        'н' => "n",
+        'н' | 'ң' => "n",
         'њ' => "nj",
-        'о' => "o",
+        'о' | 'ө' => "o",
         'п' => "p",
         'р' => "r",
         'с' => "s",
         'т' => "t",
-        'у' | 'ў' | 'ѫ' => "u",
+        'у' | 'ў' | 'ѫ' | 'ұ' | 'ү' => "u",
         'ф' => "f",
         'х' => "kh",
+        'һ' => "h",
         'ц' => "ts",
         'ч' => "ch",
         'ћ' => "c",

@@ -308,10 +308,11 @@ pub(crate) fn has_byte_sets() -> bool {
 pub(crate) fn in_byte_set(codes: &[u8], set: &ByteSet, words: &mut [u64]) {
     #[cfg(target_arch = "x86_64")]
     {
-        if std::arch::is_x86_feature_detected!("avx512vbmi")
+        if std::arch::is_x86_feature_detected!("avx512f")
             && std::arch::is_x86_feature_detected!("avx512bw")
+            && std::arch::is_x86_feature_detected!("avx512vbmi")
         {
-            // SAFETY: the machine has both features.
+            // SAFETY: the machine has the three features that the function enables.
             return unsafe { in_byte_set_avx512(codes, set, words) };
         }
         if std::arch::is_x86_feature_detected!("avx2") {

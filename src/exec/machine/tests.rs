@@ -1,6 +1,5 @@
 //! Random programs, beside asking each row in turn.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use super::super::plan::{Estimate, Source, ValueTest};
@@ -8,7 +7,7 @@ use super::super::ranges::{near_part, parts};
 use super::*;
 use crate::catalog::Catalog;
 use crate::column::{Codes, Column, ColumnBuilder, Data, Sorted};
-use crate::value::{Number, Value};
+use crate::value::{Number, OrdinalRange, Value};
 
 /// Random numbers, the same in each run.
 struct Random(u64);
@@ -84,19 +83,19 @@ impl Sets {
     /// The rows whose number lies in a random range, as sorted rows have them, and the test for it; none, where that is no row or
     /// every one with a number.
     fn sorted(&self, random: &mut Random) -> Option<(Source<'_>, Range<usize>)> {
-        let (Data::Numbers { sorted, .. }, column) = (&self.column.data, &self.column) else { return None };
+        let (Data::Ordered { sorted, .. }, column) = (&self.column.data, &self.column) else { return None };
         let sorted = Sorted::new(sorted, column)?;
         let low = random.below(self.rows as u64) as usize;
         let high = low + random.below((self.rows - low) as u64) as usize;
-        let [least, greatest] = [low, high].map(|number| Number::new(number as f64).unwrap());
-        let test = ValueTest::Numbers(Cow::Owned(vec![(least, greatest)]));
+        let [least, greatest] = [low, high].map(|number| Number::new(number as f64).unwrap().ordinal());
+        let ranges: &[OrdinalRange] = Box::leak(Box::new([(least, greatest)]));
         // Plans that need no exact numbers of rows go by parts that are nearly those.
-        let near = if random.below(2) == 0 { near_part(column, sorted, &test) } else { None };
+        let near = if random.below(2) == 0 { near_part(column, sorted, ranges) } else { None };
         let is_exact = near.is_none();
-        let parts = near.map_or_else(|| parts(column, sorted, &test), |part| [part].into_iter().collect());
+        let parts = near.map_or_else(|| parts(column, sorted, ranges), |part| [part].into_iter().collect());
         let selected: usize = parts.iter().map(Range::len).sum();
         let is_some = selected > 0 && selected < sorted.len();
-        is_some.then_some((Source::Sorted { column, sorted, parts, is_exact, test }, low..high + 1))
+        is_some.then_some((Source::Sorted { column, sorted, parts, is_exact, ranges }, low..high + 1))
     }
 
     fn number(&self, row: usize) -> Option<usize> {

@@ -1,17 +1,17 @@
 //! How a leaf is answered on one batch.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use smallvec::SmallVec;
 
 use super::super::kernels;
 use super::super::query::Access;
-use super::super::ranges::{Met, meeting, near_part, parts, value_test};
+use super::super::ranges::{Met, meeting, near_part, parts};
 use super::{COST_OF_64_BYTES, COST_OF_A_BIT, COST_OF_A_VALUE, Counts, Estimate, Source, Step, ValueTest};
 use crate::batch::{GlobalRow, Occurrences, join, split};
 use crate::column::{Codes, Column, Data, LANES, Layout, Posting, Selection, Sorted};
 use crate::predicate::{Leaf, Set, Test};
+use crate::value::OrdinalRange;
 
 /// A test of one string, or for each of several, whose rows in the batch of this number are known to be many: neither its column nor
 /// the postings are looked at. `wanted` are the strings asked for, those that occur nowhere among them.
@@ -107,9 +107,7 @@ pub(in crate::exec) fn rows_of_batch(rows: &[GlobalRow], number: usize) -> &[Glo
 /// About how many rows have a value: what the sorted rows know, else all.
 fn present_count(column: &Column) -> usize {
     match &column.data {
-        Data::Numbers { sorted: Some(sorted), .. } | Data::Timestamps { sorted: Some(sorted), .. } => {
-            sorted.rows().len()
-        }
+        Data::Ordered { sorted: Some(sorted), .. } => sorted.rows().len(),
         _ => column.rows(),
     }
 }
@@ -185,15 +183,16 @@ fn plan_set<'p>(
                 }
             }
         }
-        (Data::Numbers { sorted, .. }, Set::Numbers(_))
-        | (Data::Timestamps { sorted, .. }, Set::Timestamps(_)) => match value_test(column, set) {
-            Met::Nothing => Matched::Nothing,
-            Met::Everything => Matched::EveryValue,
-            Met::Some(test) => match Sorted::new(sorted, column) {
-                Some(sorted) => plan_ranges(column, sorted, test, counts),
-                None => scan(test, rows / 4),
-            },
-        },
+        (Data::Ordered { zone, sorted, .. }, Set::Ordered(intervals)) => {
+            match meeting(intervals.as_slice(), *zone) {
+                Met::Nothing => Matched::Nothing,
+                Met::Everything => Matched::EveryValue,
+                Met::Some(ranges) => match Sorted::new(sorted, column) {
+                    Some(sorted) => plan_ranges(column, sorted, ranges, counts),
+                    None => scan(ValueTest::Ranges(ranges), rows / 4),
+                },
+            }
+        }
         (Data::Booleans { holders, .. }, Set::Booleans(points)) => match points.as_slice() {
             _ if values == 0 => Matched::Nothing,
             [boolean] => {
@@ -217,13 +216,13 @@ fn plan_set<'p>(
 fn plan_ranges<'p>(
     column: &'p Column,
     sorted: Sorted<'p>,
-    test: ValueTest<'p>,
+    ranges: &'p [OrdinalRange],
     counts: Counts,
 ) -> Matched<'p> {
     let len = sorted.len();
-    let near = (counts == Counts::Near).then(|| near_part(column, sorted, &test)).flatten();
+    let near = (counts == Counts::Near).then(|| near_part(column, sorted, ranges)).flatten();
     let is_exact = near.is_none();
-    let parts = near.map_or_else(|| parts(column, sorted, &test), |part| SmallVec::from_iter([part]));
+    let parts = near.map_or_else(|| parts(column, sorted, ranges), |part| SmallVec::from_iter([part]));
     match parts.iter().map(Range::len).sum::<usize>() {
         0 => Matched::Nothing,
         all if all == len => Matched::EveryValue,
@@ -239,7 +238,7 @@ fn plan_ranges<'p>(
                     .saturating_add(column.rows() / LANES)
                     .saturating_add(len / LANES),
             };
-            Matched::By(Source::Sorted { column, sorted, parts, is_exact, test }, matched, cost)
+            Matched::By(Source::Sorted { column, sorted, parts, is_exact, ranges }, matched, cost)
         }
     }
 }
@@ -278,27 +277,20 @@ fn plan_all<'p>(column: &'p Column, set: &'p Set, access: &Access<'_>, number: u
         }
         _ => {
             let mut tests: SmallVec<[ValueTest<'p>; 1]> = SmallVec::new();
-            for point in set.points() {
-                match (&column.data, Set::from_values(std::slice::from_ref(&point))) {
-                    (Data::Numbers { zone, .. }, Some(Set::Numbers(point))) => {
-                        match meeting(point.as_slice(), *zone) {
+            match (&column.data, set) {
+                (Data::Ordered { zone, .. }, Set::Ordered(points)) => {
+                    for point in points.as_slice().chunks(1) {
+                        match meeting(point, *zone) {
                             Met::Nothing => return Step::Settled(false),
                             Met::Everything => tests.push(ValueTest::Present),
-                            Met::Some(point) => tests.push(ValueTest::Numbers(Cow::Owned(point.to_vec()))),
+                            Met::Some(point) => tests.push(ValueTest::Ranges(point)),
                         }
                     }
-                    (Data::Timestamps { zone, .. }, Some(Set::Timestamps(point))) => {
-                        match meeting(point.as_slice(), *zone) {
-                            Met::Nothing => return Step::Settled(false),
-                            Met::Everything => tests.push(ValueTest::Present),
-                            Met::Some(point) => tests.push(ValueTest::Timestamps(Cow::Owned(point.to_vec()))),
-                        }
-                    }
-                    (Data::Booleans { .. }, Some(Set::Booleans(point))) => {
-                        tests.extend(point.as_slice().iter().map(|boolean| ValueTest::Boolean(*boolean)));
-                    }
-                    _ => return Step::Settled(false),
                 }
+                (Data::Booleans { .. }, Set::Booleans(points)) => {
+                    tests.extend(points.as_slice().iter().map(|boolean| ValueTest::Boolean(*boolean)));
+                }
+                _ => return Step::Settled(false),
             }
             let cost = column.values_len().saturating_mul(COST_OF_A_VALUE).saturating_mul(tests.len());
             leaf(Source::Scan(column, tests), rows / 16, cost)

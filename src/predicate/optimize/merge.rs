@@ -164,13 +164,17 @@ fn any_of_many(Sorted { any, mut none, mut all }: Sorted) -> Merged {
     Merged::Tests(tests)
 }
 
-/// Drops each of these different sets that another one makes superfluous.
+/// Drops each of these different sets that another one makes superfluous. Of two that make each other superfluous (the same values,
+/// as a point and a range or as one range) the shorter one stays.
 fn drop_where(sets: &mut Vec<Set>, superfluous: impl Fn(&Set, &Set) -> bool) {
     if sets.len() > PAIRWISE {
         return;
     }
     let all = sets.clone();
-    sets.retain(|set| !all.iter().any(|other| other != set && superfluous(set, other)));
+    let replaces = |other: &Set, set: &Set| {
+        superfluous(set, other) && ((other.len(), other) < (set.len(), set) || !superfluous(other, set))
+    };
+    sets.retain(|set| !all.iter().any(|other| other != set && replaces(other, set)));
 }
 
 /// True when every value set that passes `premise` passes `conclusion`; may miss some that do.

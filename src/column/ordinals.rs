@@ -1,19 +1,19 @@
-//! Timestamps of a column, in the narrower of two forms.
+//! The ordinals of a column's values, in the narrower of two forms.
 
 use super::slice::{Move, Slice};
 use std::borrow::Cow;
 
-/// Milliseconds since the Unix epoch, one for each value of a column.
+/// The [ordinals](crate::value::OrderedType) of a column, one for each value.
 ///
 /// Where all are a whole number of steps from the least, fewer than 2^32 of them, they are kept as
-/// that number: cases of one batch tend to lie within years of each other, in whole seconds.
+/// that number: timestamps of one batch tend to lie within years of each other, in whole seconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Millis {
+pub(crate) enum Ordinals {
     Wide(Slice<i64>),
-    Steps { base: i64, step_ms: u32, steps: Slice<u32> },
+    Steps { base: i64, step: u32, steps: Slice<u32> },
 }
 
-impl Millis {
+impl Ordinals {
     /// Of these values, none of them less than `base`; those that `counts` denies stand for no value, and
     /// may change.
     pub(crate) fn new(values: Vec<i64>, base: Option<i64>, counts: impl Fn(usize) -> bool) -> Self {
@@ -21,7 +21,7 @@ impl Millis {
         // Of two constants, so that dividing by them takes no division.
         let steps = steps_from::<1000>(&values, base, &counts).map(|steps| (1000, steps));
         match steps.or_else(|| Some((1, steps_from::<1>(&values, base, &counts)?))) {
-            Some((step_ms, steps)) => Self::Steps { base, step_ms, steps: steps.into() },
+            Some((step, steps)) => Self::Steps { base, step, steps: steps.into() },
             None => Self::Wide(values.into()),
         }
     }
@@ -38,8 +38,8 @@ impl Millis {
     pub(crate) fn get(&self, at: usize) -> Option<i64> {
         match self {
             Self::Wide(values) => values.get(at).copied(),
-            Self::Steps { base, step_ms, steps } => {
-                let distance = i64::from(*steps.get(at)?).saturating_mul(i64::from(*step_ms));
+            Self::Steps { base, step, steps } => {
+                let distance = i64::from(*steps.get(at)?).saturating_mul(i64::from(*step));
                 Some(base.saturating_add(distance))
             }
         }
@@ -70,13 +70,17 @@ impl Millis {
 
 /// How many steps each value is from `base`; `None` unless those that count all are a whole number of them
 /// that 32 bits hold.
-fn steps_from<const MS: u64>(values: &[i64], base: i64, counts: impl Fn(usize) -> bool) -> Option<Vec<u32>> {
+fn steps_from<const STEP: u64>(
+    values: &[i64],
+    base: i64,
+    counts: impl Fn(usize) -> bool,
+) -> Option<Vec<u32>> {
     let steps = values.iter().enumerate().map(|(at, value)| {
         // Right also where the distance is beyond an `i64`, since no value is less.
         let distance = value.wrapping_sub(base).cast_unsigned();
-        let steps = distance.checked_div(MS).and_then(|steps| u32::try_from(steps).ok());
+        let steps = distance.checked_div(STEP).and_then(|steps| u32::try_from(steps).ok());
         match steps {
-            Some(steps) if distance.is_multiple_of(MS) => Some(steps),
+            Some(steps) if distance.is_multiple_of(STEP) => Some(steps),
             _ => (!counts(at)).then_some(0),
         }
     });
@@ -101,17 +105,17 @@ mod tests {
             (vec![i64::MIN, i64::MAX], false),
             (vec![i64::MAX, i64::MAX], true),
         ] {
-            let millis = Millis::new(values.clone(), values.iter().min().copied(), |_| true);
-            assert_eq!(matches!(millis, Millis::Steps { .. }), narrow, "{values:?}");
-            assert_eq!(millis.to_wide(), values);
-            assert_eq!(millis.get(values.len()), None);
+            let ordinals = Ordinals::new(values.clone(), values.iter().min().copied(), |_| true);
+            assert_eq!(matches!(ordinals, Ordinals::Steps { .. }), narrow, "{values:?}");
+            assert_eq!(ordinals.to_wide(), values);
+            assert_eq!(ordinals.get(values.len()), None);
         }
     }
 
     #[test]
     fn places_without_a_value_widen_nothing() {
-        let millis = Millis::new(vec![7_000, 0, 9_000], Some(7_000), |at| at != 1);
-        assert!(matches!(millis, Millis::Steps { base: 7_000, step_ms: 1000, .. }));
-        assert_eq!((millis.get(0), millis.get(2)), (Some(7_000), Some(9_000)));
+        let ordinals = Ordinals::new(vec![7_000, 0, 9_000], Some(7_000), |at| at != 1);
+        assert!(matches!(ordinals, Ordinals::Steps { base: 7_000, step: 1000, .. }));
+        assert_eq!((ordinals.get(0), ordinals.get(2)), (Some(7_000), Some(9_000)));
     }
 }

@@ -1,0 +1,80 @@
+//! The peers of connections, and how many connections each has open.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The address that connections are counted by: an IPv4 address, or the first 64 bits of an IPv6 address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Peer(IpAddr);
+
+impl Peer {
+    pub(super) fn of(address: IpAddr) -> Self {
+        Self(match address.to_canonical() {
+            IpAddr::V6(address) => {
+                let [a, b, c, d, ..] = address.segments();
+                IpAddr::V6(Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0))
+            }
+            address => address,
+        })
+    }
+}
+
+/// The connections that each peer has open, at most so many.
+pub(super) struct Peers {
+    most: usize,
+    open: Mutex<HashMap<Peer, usize>>,
+}
+
+/// A connection of a peer, until it is dropped.
+pub(super) struct Seat {
+    peers: Arc<Peers>,
+    peer: Peer,
+}
+
+impl Peers {
+    pub(super) fn new(most: usize) -> Arc<Self> {
+        Arc::new(Self { most, open: Mutex::default() })
+    }
+
+    /// A place for one more connection of a peer, if it may have one.
+    pub(super) fn seat(self: &Arc<Self>, peer: Peer) -> Option<Seat> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = open.get(&peer).copied().unwrap_or(0);
+        if count >= self.most {
+            return None;
+        }
+        open.insert(peer, count.saturating_add(1));
+        Some(Seat { peers: Arc::clone(self), peer })
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        let mut open = self.peers.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = open.get_mut(&self.peer) {
+            *count = count.saturating_sub(1);
+            if *count == 0 {
+                open.remove(&self.peer);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_peer_has_its_own_bound() {
+        let peers = Peers::new(2);
+        let peer = |text: &str| Peer::of(text.parse().unwrap());
+        let one = [peers.seat(peer("10.0.0.1")).unwrap(), peers.seat(peer("::ffff:10.0.0.1")).unwrap()];
+        assert!(peers.seat(peer("10.0.0.1")).is_none());
+        let _two = peers.seat(peer("10.0.0.2")).unwrap();
+        drop(one);
+        assert!(peers.seat(peer("10.0.0.1")).is_some());
+        assert_eq!(peer("2001:db8:1:2::1"), peer("2001:db8:1:2:3:4:5:6"));
+        assert_ne!(peer("2001:db8:1:2::1"), peer("2001:db8:1:3::1"));
+    }
+}

@@ -1,0 +1,144 @@
+//! Types whose values are ordered by one integer each.
+
+use super::{Number, Timestamp, Value};
+use crate::catalog::FieldType;
+
+/// A type whose values have *ordinals*: 64-bit integers in the order of the values, so that neighbours have consecutive ones.
+///
+/// Between lowering or ingest and the answer, sets, columns, indexes and sort keys hold ordinals and this type. Values are typed
+/// again where they are printed, stored or sent. Another ordered type is one more variant here, with its text form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum OrderedType {
+    /// [`Number`], by [`Number::ordinal`].
+    Number,
+    /// [`Timestamp`], by its milliseconds.
+    Timestamp,
+}
+
+/// A closed range of ordinals: the least and the greatest.
+pub(crate) type OrdinalRange = (i64, i64);
+
+impl OrderedType {
+    /// Returns the ordered type of a field; `None` for strings and booleans.
+    pub(crate) const fn of_field(kind: FieldType) -> Option<Self> {
+        match kind {
+            FieldType::Number => Some(Self::Number),
+            FieldType::Timestamp => Some(Self::Timestamp),
+            FieldType::String | FieldType::Boolean => None,
+        }
+    }
+
+    /// Returns the least and the greatest ordinal of the type.
+    pub(crate) const fn range(self) -> OrdinalRange {
+        match self {
+            Self::Number => (Number::MIN.ordinal(), Number::MAX.ordinal()),
+            Self::Timestamp => (Timestamp::MIN.as_millis(), Timestamp::MAX.as_millis()),
+        }
+    }
+
+    /// Returns the ordinal behind this one; `None` for the greatest.
+    pub(crate) const fn above(self, ordinal: i64) -> Option<i64> {
+        match ordinal.checked_add(1) {
+            Some(above) if above <= self.range().1 => Some(above),
+            _ => None,
+        }
+    }
+
+    /// Returns the ordinal before this one; `None` for the least.
+    pub(crate) const fn below(self, ordinal: i64) -> Option<i64> {
+        match ordinal.checked_sub(1) {
+            Some(below) if below >= self.range().0 => Some(below),
+            _ => None,
+        }
+    }
+
+    /// Returns the ordinal of a text form of criteria; `None` for any other text.
+    pub(crate) fn parse(self, text: &str) -> Option<i64> {
+        match self {
+            Self::Number => Number::parse(text).map(Number::ordinal),
+            Self::Timestamp => Timestamp::parse(text).ok().map(Timestamp::as_millis),
+        }
+    }
+
+    /// Returns the value of an ordinal. One beyond the [range](Self::range) stands for the end of the range next to it.
+    pub(crate) fn value(self, ordinal: i64) -> Value<'static> {
+        match self {
+            Self::Number => {
+                let end = if ordinal < 0 { Number::MIN } else { Number::MAX };
+                Value::Number(Number::of_ordinal(ordinal).unwrap_or(end))
+            }
+            Self::Timestamp => Value::Timestamp(Timestamp::from_millis(ordinal)),
+        }
+    }
+
+    /// True when a criterion can name the least value.
+    pub(crate) const fn least_has_text(self) -> bool {
+        match self {
+            Self::Number => true,
+            Self::Timestamp => false,
+        }
+    }
+
+    /// Returns the value that says an inclusive bound best, and whether it is to be excluded: a number with fewer characters, or a
+    /// timestamp that has a text form.
+    pub(crate) fn bound(self, ordinal: i64, is_low: bool) -> (Value<'static>, /* excluded */ bool) {
+        let own = self.value(ordinal);
+        let beyond = if is_low { self.below(ordinal) } else { self.above(ordinal) };
+        match beyond.map(|beyond| self.value(beyond)) {
+            Some(beyond) if is_said_better(&own, &beyond) => (beyond, true),
+            _ => (own, false),
+        }
+    }
+}
+
+fn is_said_better(own: &Value<'_>, beyond: &Value<'_>) -> bool {
+    match own {
+        Value::Timestamp(timestamp) => !timestamp.has_text(),
+        _ => beyond.to_string().len() < own.to_string().len(),
+    }
+}
+
+impl Value<'_> {
+    /// Returns the type and the ordinal of a value of an ordered type.
+    pub(crate) fn ordinal(&self) -> Option<(OrderedType, i64)> {
+        match self {
+            Self::Number(number) => Some((OrderedType::Number, number.ordinal())),
+            Self::Timestamp(timestamp) => Some((OrderedType::Timestamp, timestamp.as_millis())),
+            Self::String(_) | Self::Boolean(_) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ordinals_are_in_the_order_of_values_and_lead_back_to_them() {
+        for kind in [OrderedType::Number, OrderedType::Timestamp] {
+            let (least, greatest) = kind.range();
+            let ordinals = [least, least + 1, -1, 0, 1, 1 << 40, greatest - 1, greatest];
+            for pair in ordinals.windows(2) {
+                assert!(kind.value(pair[0]) < kind.value(pair[1]), "{kind:?}, {pair:?}");
+            }
+            for ordinal in ordinals {
+                assert_eq!(kind.value(ordinal).ordinal(), Some((kind, ordinal)));
+                assert_eq!(kind.above(ordinal).is_none(), ordinal == greatest);
+                assert_eq!(kind.below(ordinal).is_none(), ordinal == least);
+            }
+        }
+    }
+
+    #[test]
+    fn a_bound_is_said_in_the_shorter_way() {
+        let ordinal = |text: &str, kind: OrderedType| kind.parse(text).unwrap();
+        let above_ten = ordinal("10", OrderedType::Number) + 1;
+        let (value, excluded) = OrderedType::Number.bound(above_ten, true);
+        assert_eq!((value.to_string().as_str(), excluded), ("10", true));
+        let (value, excluded) = OrderedType::Number.bound(above_ten - 1, true);
+        assert_eq!((value.to_string().as_str(), excluded), ("10", false));
+        let noon = ordinal("2024-01-01 12:00:00", OrderedType::Timestamp);
+        let (value, excluded) = OrderedType::Timestamp.bound(noon - 1, false);
+        assert_eq!((value.to_string().as_str(), excluded), ("2024-01-01 12:00:00", true));
+    }
+}
