@@ -176,16 +176,24 @@ impl From<redb::Error> for Fault {
                     "it was not closed in order, and can be mended by who may write it",
                 );
             }
-            Error::Corrupted(detail) => return Self::corrupt(format!("damaged: {detail}")),
+            Error::Corrupted(detail) => return Self::corrupt(format!("damaged: {}", of_pages(detail))),
             Error::TransactionInProgress => StoreErrorKind::InUse,
             Error::PreviousIo | Error::DatabaseClosed | Error::LockPoisoned(_) => StoreErrorKind::Failed,
             // Tables of other names and types, values out of range and whatever else a whole file
             // does not lead to.
-            _ => StoreErrorKind::Corrupt,
+            _ => return Self::corrupt(of_pages(error.to_string())),
         };
         Self::new(kind, error.to_string())
     }
 }
+
+/// A text of redb about damage, unless it speaks of the innards of redb.
+fn of_pages(text: String) -> String {
+    if text.contains("redb") || text.contains("::") { CONTRADICTION.to_owned() } else { text }
+}
+
+/// Damage of a file, where no more can be said of it.
+const CONTRADICTION: &str = "its pages contradict each other";
 
 macro_rules! from_redb {
     ($($error:ident),*) => {$(
@@ -243,7 +251,7 @@ pub(super) fn guarded<T>(call: impl FnOnce() -> Result<T, Fault>) -> Result<T, F
     let result = catch_unwind(AssertUnwindSafe(call));
     count(|depth| depth.saturating_sub(1));
     // Its text speaks of the innards of redb.
-    result.unwrap_or_else(|_panic| Err(Fault::corrupt("damaged: its pages contradict each other")))
+    result.unwrap_or_else(|_panic| Err(Fault::corrupt(format!("damaged: {CONTRADICTION}"))))
 }
 
 /// Something of redb's that is dropped without a panic, as a transaction or a table of one.
