@@ -48,7 +48,7 @@ impl<T: Default> Lock<T> {
     }
 
     /// The value, since there is no other holder.
-    #[cfg_attr(not(feature = "store"), expect(dead_code, reason = "the durable store replaces its cases"))]
+    #[cfg(feature = "store")]
     pub(crate) fn into_inner(self) -> T {
         self.slot.into_inner().unwrap_or_else(PoisonError::into_inner).unwrap_or_default()
     }

@@ -45,6 +45,7 @@ impl Current {
     }
 
     /// The last snapshot, and the writer's state.
+    #[cfg(feature = "store")]
     pub(super) fn into_parts(self) -> (Arc<Snapshot>, Writer) {
         match self {
             Self::Swapped(current, writer) => (current.into_inner(), writer.into_inner()),
