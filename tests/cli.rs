@@ -498,7 +498,7 @@ fn an_offset_that_does_not_fit_is_refused_everywhere() {
     let said = run_of(&["--offset", large]).code(2).err;
     assert!(said.contains("at most 18446744073709551615"), "{said}");
     let said = run_of(&["--limit", large]).code(2).err;
-    assert!(said.contains("at most 10000"), "{said}");
+    assert!(said.contains("at most 18446744073709551615"), "{said}");
     let requests = files.write(
         "requests.ndjson",
         format!("{{\"body\":{{\"ids\":[\"a\"]}},\"offset\":\"{large}\"}}\n{{\"body\":{{\"ids\":[\"a\"]}},\"offset\":{large}}}\n"),
