@@ -81,6 +81,8 @@ const TOO_MANY: ErrorCode =
     row(4290, "TooManyRequestsException", 429, "a limit of the token or the peer is used up");
 pub(super) const INTERNAL: ErrorCode =
     row(5000, "InternalServerErrorException", 500, "the request could not be answered; the log says why");
+const NOT_IMPLEMENTED: ErrorCode =
+    row(5010, "NotImplementedException", 501, "a transfer coding other than `chunked`");
 pub(super) const UNAVAILABLE: ErrorCode =
     row(5030, "ServiceUnavailableException", 503, "too many requests at once, or the service is not ready");
 pub(super) const NO_TURN: ErrorCode =
@@ -140,6 +142,7 @@ impl ErrorCode {
         UNPROCESSABLE,
         TOO_MANY,
         INTERNAL,
+        NOT_IMPLEMENTED,
         UNAVAILABLE,
         NO_TURN,
         SOURCE_UNAVAILABLE,
@@ -208,8 +211,8 @@ mod tests {
     #[test]
     fn every_kind_that_a_request_can_have_has_a_row() {
         let error = serde_json::from_str::<ErrorKind>("\"\"").unwrap_err().to_string();
-        // These are of case documents and files, not of requests.
-        let others = ["bad_id", "case_too_large", "too_many_batches", "bad_file"];
+        // These are of case documents, files and hosts, not of requests.
+        let others = ["bad_id", "case_too_large", "too_many_batches", "bad_file", "catalog_mismatch"];
         for name in error.split('`').skip(1).step_by(2).filter(|name| !name.is_empty()) {
             let kind: ErrorKind = serde_json::from_str(&format!("\"{name}\"")).unwrap();
             let has_row = ErrorCode::of_kind(kind) != INVALID_PARAMETERS;

@@ -200,6 +200,7 @@
 //! | 4220 | `UnprocessableException` | 422 | admin socket: data was refused |
 //! | 4290 | `TooManyRequestsException` | 429 | a limit of the token or the peer is used up |
 //! | 5000 | `InternalServerErrorException` | 500 | the request could not be answered; the log says why |
+//! | 5010 | `NotImplementedException` | 501 | a transfer coding other than `chunked` |
 //! | 5030 | `ServiceUnavailableException` | 503 | too many requests at once, or the service is not ready |
 //! | 5031 | `WriteQueueException` | 503 | an update waited too long for other writes; nothing was changed |
 //! | 5032 | `SourceUnavailableException` | 503 | PostgreSQL cannot search the cases at the moment |

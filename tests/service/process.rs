@@ -492,7 +492,7 @@ fn it_says_what_is_wrong_with_its_flags() {
     let tokens_file = database.folder().join("tokens.json");
     fs::write(&tokens_file, tokens().to_string()).unwrap();
     for (arguments, status, expected) in [
-        (&["--drain", "5 s"][..], 2, "expected a whole number and ms, s, m, h or d, such as"),
+        (&["--drain", "5 s"][..], 2, "expected a whole number and ms, s, m, h or d, such as 500ms, 3s"),
         (&["--metrics-listen", "9100"], 2, "expected an IP address and a port"),
         (&["--listen", "localhost:8080"], 2, "expected an IP address and a port, such as 127.0.0.1:8080"),
         (&["--tls-cert", &certificate], 2, "--tls-key"),

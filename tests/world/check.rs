@@ -23,7 +23,9 @@ fn engine(
     // Small batches bring what only many of them have: values absent from some, pages across several.
     let rows =
         if world.documents.len() > 1000 { 65_536 } else { [65_536, 1, 2, 7, 64, 100][choices.below(6)] };
-    let engine = Engine::builder(world.catalog.clone()).batch_rows(rows).build();
+    let limits =
+        Limits { page: Limits::default().page.max(world.documents.len() as u64), ..Limits::default() };
+    let engine = Engine::builder(world.catalog.clone()).batch_rows(rows).limits(limits).build();
     let mut reports = Vec::new();
     let mut run = || {
         for (number, file) in files.iter().enumerate() {
