@@ -154,7 +154,8 @@ pub(super) async fn answer(shared: &Arc<Shared>, question: Question) -> Result<R
             }
             Ask::Hints => {
                 let hints = shared.store.hints(&request.filter);
-                told(&Hints { hints: hints.iter().map(ToString::to_string).collect() })
+                // Without their places, which are those in the normal form.
+                told(&Hints { hints: hints.into_iter().map(|hint| hint.message).collect() })
             }
         }
     });
