@@ -208,7 +208,7 @@ fn what_takes_too_long_ends_and_what_comes_next_is_answered() {
         let stats = source.stats();
         assert_eq!((stats.answered, stats.connections), (2, 1));
         let failed: Vec<u64> = stats.failed.iter().map(|(_, count)| *count).collect();
-        assert_eq!(failed, [0, 0, 1, 2, 0, 0]);
+        assert_eq!(failed, [0, 0, 1, 2, 0, 0, 0]);
     });
 }
 
