@@ -125,8 +125,12 @@ fn the_command_line_searches_it_too() {
         &["--requests", lines.to_str().unwrap()],
     ] {
         let (expected, found) = (run(&[&[cases], selection].concat()), run(&[&server, selection].concat()));
-        assert_eq!((expected.0, &*expected.2), (Some(0), ""));
-        assert_eq!(found, expected, "{selection:?}");
+        assert_eq!((found.0, &found.1), (Some(0), &expected.1), "{selection:?}");
+        assert_eq!(expected.0, Some(0));
+        // What a server would have to count is not told of a page that was cut.
+        let cut = |said: &str| said.contains(" cases written");
+        assert_eq!((cut(&found.2), found.2.lines().count()), (cut(&expected.2), expected.2.lines().count()));
+        assert!(found.2.is_empty() || cut(&found.2), "{}", found.2);
     }
     let (status, table, _) = run(&[&server[..], &["--format", "table", "--count"]].concat());
     assert_eq!(status, Some(0));
