@@ -48,7 +48,7 @@ pub(super) struct Entry<'b> {
     pub(super) part: Part<'b>,
     /// It is a member of the struct column, and absent where that is null.
     pub(super) of_struct: bool,
-    /// What it looks like, of a case's own member that is no field.
+    /// The field that the column's name resembles, if the column is no field itself.
     pub(super) stray: Option<&'b Arc<Stray>>,
 }
 

@@ -54,7 +54,7 @@ impl<W: Write + Send> ParquetWriter<W> {
     /// A file for documents that come in this order, or in none.
     ///
     /// # Errors
-    /// What `out` gives, and [`InvalidInput`](io::ErrorKind::InvalidInput) for an order of another catalogue.
+    /// Errors of `out`, and [`InvalidInput`](io::ErrorKind::InvalidInput) for an order of another catalogue.
     pub fn new(out: W, catalog: &Catalog, order: Option<&Order>) -> io::Result<Self> {
         let encoder = CaseEncoder::new(catalog);
         let schema = encoder.schema();

@@ -30,7 +30,7 @@ pub(super) struct Member {
     /// The key as it stands in a document, with its colon.
     pub(super) label: Box<str>,
     pub(super) node: Node,
-    /// What the member looks like, of a case's own members that are no field.
+    /// The field that the member's name resembles, if the member is no field itself.
     pub(super) stray: Option<Arc<Stray>>,
 }
 

@@ -72,7 +72,7 @@ pub(super) fn value_of<'b>(field: &Field, values: &'b Values<'b>, at: usize) -> 
     }
 }
 
-/// What may not be meant about a value that was read from that place as this one.
+/// Returns a remark if the value that was read from that place may not be the one that was meant.
 pub(super) fn remark_on<'b>(
     id: FieldId,
     field: &Field,
@@ -101,7 +101,7 @@ pub(super) fn remark_on<'b>(
         }
         (Value::Number(number), Values::Decimals(decimals, precision, scale)) => {
             let decimal = decimals.get(at).copied().unwrap_or_default();
-            // So many digits every double keeps.
+            // Every double keeps this many digits.
             if decimal.unsigned_abs() < 1_000_000_000_000_000 {
                 return None;
             }

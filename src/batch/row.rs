@@ -24,7 +24,7 @@ pub(crate) struct Row<'a> {
     remarks: Vec<Remark<'a>>,
 }
 
-/// What the author of a case may not know about how it is read; the case has no fault for it. The text is that of the value.
+/// A remark on how a value of a case was read, which its author may not expect. It is no fault. The text is that of the value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Remark<'a> {
     /// A timestamp without an offset counts as UTC.

@@ -45,7 +45,7 @@ fn processes(file: &Path) -> Vec<String> {
         let mut arguments = arguments.split(|byte| *byte == 0).map(String::from_utf8_lossy);
         let program = arguments.next().unwrap_or_default().into_owned();
         let program = program.rsplit('/').next().unwrap_or_default().to_owned();
-        // Other arguments may be nobody else's business.
+        // Other arguments may be confidential.
         let command = arguments.next().filter(|_| program == "casefilter").unwrap_or_default();
         let command = command.chars().all(|char| char.is_ascii_lowercase()).then_some(command);
         let name = format!("{program} {}", command.unwrap_or_default());

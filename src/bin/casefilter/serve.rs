@@ -67,7 +67,7 @@ pub(crate) struct Args {
 
     /// Where to listen for /metrics, apart from the clients: an IP address and a port [default: nowhere]
     ///
-    /// Without TLS and signatures: whoever reaches it learns how many requests, rows and cases there are.
+    /// Without TLS and signatures: a client that reaches it learns how many requests, rows and cases there are.
     #[arg(long, value_name = "ADDR", env = "CASEFILTER_METRICS_LISTEN", value_parser = address)]
     metrics_listen: Option<SocketAddr>,
 
@@ -132,7 +132,7 @@ pub(crate) struct Args {
 
     /// How long new connections are still served on SIGTERM, while /readyz is 503, so that a load balancer notices
     ///
-    /// 0 is for a service without a load balancer, which has nobody to wait for; otherwise a few seconds more than the time
+    /// 0 is for a service without a load balancer, which need not wait; otherwise a few seconds more than the time
     /// between two checks of /readyz, such as 5s.
     #[arg(long, value_name = VALUE, env = "CASEFILTER_DRAIN", default_value = "0s", value_parser = seconds)]
     drain: Duration,

@@ -10,7 +10,7 @@ use crate::value::Value;
 /// What other languages call an absent value.
 const ABSENT: [&str; 4] = ["null", "none", "nil", "undefined"];
 
-/// What may not be meant about a value: blanks around it, a form of Unicode other than the composed one, or a word for no value.
+/// A property of a value that its author may not have meant: blanks around it, a form of Unicode other than the composed one, or a word for no value.
 pub(super) fn unusual(field: &Field, value: &Value<'_>) -> Option<(WarningKind, String)> {
     let Value::String(text) = value else { return None };
     if field.known_rank(text).is_some() {

@@ -112,7 +112,8 @@ impl Service {
         self.ask("GET", target, Vec::new())
     }
 
-    /// Asks for an answer in frames, a byte for the sort, four for the length, and so many bytes, and hands each of them over as it comes.
+    /// Sends a request that is answered in frames, and hands over each frame as it arrives. A frame is one byte for its kind, four
+    /// for its length, and its bytes.
     pub(crate) fn frames(
         &mut self,
         target: &str,
