@@ -1,12 +1,16 @@
 //! A lock whose guard may move between threads.
 
+use parking_lot::{Condvar, Mutex};
 use std::ops::{Deref, DerefMut};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// A value that one holder at a time has.
 ///
 /// The guard of a [`Mutex`] has to be dropped by the thread that made it, so that nothing which holds one is `Send`. This lock hands
-/// out the value itself, and its holder puts it back, from any thread.
+/// out the value itself, and its holder puts it back, from any thread. (`parking_lot` has such guards under its feature `send_guard`,
+/// but then no program that links us may use its `deadlock_detection`.)
+///
+/// The mutex is that of `parking_lot`, since the thread sanitizer sees into it. The standard library that comes with the compiler is
+/// not instrumented, and the sanitizer takes the handing on of a value by it for a race.
 #[derive(Debug)]
 pub(crate) struct Lock<T> {
     /// Empty while a holder has the value.
@@ -28,12 +32,12 @@ impl<T: Default> Lock<T> {
 
     /// Waits until no other holder has the value.
     pub(crate) fn lock(&self) -> Held<'_, T> {
-        let mut slot = self.slot();
+        let mut slot = self.slot.lock();
         loop {
             if let Some(value) = slot.take() {
                 return Held { lock: self, value };
             }
-            slot = self.put_back.wait(slot).unwrap_or_else(PoisonError::into_inner);
+            self.put_back.wait(&mut slot);
         }
     }
 
@@ -43,19 +47,14 @@ impl<T: Default> Lock<T> {
         expect(dead_code, reason = "the durable store tries to reopen its file")
     )]
     pub(crate) fn try_lock(&self) -> Option<Held<'_, T>> {
-        let value = self.slot().take()?;
+        let value = self.slot.lock().take()?;
         Some(Held { lock: self, value })
     }
 
     /// The value, since there is no other holder.
     #[cfg(feature = "store")]
     pub(crate) fn into_inner(self) -> T {
-        self.slot.into_inner().unwrap_or_else(PoisonError::into_inner).unwrap_or_default()
-    }
-
-    fn slot(&self) -> MutexGuard<'_, Option<T>> {
-        // The value is taken or put back in one step, so that a panic leaves the slot whole.
-        self.slot.lock().unwrap_or_else(PoisonError::into_inner)
+        self.slot.into_inner().unwrap_or_default()
     }
 }
 
@@ -75,7 +74,7 @@ impl<T: Default> DerefMut for Held<'_, T> {
 
 impl<T: Default> Drop for Held<'_, T> {
     fn drop(&mut self) {
-        *self.lock.slot() = Some(std::mem::take(&mut self.value));
+        *self.lock.slot.lock() = Some(std::mem::take(&mut self.value));
         self.lock.put_back.notify_one();
     }
 }
