@@ -1,7 +1,8 @@
 //! A lock whose guard may move between threads.
 
-use parking_lot::{Condvar, Mutex};
 use std::ops::{Deref, DerefMut};
+
+use parking_lot::{Condvar, Mutex};
 
 /// A value that one holder at a time has.
 ///
