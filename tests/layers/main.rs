@@ -4,12 +4,14 @@
 //! A path counts when it starts at the crate (`crate::value::Number`, also inside a group such as
 //! `crate::{error, value}`) or climbs out of its module by `super`.
 
+mod circles;
+mod source;
+
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use source::{Source, library};
 
 /// A room of the library: a directory or file of `src`, or a part of one with rules of its own.
 struct Room {
@@ -152,149 +154,6 @@ const FOREIGN_TYPES: &[&str] = &["SystemTime", "Instant"];
 /// Macros that the core leaves to its host.
 const FOREIGN_MACROS: &[&str] = &["println", "print", "eprintln", "eprint", "dbg"];
 
-/// A word or mark of a file, groups laid out flat.
-struct Token {
-    text: String,
-    line: usize,
-}
-
-/// One file of the library without its tests.
-struct Source {
-    file: PathBuf,
-    /// Its module path with slashes; empty for the crate root.
-    module: String,
-    tokens: Vec<Token>,
-}
-
-impl Source {
-    fn read(file: &Path, root: &Path) -> Self {
-        let text = fs::read_to_string(file).unwrap();
-        let stream: TokenStream =
-            text.parse().unwrap_or_else(|fault| panic!("{}: not Rust: {fault}", file.display()));
-        let mut tokens = Vec::new();
-        flatten(stream, &mut tokens);
-        let file = file.strip_prefix(root).unwrap();
-        let module = file.with_extension("");
-        let module = module.to_str().unwrap().replace('\\', "/");
-        let module = module.strip_suffix("/mod").unwrap_or(&module);
-        let module = if module == "lib" { "" } else { module };
-        Self { file: Path::new("src").join(file), module: module.to_owned(), tokens }
-    }
-
-    fn text(&self, at: usize) -> &str {
-        self.tokens.get(at).map_or("", |token| &token.text)
-    }
-
-    fn place(&self, at: usize) -> String {
-        format!("{}:{}", self.file.display(), self.tokens[at].line)
-    }
-
-    /// Every path below `root`, as (token, path with slashes); for the crate, those by `super` too.
-    fn paths(&self, root: &str) -> Vec<(usize, String)> {
-        let mut found = Vec::new();
-        for at in 0..self.tokens.len() {
-            let follows_path = at > 0 && self.text(at - 1) == "::";
-            if follows_path || self.text(at + 1) != "::" {
-                continue;
-            }
-            match self.text(at) {
-                word if word == root => self.tree(at + 2, "", &mut found),
-                "super" if root == "crate" => {
-                    let mut module: Vec<&str> = self.module.split('/').collect();
-                    let mut next = at;
-                    while self.text(next) == "super" && self.text(next + 1) == "::" {
-                        module.pop();
-                        next += 2;
-                    }
-                    self.tree(next, &module.join("/"), &mut found);
-                }
-                _ => {}
-            }
-        }
-        found
-    }
-
-    /// Follows a path, or a group of paths, from behind its `::`.
-    fn tree(&self, mut at: usize, prefix: &str, found: &mut Vec<(usize, String)>) {
-        let mut path = prefix.to_owned();
-        loop {
-            if self.text(at) == "{" {
-                let mut depth = 0;
-                let mut starts_item = true;
-                for inner in at.. {
-                    match self.text(inner) {
-                        "{" => depth += 1,
-                        "}" => depth -= 1,
-                        _ if starts_item && depth == 1 => self.tree(inner, &path, found),
-                        _ => {}
-                    }
-                    starts_item = depth == 1 && matches!(self.text(inner), "{" | ",");
-                    if depth == 0 {
-                        return;
-                    }
-                }
-            }
-            if self.text(at) != "self" {
-                if !path.is_empty() {
-                    path.push('/');
-                }
-                path.push_str(self.text(at));
-            }
-            if self.text(at + 1) != "::" {
-                found.push((at, path));
-                return;
-            }
-            at += 2;
-        }
-    }
-}
-
-/// Lays out groups, joins `::`, and leaves out items under `#[cfg(test)]`.
-fn flatten(stream: TokenStream, tokens: &mut Vec<Token>) {
-    let mut trees = stream.into_iter().peekable();
-    while let Some(tree) = trees.next() {
-        let line = tree.span().start().line;
-        let mut push = |text: String| tokens.push(Token { text, line });
-        match tree {
-            TokenTree::Punct(mark) if mark.as_char() == '#' => {
-                let Some(TokenTree::Group(attribute)) = trees.peek() else { continue };
-                let text: String = attribute.stream().to_string().split_whitespace().collect();
-                trees.next();
-                if text == "cfg(test)" || text.starts_with("cfg(all(test") {
-                    let ends_item = |tree: &TokenTree| match tree {
-                        TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
-                        TokenTree::Punct(mark) => mark.as_char() == ';',
-                        _ => false,
-                    };
-                    trees.by_ref().find(ends_item);
-                }
-            }
-            TokenTree::Punct(mark) => {
-                let joined = matches!(trees.peek(), Some(TokenTree::Punct(next)) if next.as_char() == ':');
-                if mark.as_char() == ':' && joined {
-                    trees.next();
-                    push("::".to_owned());
-                } else {
-                    push(mark.as_char().to_string());
-                }
-            }
-            TokenTree::Group(group) => {
-                let (open, close) = match group.delimiter() {
-                    Delimiter::Parenthesis => ("(", ")"),
-                    Delimiter::Brace => ("{", "}"),
-                    Delimiter::Bracket => ("[", "]"),
-                    Delimiter::None => ("", ""),
-                };
-                push(open.to_owned());
-                flatten(group.stream(), tokens);
-                tokens.push(Token { text: close.to_owned(), line: group.span_close().start().line });
-            }
-            TokenTree::Ident(word) => push(word.to_string()),
-            TokenTree::Literal(_) => push("\"\"".to_owned()),
-        }
-    }
-}
-
 /// The room of a module or of a path into one.
 fn room_of(path: &str) -> Option<&'static Room> {
     ROOMS.iter().filter(|room| is_within(path, room.path)).max_by_key(|room| room.path.len())
@@ -306,29 +165,6 @@ fn is_within(path: &str, outer: &str) -> bool {
 
 fn top(path: &str) -> &str {
     path.split('/').next().unwrap_or_default()
-}
-
-/// The library's files, without those that hold tests only and without the binary.
-fn sources() -> Vec<Source> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut open = vec![root.clone()];
-    let mut sources = Vec::new();
-    while let Some(folder) = open.pop() {
-        for entry in fs::read_dir(&folder).unwrap() {
-            let path = entry.unwrap().path();
-            let name = path.file_name().unwrap().to_str().unwrap();
-            if path.is_dir() {
-                if name != "bin" && name != "tests" {
-                    open.push(path);
-                }
-            } else if path.extension().is_some_and(|extension| extension == "rs") && name != "tests.rs" {
-                sources.push(Source::read(&path, &root));
-            }
-        }
-    }
-    sources.sort_by(|a, b| a.file.cmp(&b.file));
-    assert!(sources.len() > 20, "the library has more than {} files", sources.len());
-    sources
 }
 
 /// What the uses of one file break, a line each.
@@ -413,12 +249,12 @@ fn report(broken: &[String]) {
 
 #[test]
 fn rooms_use_only_what_stands_below_them() {
-    report(&sources().iter().flat_map(broken_uses).collect::<Vec<_>>());
+    report(&library().iter().flat_map(broken_uses).collect::<Vec<_>>());
 }
 
 #[test]
 fn unsafe_and_the_world_outside_stay_where_they_belong() {
-    report(&sources().iter().flat_map(broken_words).collect::<Vec<_>>());
+    report(&library().iter().flat_map(broken_words).collect::<Vec<_>>());
 }
 
 #[test]
@@ -434,13 +270,6 @@ fn the_table_points_downward_and_names_rooms_that_exist() {
             assert!(below, "`{}` may use `{used}`, which does not stand before it", room.path);
         }
     }
-}
-
-/// A file of the library made up for the test.
-fn made_up(module: &str, text: &str) -> Source {
-    let mut tokens = Vec::new();
-    flatten(text.parse().unwrap(), &mut tokens);
-    Source { file: PathBuf::from(format!("src/{module}.rs")), module: module.to_owned(), tokens }
 }
 
 #[test]
@@ -460,7 +289,7 @@ fn a_forbidden_use_is_found_however_it_is_written() {
         ("store", "use crate::domain::preview;"),
         ("nowhere", ""),
     ] {
-        let broken = broken_uses(&made_up(module, text));
+        let broken = broken_uses(&Source::made_up(module, text));
         assert!(!broken.is_empty(), "{module}: {text}");
     }
     for (module, text) in [
@@ -471,7 +300,7 @@ fn a_forbidden_use_is_found_however_it_is_written() {
         ("domain/steps", "use crate::store::Store;"),
         ("sample", "use crate::request::Request; use crate::sample::Cases;"),
     ] {
-        assert_eq!(broken_uses(&made_up(module, text)), [""; 0], "{module}: {text}");
+        assert_eq!(broken_uses(&Source::made_up(module, text)), [""; 0], "{module}: {text}");
     }
     for text in [
         "fn f() { unsafe { g() } }",
@@ -481,6 +310,6 @@ fn a_forbidden_use_is_found_however_it_is_written() {
         "use std::thread;",
         "fn f() { println!(\"\") }",
     ] {
-        assert_eq!(broken_words(&made_up("value", text)).len(), 1, "{text}");
+        assert_eq!(broken_words(&Source::made_up("value", text)).len(), 1, "{text}");
     }
 }

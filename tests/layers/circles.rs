@@ -1,0 +1,245 @@
+//! Holds that the files of the library and of the command line form layers.
+//!
+//! A file uses another when it names an item that the other defines, through whatever re-exports. A file that declares a
+//! module uses it, so that a file of a folder may not use what the folder's own `mod.rs` defines.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use super::source::{Source, library, sources_below};
+
+/// Rooms that still have circles. A room leaves the list when its last one is untied; none may come in.
+const WITH_CIRCLES: &[&str] = &[
+    "arrow",
+    "batch",
+    "catalog",
+    "column",
+    "criteria",
+    "domain",
+    "engine",
+    "exec",
+    "filter",
+    "ingest",
+    "json",
+    "page",
+    "predicate",
+    "sample",
+    "service",
+    "sql",
+    "store",
+    "value",
+];
+
+/// A use of one file by another: where it is written, and the path that is written there.
+struct Use {
+    place: String,
+    path: String,
+}
+
+/// What a file defines and imports.
+struct Names {
+    items: BTreeSet<String>,
+    children: BTreeSet<String>,
+    /// The names that `use` brings in, with their paths from the crate's root.
+    imports: BTreeMap<String, Vec<String>>,
+    /// The modules of which `use` brings in all names.
+    globs: Vec<Vec<String>>,
+}
+
+/// The files of one crate and the uses among them.
+pub struct Graph {
+    modules: Vec<String>,
+    uses: BTreeMap<(usize, usize), Use>,
+}
+
+const KINDS: &[&str] = &["struct", "enum", "union", "trait", "fn", "const", "static", "type", "mod"];
+
+impl Names {
+    fn of(source: &Source) -> Self {
+        let (mut items, mut children) = (BTreeSet::new(), BTreeSet::new());
+        let mut depth = 0_usize;
+        for at in 0..source.tokens.len() {
+            match source.text(at) {
+                "{" | "(" | "[" => depth += 1,
+                "}" | ")" | "]" => depth -= 1,
+                kind if depth == 0 && KINDS.contains(&kind) => {
+                    let name = source.text(at + 1).to_owned();
+                    if kind == "mod" && source.text(at + 2) == ";" {
+                        children.insert(name);
+                    } else {
+                        items.insert(name);
+                    }
+                }
+                "macro_rules" if depth == 0 => {
+                    items.insert(source.text(at + 2).to_owned());
+                }
+                _ => {}
+            }
+        }
+        let mut names = Self { items, children, imports: BTreeMap::new(), globs: Vec::new() };
+        for (at, path) in source.imports(&names.children) {
+            let mut path = segments(&path);
+            if path.last().is_some_and(|last| last == "*") {
+                path.pop();
+                names.globs.push(path);
+            } else if let Some(last) = path.last() {
+                let renamed = source.text(at + 1) == "as";
+                let name = if renamed { source.text(at + 2) } else { last };
+                names.imports.insert(name.to_owned(), path);
+            }
+        }
+        names
+    }
+}
+
+fn segments(path: &str) -> Vec<String> {
+    path.split('/').filter(|segment| !segment.is_empty()).map(str::to_owned).collect()
+}
+
+impl Graph {
+    pub fn new(sources: &[Source]) -> Self {
+        let modules: Vec<String> = sources.iter().map(|source| source.module.clone()).collect();
+        let names: Vec<Names> = sources.iter().map(Names::of).collect();
+        let mut uses = BTreeMap::new();
+        for (from, source) in sources.iter().enumerate() {
+            for (at, path) in source.named_paths(&names[from].children, &names[from].imports) {
+                let Some(to) = definer(&modules, &names, &segments(&path), 8) else { continue };
+                if to != from {
+                    uses.entry((from, to)).or_insert_with(|| Use { place: source.place(at), path });
+                }
+            }
+            for child in &names[from].children {
+                let path = [source.module.as_str(), child].join("/");
+                let path = path.trim_start_matches('/').to_owned();
+                let Some(to) = modules.iter().position(|module| *module == path) else { continue };
+                let place = source.file.display().to_string();
+                uses.entry((from, to)).or_insert(Use { place, path: format!("mod {child}") });
+            }
+        }
+        Self { modules, uses }
+    }
+
+    /// The shortest circle through each use that lies on one, the shortest first, no file in two of them.
+    pub fn circles(&self, leaving_out: &[&str]) -> Vec<String> {
+        let left_out = |file: &usize| leaving_out.contains(&super::top(&self.modules[*file]));
+        let mut circles: Vec<Vec<usize>> =
+            self.uses.keys().filter_map(|&(from, to)| self.way(to, from)).collect();
+        circles.retain(|circle| !circle.iter().all(left_out));
+        circles.sort_by_key(Vec::len);
+        let mut told = BTreeSet::new();
+        let mut lines = Vec::new();
+        for circle in circles {
+            if circle.iter().any(|file| told.contains(file)) {
+                continue;
+            }
+            told.extend(circle.iter().copied());
+            let next = circle.iter().cycle().skip(1);
+            let ties = circle.iter().zip(next).filter_map(|(&from, &to)| self.uses.get(&(from, to)));
+            let ties: Vec<String> = ties.map(|tie| format!("{} uses `{}`", tie.place, tie.path)).collect();
+            lines.push(format!("{} files in a circle: {}", circle.len(), ties.join("; ")));
+        }
+        lines
+    }
+
+    /// The files on a shortest way from one to another, both included.
+    fn way(&self, from: usize, to: usize) -> Option<Vec<usize>> {
+        let mut before = BTreeMap::from([(from, from)]);
+        let mut open = VecDeque::from([from]);
+        while let Some(file) = open.pop_front() {
+            if file == to {
+                let mut way = vec![to];
+                while way[way.len() - 1] != from {
+                    way.push(before[&way[way.len() - 1]]);
+                }
+                way.reverse();
+                return Some(way);
+            }
+            for &(_, next) in self.uses.range((file, 0)..(file + 1, 0)).map(|(uses, _)| uses) {
+                if let std::collections::btree_map::Entry::Vacant(unseen) = before.entry(next) {
+                    unseen.insert(file);
+                    open.push_back(next);
+                }
+            }
+        }
+        None
+    }
+
+    #[cfg(test)]
+    fn has(&self, from: &str, to: &str) -> bool {
+        let place = |name: &str| self.modules.iter().position(|module| module == name).unwrap();
+        self.uses.contains_key(&(place(from), place(to)))
+    }
+}
+
+/// The file that defines the item at a path, or `None` for the crate's root and for a module, of which each item that is used is a
+/// path of its own.
+fn definer(modules: &[String], names: &[Names], path: &[String], depth: usize) -> Option<usize> {
+    let file = |length: usize| modules.iter().position(|module| *module == path[..length].join("/"));
+    let (length, found) = (0..=path.len()).rev().find_map(|length| Some((length, file(length)?)))?;
+    let own = Some(found).filter(|_| length > 0);
+    let name = path.get(length)?;
+    if names[found].items.contains(name) || depth == 0 {
+        return own;
+    }
+    let rest = &path[length + 1..];
+    if let Some(import) = names[found].imports.get(name) {
+        return definer(modules, names, &[import, rest].concat(), depth - 1);
+    }
+    for glob in &names[found].globs {
+        let longer = [glob, &path[length..]].concat();
+        let to = definer(modules, names, &longer, depth - 1);
+        if to.is_some_and(|to| names[to].items.contains(name)) {
+            return to;
+        }
+    }
+    own
+}
+
+#[test]
+fn the_files_of_the_library_form_layers() {
+    super::report(&Graph::new(&library()).circles(WITH_CIRCLES));
+}
+
+#[test]
+fn rooms_with_circles_have_some() {
+    let graph = Graph::new(&library());
+    for room in WITH_CIRCLES {
+        let others: Vec<&str> = WITH_CIRCLES.iter().copied().filter(|other| other != room).collect();
+        assert!(!graph.circles(&others).is_empty(), "`{room}` has no circle left: take it off the list");
+    }
+}
+
+#[test]
+fn the_files_of_the_command_line_form_layers() {
+    super::report(
+        &Graph::new(&sources_below("src/bin/casefilter"))
+            .circles(&["cases", "records", "held", "served", "search", "pages", "admin", "args"]),
+    );
+}
+
+#[test]
+fn a_circle_is_found_through_re_exports_and_names_its_lines() {
+    let files = [
+        ("", "mod a; mod b;"),
+        ("a", "mod inner; pub use inner::Item; pub struct Own;"),
+        ("a/inner", "pub struct Item;\nuse crate::b; fn f() { b::free(); }"),
+        ("b", "use crate::a::Item as Renamed;\npub fn free() {}"),
+        ("c", "use super::a; fn f() { a::Item; a::Own; }"),
+    ];
+    let graph = Graph::new(&files.map(|(module, text)| Source::made_up(module, text)));
+    assert!(graph.has("a", "a/inner") && graph.has("a/inner", "b") && graph.has("b", "a/inner"));
+    assert!(graph.has("c", "a") && graph.has("c", "a/inner") && !graph.has("b", "a"));
+    let circles = graph.circles(&[]);
+    assert_eq!(
+        circles,
+        ["2 files in a circle: src/b.rs:1 uses `a/Item`; src/a/inner.rs:2 uses `b/free`"],
+        "{circles:?}"
+    );
+}
+
+#[test]
+fn a_file_may_not_use_what_its_folder_defines() {
+    let files = [("", "mod a;"), ("a", "mod inner; pub struct Own;"), ("a/inner", "use super::Own;")];
+    let circles = Graph::new(&files.map(|(module, text)| Source::made_up(module, text))).circles(&[]);
+    assert_eq!(circles.len(), 1, "{circles:?}");
+    assert!(circles[0].contains("src/a/inner.rs:1 uses `a/Own`; src/a.rs uses `mod inner`"), "{circles:?}");
+}
