@@ -24,13 +24,13 @@ mod engine;
 mod error;
 mod exec;
 mod filter;
+mod index;
 mod ingest;
 mod json;
 mod limits;
 mod lock;
 mod operator;
 mod order;
-mod page;
 #[cfg(feature = "postgres")]
 pub mod postgres;
 mod predicate;
@@ -43,6 +43,7 @@ pub mod service;
 pub mod sql;
 #[cfg(feature = "store")]
 pub mod store;
+mod topk;
 mod value;
 
 #[cfg(feature = "store")]
@@ -52,10 +53,9 @@ pub use cache::{CacheStats, FilterCache};
 pub use catalog::{Catalog, CatalogError, Field, FieldId, FieldType};
 #[cfg(any(feature = "postgres", feature = "store"))]
 pub use engine::WrittenAnswer;
-pub use engine::explain;
 pub use engine::{
     Answer, Engine, EngineBuilder, FieldMemory, Import, Memory, Mode, Note, NoteKind, Refusal, Report,
-    Upserted,
+    Upserted, explain,
 };
 pub use error::{Error, ErrorKind, Errors};
 pub use exec::reference;

@@ -9,7 +9,9 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 use super::documents::Numbers;
 use super::{Batch, Documents, MAX_ROWS, Places};
 use crate::catalog::{Catalog, FieldId};
-use crate::column::codec::{self, Fault, Reader, Writer};
+use crate::column::codec::{
+    Fault, Reader, Writer, {self},
+};
 use crate::column::{Column, Data, Layout, Selection};
 
 /// The version of every part that is written.

@@ -3,34 +3,28 @@
 mod builder;
 #[cfg(feature = "store")]
 pub(crate) mod codec;
-mod directory;
 mod documents;
 mod gather;
-mod keys;
-mod leaders;
 mod owned;
 mod places;
 mod row;
-mod strings;
+mod row_addr;
 mod waiting;
-mod zones;
 
 pub(crate) use builder::BatchBuilder;
-pub(crate) use directory::{Directory, FieldDirectory, KeyWork};
 pub(crate) use documents::{Document, Documents, DocumentsBuilder, DocumentsMerge, Keep};
 pub(crate) use gather::Gather;
-pub(crate) use keys::{BatchKeys, GlobalRow, join, split};
-pub(crate) use leaders::{Leader, Leading};
 pub(crate) use owned::{OwnedRow, OwnedRows};
 pub(crate) use places::Places;
 pub(crate) use row::{Remark, Row};
-pub(crate) use strings::Occurrences;
+pub(crate) use row_addr::RowAddr;
 pub(crate) use waiting::FewRows;
-pub(crate) use zones::Zones;
 
 use self::waiting::Waiting;
 use crate::catalog::{Catalog, FieldId};
-use crate::column::{self, Column, Data};
+use crate::column::{
+    Column, Data, {self},
+};
 
 /// The most rows of a batch, so that a row's number in its batch is a `u16`.
 pub(crate) const MAX_ROWS: usize = 1 << 16;

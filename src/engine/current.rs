@@ -10,11 +10,11 @@ use std::sync::Arc;
 use arc_swap::{ArcSwap, Guard};
 
 use super::snapshot::Snapshot;
-use super::writer::Writer;
+use crate::engine::write::Writer;
 use crate::lock::{Held, Lock};
 
 /// The snapshot that everybody sees, and what the write under way alone may see.
-pub(super) enum Current {
+pub(crate) enum Current {
     /// A pointer that is swapped, and a lock.
     Swapped(ArcSwap<Snapshot>, Lock<Writer>),
     /// The same, with every step of it one that `shuttle` chooses the order of.
@@ -23,12 +23,12 @@ pub(super) enum Current {
 }
 
 impl Current {
-    pub(super) fn new(first: Snapshot, writer: Writer) -> Self {
+    pub(crate) fn new(first: Snapshot, writer: Writer) -> Self {
         Self::Swapped(ArcSwap::from_pointee(first), Lock::new(writer))
     }
 
     #[cfg(test)]
-    pub(super) fn modelled(first: Snapshot, writer: Writer) -> Self {
+    pub(crate) fn modelled(first: Snapshot, writer: Writer) -> Self {
         Self::Modelled(
             shuttle::sync::Mutex::new(Arc::new(first)),
             Box::new(shuttle::sync::Mutex::new(writer)),
@@ -36,7 +36,7 @@ impl Current {
     }
 
     /// The cases as they are now, without waiting for anybody.
-    pub(super) fn load(&self) -> Guard<Arc<Snapshot>> {
+    pub(crate) fn load(&self) -> Guard<Arc<Snapshot>> {
         match self {
             Self::Swapped(current, _) => current.load(),
             #[cfg(test)]
@@ -46,7 +46,7 @@ impl Current {
 
     /// The last snapshot, and the writer's state.
     #[cfg(feature = "store")]
-    pub(super) fn into_parts(self) -> (Arc<Snapshot>, Writer) {
+    pub(crate) fn into_parts(self) -> (Arc<Snapshot>, Writer) {
         match self {
             Self::Swapped(current, writer) => (current.into_inner(), writer.into_inner()),
             #[cfg(test)]
@@ -55,7 +55,7 @@ impl Current {
     }
 
     /// Waits for the write that is under way.
-    pub(super) fn write(&self) -> Writing<'_> {
+    pub(crate) fn write(&self) -> Writing<'_> {
         match self {
             // A write changes the writer's state in one step at the end, so a panic before leaves it whole.
             Self::Swapped(current, writer) => Writing::Swapped(current, writer.lock()),
@@ -67,7 +67,7 @@ impl Current {
 
 /// The right to write, which one write at a time has; it may move to another thread.
 #[cfg_attr(test, expect(clippy::large_enum_variant, reason = "the smaller variant is for tests alone"))]
-pub(super) enum Writing<'e> {
+pub(crate) enum Writing<'e> {
     Swapped(&'e ArcSwap<Snapshot>, Held<'e, Writer>),
     #[cfg(test)]
     Modelled(&'e shuttle::sync::Mutex<Arc<Snapshot>>, shuttle::sync::MutexGuard<'e, Writer>),
@@ -75,7 +75,7 @@ pub(super) enum Writing<'e> {
 
 impl Writing<'_> {
     /// Lets everybody see the snapshot, and then the next write begin.
-    pub(super) fn publish(self, next: Arc<Snapshot>) {
+    pub(crate) fn publish(self, next: Arc<Snapshot>) {
         match self {
             Self::Swapped(current, _writer) => current.store(next),
             #[cfg(test)]

@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-use super::view::{Slot, View};
 use crate::catalog::Catalog;
 use crate::column::Column;
+use crate::engine::snapshot::{Slot, View};
 
 /// What the cases of an engine take in memory, in bytes of heap.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -39,69 +39,45 @@
 //! **Proof.** Threads meet in `Current` alone. Unit tests run whole engines on a model of it, in every order of steps
 //! or in many (`interleavings`); `tests/race/run` runs readers beside writers under the thread sanitizer.
 
-mod answer;
-mod change;
-mod counting;
 mod current;
-mod dead;
-pub mod explain;
-#[cfg(feature = "parallel")]
-mod gathered;
-mod hints;
-mod import;
 #[cfg(test)]
 mod interleavings;
-#[cfg(feature = "parallel")]
-mod lookup;
 mod memory;
-mod merge;
-mod note;
-mod own_ids;
-mod prepared;
-mod report;
-mod restore;
 mod search;
 mod snapshot;
 #[cfg(feature = "store")]
 mod stored;
 #[cfg(test)]
 mod tests;
-#[cfg(feature = "parallel")]
-mod threads;
-mod view;
-mod writer;
-#[cfg(any(feature = "postgres", feature = "store"))]
-mod written;
+mod write;
 
 use std::sync::{Arc, Mutex};
 
-pub use answer::Answer;
-pub(crate) use change::Change;
-pub use change::Upserted;
-pub(crate) use import::StoreDocument;
-#[cfg(all(feature = "arrow", feature = "parallel"))]
-pub(crate) use import::{Apart, Groups};
-pub use import::{Import, Mode};
 pub use memory::{FieldMemory, Memory};
-pub use note::{Note, NoteKind};
-pub use report::{Refusal, Report};
 #[cfg(any(feature = "postgres", feature = "store"))]
-pub(crate) use written::AnswerWriter;
+pub(crate) use search::AnswerWriter;
 #[cfg(any(feature = "postgres", feature = "store"))]
-pub use written::WrittenAnswer;
+pub use search::WrittenAnswer;
+pub use search::{Answer, explain};
 #[cfg(feature = "store")]
-pub(crate) use {prepared::Prepared, restore::Parts, view::Slot};
-pub(crate) use {
-    snapshot::Snapshot,
-    view::{BatchId, View},
-};
+pub(crate) use snapshot::Slot;
+pub(crate) use snapshot::{BatchId, Snapshot, View};
+#[cfg(all(feature = "arrow", feature = "parallel"))]
+pub(crate) use write::Apart;
+#[cfg(all(feature = "arrow", feature = "parallel"))]
+pub(crate) use write::Groups;
+#[cfg(feature = "store")]
+pub(crate) use write::Parts;
+#[cfg(feature = "store")]
+pub(crate) use write::Prepared;
+pub(crate) use write::{Change, StoreDocument};
+pub use write::{Import, Mode, Note, NoteKind, Refusal, Report, Upserted};
 
 use arc_swap::Guard;
 
 use self::current::Current;
-use self::merge::Sizes;
 use self::snapshot::Head;
-use self::writer::Writer;
+use self::write::{Sizes, Writer};
 use crate::batch::{Document, Keep, MAX_ROWS, Row};
 use crate::catalog::Catalog;
 use crate::error::{Error, Errors};

@@ -4,8 +4,8 @@ use std::any::Any;
 use std::sync::Arc;
 
 use super::snapshot::Snapshot;
-use super::view::{BatchId, View};
 use super::{Answer, Engine};
+use crate::engine::snapshot::{BatchId, View};
 
 /// Something that belongs to a snapshot, of which the engine knows nothing but that both go together.
 pub(crate) type Attachment = Arc<dyn Any + Send + Sync>;

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use super::change::Change;
-use super::restore::Parts;
-use super::view::Where;
 use super::*;
 use crate::batch::OwnedRow;
+use crate::engine::snapshot::Where;
+use crate::engine::write::{Change, Parts};
 use crate::filter::Filter;
 use crate::order::Order;
 use crate::request::Request;

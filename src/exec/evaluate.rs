@@ -5,16 +5,18 @@ use std::cell::{Cell, RefCell};
 
 use smallvec::SmallVec;
 
-use super::few;
-use super::kernels;
-use super::machine::{self, Room, State};
+use super::machine::{
+    Room, State, {self},
+};
 use super::plan::{Estimate, MadeBy, Plan, Step, rows_of_batch};
 use super::program::{Op, Program};
 use super::query::Query;
 use super::rows::Rows;
 use super::trace::Work;
-use crate::batch::{Batch, split};
+use super::{few, kernels};
+use crate::batch::Batch;
 use crate::column::{LANES, Selection};
+use crate::index::split;
 use crate::predicate::Leaf;
 
 thread_local! {

@@ -7,13 +7,16 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::evaluate::rows_of;
-use super::kernels::{self, Combine};
+use super::kernels::{
+    Combine, {self},
+};
 use super::plan::{Counts, Plan, Source, Step, estimate};
 use super::query::{Access, Query};
 use super::ranges::{Met, meeting};
 use super::rows::{Rows, clear_tail};
-use crate::batch::{Batch, Occurrences};
+use crate::batch::Batch;
 use crate::column::{Column, Data, LANES, Selection, Sorted, set_rows};
+use crate::index::Occurrences;
 use crate::operator::Connective;
 use crate::predicate::{Leaf, Node, Set, Test};
 

@@ -17,13 +17,16 @@ mod listed;
 
 use smallvec::SmallVec;
 
-use super::kernels::{self, Combine, Outcome, Pair, Three};
+use super::kernels::{
+    Combine, Outcome, Pair, Three, {self},
+};
 use super::plan::{Source, Step};
 use super::program::{Op, Program};
 use super::rows::clear_tail;
 use super::source;
-use crate::batch::{MAX_ROWS, split};
+use crate::batch::MAX_ROWS;
 use crate::column::LANES;
+use crate::index::split;
 use crate::operator::Connective;
 
 /// The bits of a batch.

@@ -4,13 +4,13 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use super::kernels;
 use super::plan::{COST_OF_A_ROW, Estimate, Form, MadeBy, Plan, Source, Step, estimate};
 use super::query::Query;
 use super::rows::has_bit;
-use super::source;
-use crate::batch::{Batch, GlobalRow, split};
+use super::{kernels, source};
+use crate::batch::Batch;
 use crate::column::{LANES, Posting, Postings, Selection, Sorted};
+use crate::index::{GlobalRow, split};
 use crate::operator::Connective;
 
 /// One instruction: sets of rows, and groups of them from [`Open`](Self::Open) to [`Close`](Self::Close).

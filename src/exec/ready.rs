@@ -5,8 +5,9 @@ use super::query::{Access, Query};
 use super::ranges::sorted_parts;
 use super::rows::has_bit;
 use super::source::count_sorted;
-use crate::batch::{Batch, Occurrences, split};
+use crate::batch::Batch;
 use crate::column::{Data, LANES, Posting, Selection};
+use crate::index::{Occurrences, split};
 use crate::predicate::{Intervals, Leaf, Node, Set, Test};
 
 /// A query for rows whose value lies in ranges and, if one is asked for, that have a string.

@@ -2,14 +2,16 @@
 
 use std::ops::Range;
 
-use super::kernels::{self, Combine, Pair};
+use super::kernels::{
+    Combine, Pair, {self},
+};
 use super::plan::{Source, ValueTest};
 use super::ranges::parts as parts_of;
 use super::rows::has_bit;
-use crate::batch::split;
 use crate::column::{
     Before, Codes, Column, Data, LANES, Layout, Ordinals, Selection, Sorted, SortedRows, flip_rows,
 };
+use crate::index::split;
 use crate::predicate::in_ranges;
 
 /// The places of a row's values.

@@ -4,12 +4,15 @@ use std::cell::OnceCell;
 
 use smallvec::SmallVec;
 
-use super::few::{self, passing, rows_of};
+use super::few::{
+    passing, rows_of, {self},
+};
 use super::kernels::equal_numbers;
 use super::query::{Access, Query};
 use super::source::codes_of;
-use crate::batch::{Batch, Leader, Leading, split};
+use crate::batch::Batch;
 use crate::column::Column;
+use crate::index::{Leader, Leading, split};
 use crate::predicate::{Leaf, Test};
 
 /// A query made ready to ask the first rows of the covered batches, `B` being what gives the batch of a number.

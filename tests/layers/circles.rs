@@ -20,7 +20,6 @@ const WITH_CIRCLES: &[&str] = &[
     "filter",
     "ingest",
     "json",
-    "page",
     "predicate",
     "sample",
     "service",

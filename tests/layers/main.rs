@@ -58,6 +58,11 @@ const ROOMS: &[Room] = &[
         "rows at rest: they do not know who reads or writes them",
     ),
     room(
+        "index",
+        &["catalog", "value", "column", "batch"],
+        "all batches together: strings, keys and zone maps, not what is asked of them",
+    ),
+    room(
         "ingest",
         &["error", "limits", "catalog", "json", "value", "batch"],
         "documents become rows; no filter has a say in that",
@@ -65,7 +70,7 @@ const ROOMS: &[Room] = &[
     room("exec/kernels", &["column"], "loops over words: slices in, words out, whatever the predicate was"),
     room(
         "exec",
-        &["operator", "catalog", "value", "predicate", "column", "batch", "exec/kernels"],
+        &["operator", "catalog", "value", "predicate", "column", "batch", "index", "exec/kernels"],
         "a predicate meets one batch: exec knows neither requests nor the engine around the batch",
     ),
     room(
@@ -113,15 +118,15 @@ const ROOMS: &[Room] = &[
         "the oracle takes the way of rows and documents: it shares neither columns nor kernels with the engine",
     ),
     room(
-        "page",
-        &["catalog", "value", "column", "batch", "exec", "order"],
+        "topk",
+        &["catalog", "value", "column", "batch", "index", "exec", "order"],
         "which of the selected rows make the page",
     ),
     room(
         "engine",
         &[
-            "error", "limits", "lock", "catalog", "column", "batch", "ingest", "exec", "filter", "order",
-            "request", "page",
+            "error", "limits", "lock", "catalog", "column", "batch", "index", "ingest", "exec", "filter",
+            "order", "request", "topk",
         ],
         "many batches, live: the top of the core",
     ),
@@ -143,7 +148,7 @@ const FEATURE_USES: &[(&str, &str)] = &[
 const UNSAFE_HOME: &str = "exec/kernels/simd";
 
 /// The one part of the core that may start threads, under the feature `parallel`: those of rayon's will not do for it.
-const THREADS_HOME: &str = "engine/threads";
+const THREADS_HOME: &str = "engine/write/threads";
 
 /// Modules of the standard library that the core leaves to its host.
 const FOREIGN_MODULES: &[&str] = &["std/fs", "std/net", "std/process", "std/env", "std/thread"];

@@ -8,8 +8,8 @@ use super::super::kernels;
 use super::super::query::Access;
 use super::super::ranges::{Met, meeting, near_part, parts};
 use super::{COST_OF_64_BYTES, COST_OF_A_BIT, COST_OF_A_VALUE, Counts, Estimate, Source, Step, ValueTest};
-use crate::batch::{GlobalRow, Occurrences, join, split};
 use crate::column::{Codes, Column, Data, LANES, Layout, Posting, Selection, Sorted};
+use crate::index::{GlobalRow, Occurrences, join, split};
 use crate::predicate::{Leaf, Set, Test};
 use crate::value::OrdinalRange;
 

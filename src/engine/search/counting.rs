@@ -1,0 +1,347 @@
+//! How many rows of all batches a query selects, on several threads when that takes long.
+
+use std::cell::Cell;
+#[cfg(feature = "parallel")]
+use std::sync::Mutex;
+#[cfg(feature = "parallel")]
+use std::sync::PoisonError;
+#[cfg(feature = "parallel")]
+use std::sync::atomic::AtomicUsize;
+#[cfg(feature = "parallel")]
+use std::sync::atomic::Ordering;
+
+use crate::engine::snapshot::View;
+use crate::exec::{
+    Query, Ready, Selected, {self},
+};
+
+/// What counting came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counted {
+    /// The selected live rows.
+    pub(crate) selected: u64,
+    /// The rows of the batches that were asked.
+    pub(crate) examined: u64,
+}
+
+#[cfg(feature = "parallel")]
+impl Counted {
+    fn and(self, other: Self) -> Self {
+        Self {
+            selected: self.selected.saturating_add(other.selected),
+            examined: self.examined.saturating_add(other.examined),
+        }
+    }
+}
+
+thread_local! {
+    /// Whether the next count of this thread goes through the batches backwards.
+    static BACKWARDS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Counts in the batches of these numbers; rows that the query leaves out are not counted, whether selected or not.
+///
+/// Every other long count of a thread goes through the covered ones backwards: it begins with what the one before it read last. Were
+/// they read in the same order each time, a cache that holds nearly all of what a count reads would have thrown out each batch when
+/// its turn comes.
+///
+/// The first ones tell what the others will take; if that is long, threads of rayon's pool help this one.
+pub(crate) fn count(query: &Query<'_>, view: &View, numbers: &[usize]) -> Counted {
+    /// What fewer batches hold stays in a cache anyway.
+    const FEW: usize = 32;
+    let reversed: Vec<usize>;
+    let numbers = if numbers.len() > FEW && BACKWARDS.replace(!BACKWARDS.get()) {
+        // Apart batches, which are small, come last either way, since the first ones are the sample.
+        let (covered, apart) =
+            numbers.split_at(numbers.partition_point(|number| *number < view.apart_numbers().start));
+        reversed = covered.iter().rev().chain(apart).copied().collect();
+        &reversed
+    } else {
+        numbers
+    };
+    #[cfg(feature = "parallel")]
+    return count_shared(query, view, numbers, LONG);
+    #[cfg(not(feature = "parallel"))]
+    count_here(query, view, numbers.iter().copied(), |_| {})
+}
+
+/// Counts on several threads if that takes at least the effort `long`.
+///
+/// This thread is one of them, and each takes the next few batches whenever it is done with some, so that little is lost
+/// when the others, which the system wakes some tens of microseconds later or not at once on a processor of their own,
+/// come late. It still waits until each of them has run.
+#[cfg(feature = "parallel")]
+fn count_shared(query: &Query<'_>, view: &View, numbers: &[usize], long: usize) -> Counted {
+    let alone = |numbers: &[usize]| count_here(query, view, numbers.iter().copied(), |_| {});
+    let Some((first, rest)) = numbers.split_at_checked(SAMPLE).filter(|(_, rest)| !rest.is_empty()) else {
+        return alone(numbers);
+    };
+    let others = rayon::current_num_threads().saturating_sub(1);
+    let Some(fork) = query.fork().filter(|_| others > 0) else { return alone(numbers) };
+    let mut effort: usize = 0;
+    let counted = count_here(query, view, first.iter().copied(), |each| effort = effort.saturating_add(each));
+    let expected = (effort / SAMPLE).saturating_mul(rest.len());
+    if expected < long {
+        return counted.and(alone(rest));
+    }
+    let next = AtomicUsize::new(0);
+    let numbers = || {
+        let some = std::iter::from_fn(|| rest.chunks(CHUNK).nth(next.fetch_add(1, Ordering::Relaxed)));
+        some.flatten().copied()
+    };
+    let helped = Mutex::new(counted);
+    let enough = expected.checked_div(long / 4).unwrap_or(usize::MAX).saturating_sub(1);
+    let helpers = others.min(enough).min(rest.len().div_ceil(CHUNK).saturating_sub(1));
+    let own = rayon::in_place_scope(|scope| {
+        for _ in 0..helpers {
+            scope.spawn(|_| {
+                let counted = count_here(&fork(), view, numbers(), |_| {});
+                let mut all = helped.lock().unwrap_or_else(PoisonError::into_inner);
+                *all = all.and(counted);
+            });
+        }
+        count_here(query, view, numbers(), |_| {})
+    });
+    own.and(helped.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// So many batches are counted before it is known whether to share the others.
+#[cfg(feature = "parallel")]
+const SAMPLE: usize = 4;
+/// Batches that a thread takes at a time.
+#[cfg(feature = "parallel")]
+const CHUNK: usize = 4;
+/// From this effort on, about half a millisecond, threads are woken, so many that each has a quarter of it at least.
+#[cfg(feature = "parallel")]
+const LONG: usize = 2_000_000;
+
+/// `note` gets the effort that each batch takes.
+fn count_here(
+    query: &Query<'_>,
+    view: &View,
+    numbers: impl Iterator<Item = usize>,
+    mut note: impl FnMut(usize),
+) -> Counted {
+    let (mut rows_selected, mut left_out) = (0_u64, 0_u64);
+    let ready = Ready::new(query);
+    // What the next batch is counted from is on its way while the one before it is counted.
+    let (mut next, mut spent): (Option<Selected<'_>>, Option<Selected<'_>>) = (None, None);
+    let mut examined = 0_u64;
+    for visit in numbers.filter_map(|number| view.visit(number)) {
+        examined = examined.saturating_add(visit.batch.rows() as u64);
+        if let Some(ready) = &ready
+            && let Some(rows) = ready.count(visit.number, visit.batch, visit.live)
+        {
+            note(ready.effort(visit.batch));
+            rows_selected = rows_selected.saturating_add(rows as u64);
+            continue;
+        }
+        let selected = exec::select_after(query, spent.take(), visit.number, visit.batch, visit.live);
+        note(selected.effort());
+        selected.announce();
+        left_out = left_out.saturating_add(selected.count_left_out(visit.number) as u64);
+        spent = next.replace(selected);
+        rows_selected = rows_selected.saturating_add(spent.as_ref().map_or(0, Selected::count) as u64);
+    }
+    rows_selected = rows_selected.saturating_add(next.as_ref().map_or(0, Selected::count) as u64);
+    Counted { selected: rows_selected.saturating_sub(left_out), examined }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    #[cfg(feature = "parallel")]
+    use super::*;
+    use crate::catalog::Catalog;
+    use crate::engine::Engine;
+    #[cfg(feature = "parallel")]
+    use crate::engine::search::strategy::Search;
+    #[cfg(feature = "parallel")]
+    use crate::engine::search::strategy::query;
+    use crate::filter::Filter;
+    #[cfg(feature = "parallel")]
+    use crate::request::Request;
+
+    /// Cases in batches of four, whose days follow each other.
+    fn engine() -> Engine {
+        let engine = Engine::builder(Catalog::cases()).batch_rows(4).build();
+        let mut cases = Vec::new();
+        for number in 0..400_u64 {
+            let status = ["open", "blocked", "resolved"][(number % 3) as usize];
+            let priority = ["low", "high"][(number % 5 / 4) as usize];
+            let day = number % 28 + 1;
+            let year = 2000 + number / 20;
+            let text = format!(
+                r#"{{"id":"{number}","caseReview":{{"status":"{status}"}},"priority":"{priority}","createdAt":"{year}-01-{day:02} 00:00:00"}}"#
+            );
+            cases.push(text);
+        }
+        engine.upsert_many(format!("[{}]", cases.join(",")).as_bytes()).unwrap();
+        engine
+    }
+
+    fn is_open(number: u64) -> bool {
+        number.is_multiple_of(3)
+    }
+
+    fn is_early(number: u64) -> bool {
+        number / 20 < 5
+    }
+
+    /// A filter, and whether it selects the case of a number.
+    type Selecting = (&'static str, fn(u64) -> bool);
+
+    const FILTERS: [Selecting; 4] = [
+        ("status = open", is_open),
+        ("createdAt < '2005-01-01 00:00:00' or status = blocked", |number| {
+            is_early(number) || number % 3 == 1
+        }),
+        // The same criterion stands below a range that most batches are out of, and beside it.
+        (
+            "createdAt < '2005-01-01 00:00:00' and status = open or priority = high and (status = open or id = 4)",
+            |number| {
+                is_early(number) && is_open(number) || number % 5 == 4 && (is_open(number) || number == 4)
+            },
+        ),
+        ("createdAt >= '2100-01-01 00:00:00'", |_| false),
+    ];
+
+    #[test]
+    fn what_zone_maps_settle_in_one_place_counts_in_another() {
+        let engine = engine();
+        for (text, selects) in FILTERS {
+            let filter = Filter::compile_text(engine.catalog(), text).unwrap();
+            let expected = (0..400).filter(|number| selects(*number)).count() as u64;
+            assert_eq!(engine.count(&filter).unwrap(), expected, "{text}");
+        }
+    }
+
+    /// Cases in batches of 128, in some of which a string is in no row, in few, in many or in all, and ranges take in none or all.
+    fn varied() -> Vec<String> {
+        let case = |number: u64| {
+            let batch = number / 128;
+            let status = match batch % 5 {
+                0 => "open",
+                1 => ["open", "blocked"][(number % 2) as usize],
+                2 => ["open", "blocked", "resolved"][(number * 7 % 3) as usize],
+                3 if number % 128 == 5 => "open",
+                3 => "resolved",
+                _ => ["blocked", "resolved"][(number % 2) as usize],
+            };
+            let tags = match number % 6 {
+                0 => r#"["cash"]"#,
+                1 if batch.is_multiple_of(3) => r#"["cash","crypto"]"#,
+                2 => r#"["crypto","pep"]"#,
+                3 if batch.is_multiple_of(2) => r#"["pep","cash","pep"]"#,
+                _ => "[]",
+            };
+            let priority = match number % 7 {
+                0 | 1 => "",
+                2 => r#","priority":"high""#,
+                _ => r#","priority":"low""#,
+            };
+            let amount = match batch % 4 {
+                0 => number % 10,
+                1 => 1_000,
+                _ => number * 37 % 5_000,
+            };
+            let (year, day) = (2000 + batch / 8, number % 28 + 1);
+            format!(
+                r#"{{"id":"{number}","caseReview":{{"status":"{status}"}},"tags":{tags},"totalAmountInDefaultCurrency":{amount},"createdAt":"{year}-01-{day:02} 00:00:00"{priority}}}"#
+            )
+        };
+        (0..5_000).map(case).collect()
+    }
+
+    /// Filters of all kinds on these.
+    const VARIED: [&str; 10] = [
+        "status = open",
+        "status <> open",
+        "status = open and priority = high or totalAmountInDefaultCurrency > 900 and tags = cash",
+        "(status <> blocked or priority in (high, low)) and totalAmountInDefaultCurrency >= 5 and totalAmountInDefaultCurrency < 2000",
+        "tags all (cash, crypto)",
+        "tags all (cash, pep) or status in (open, resolved) and createdAt >= '2003-01-05 00:00:00'",
+        "(status <> resolved or tags <> cash and tags <> pep) and priority <> low",
+        "createdAt < '2002-01-10 00:00:00' and (tags <> pep or priority = low) or status = blocked",
+        "priority in (high, low) and status = resolved or tags in (pep, nothing)",
+        "id in (7, 8, 900, 4000) or status = open and totalAmountInDefaultCurrency > 900 and priority <> high",
+    ];
+
+    #[test]
+    fn batches_of_other_kinds_are_counted_one_after_the_other() {
+        let cases = varied();
+        let engine = Engine::builder(Catalog::cases()).batch_rows(128).build();
+        engine.upsert_many(format!("[{}]", cases.join(",")).as_bytes()).unwrap();
+        let check = |cases: &HashMap<usize, String>, when: &str| {
+            for text in VARIED {
+                let filter = Filter::compile_text(engine.catalog(), text).unwrap();
+                let selects = |case: &&String| crate::reference::matches(&filter, case).unwrap();
+                let expected = cases.values().filter(selects).count() as u64;
+                // Forwards and backwards.
+                for _ in 0..2 {
+                    assert_eq!(engine.count(&filter).unwrap(), expected, "{text} {when}");
+                }
+            }
+        };
+        let mut cases: HashMap<usize, String> = cases.into_iter().enumerate().collect();
+        check(&cases, "as stored at once");
+        // Some rows of some batches die.
+        for number in (3..5_000).step_by(1_111) {
+            assert!(engine.delete(&number.to_string()));
+            cases.remove(&number);
+        }
+        check(&cases, "without some");
+        // Others are written again, and stand in batches apart.
+        for number in (100..5_000).step_by(97) {
+            let Some(case) = cases.get_mut(&number) else { continue };
+            *case = case.replace("\"low\"", "\"high\"").replace("blocked", "open");
+            engine.upsert(case.as_bytes()).unwrap();
+        }
+        check(&cases, "with some written again");
+        // Whole batches go, and their numbers come to stand for others.
+        for number in 512..1_700 {
+            engine.delete(&number.to_string());
+            cases.remove(&number);
+        }
+        let more: Vec<String> = varied()
+            .into_iter()
+            .skip(3_000)
+            .map(|case| case.replacen("\"id\":\"", "\"id\":\"x", 1))
+            .collect();
+        engine.upsert_many(format!("[{}]", more.join(",")).as_bytes()).unwrap();
+        cases.extend((10_000..).zip(more));
+        check(&cases, "with new batches");
+        engine.validate().unwrap();
+    }
+
+    #[cfg(feature = "parallel")]
+    #[test]
+    fn threads_count_what_one_thread_counts() {
+        let engine = Engine::builder(Catalog::cases()).batch_rows(128).build();
+        engine.upsert_many(format!("[{}]", varied().join(",")).as_bytes()).unwrap();
+        let snapshot = engine.current.load();
+        let view = snapshot.view(&engine.catalog, engine.keep);
+        let threads = rayon::ThreadPoolBuilder::new().num_threads(4).build().unwrap();
+        for text in VARIED {
+            let request = Request::new(Filter::compile_text(engine.catalog(), text).unwrap());
+            let count = || {
+                let query = query(&request, view);
+                let search = Search::new(&engine.catalog, (&request, None), view, &query);
+                let numbers = search.numbers();
+                [
+                    count_here(&query, view, numbers.iter().copied(), |_| {}),
+                    count_shared(&query, view, numbers, 0),
+                    count_shared(&query, view, numbers, usize::MAX),
+                ]
+            };
+            // From a thread of the pool, and from one that is none.
+            for _ in 0..20 {
+                let [alone, shared, not_shared] = threads.install(count);
+                assert_eq!((shared, not_shared), (alone, alone), "{text}");
+            }
+            let [alone, shared, not_shared] = count();
+            assert_eq!((shared, not_shared), (alone, alone), "{text}");
+        }
+    }
+}

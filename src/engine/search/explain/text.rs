@@ -1,0 +1,198 @@
+//! An explanation to read.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::engine::explain::{
+    Analysis, Answered, Batches, Explanation, Node, Page, PageStrategy, Total, TotalStrategy, Work,
+};
+
+/// Columns are as wide as their widest text up to this many characters.
+const WIDEST: usize = 72;
+
+impl fmt::Display for Explanation {
+    /// A table of the criteria, indented as they nest, and a line on each of what else is done.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Batches { all, ruled_out } = self.batches;
+        let expected = match ruled_out {
+            0 => "expected".to_owned(),
+            _ => format!("expected in {} of {}", grouped(all.saturating_sub(ruled_out)), grouped(all)),
+        };
+        let headings = ["kept", "alone", &expected, "criterion", "answered by, in how many batches"];
+        let mut lines = vec![headings.map(str::to_owned)];
+        lines.extend(self.nodes.iter().map(cells));
+        let width = |column: usize| {
+            let texts = lines.iter().filter_map(|line| line.get(column));
+            texts.map(|text| text.chars().count()).filter(|width| *width <= WIDEST).max().unwrap_or(0)
+        };
+        let (kept_width, alone_width, expected_width, width) = (width(0), width(1), width(2), width(3));
+        for [kept, alone, expected, criterion, answered] in &lines {
+            let mut text = format!("{expected:>expected_width$}  {criterion:width$}  {answered}");
+            if self.analysis.is_some() {
+                text = format!("{kept:>kept_width$}  {alone:>alone_width$}  {text}");
+            }
+            writeln!(f, "{}", text.trim_end())?;
+        }
+        let cases = counted(self.cases, "case", "cases");
+        write!(f, "\nBatches: {}, of {cases}", grouped(all))?;
+        match ruled_out {
+            0 => writeln!(f, ".")?,
+            _ => writeln!(f, "; indexes over all of them rule out {}.", grouped(ruled_out))?,
+        }
+        writeln!(f, "{}", self.page)?;
+        self.total(f)?;
+        match &self.analysis {
+            Some(analysis) => write!(f, "{analysis}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Explanation {
+    fn total(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Total { by, known_batches } = self.total;
+        let asked = self.batches.all.saturating_sub(self.batches.ruled_out);
+        let known = match known_batches {
+            0 => "from the rows".to_owned(),
+            _ if known_batches == asked => "from what indexes know".to_owned(),
+            _ => {
+                let batches = counted(asked, "batch", "batches");
+                format!("in {} of {batches} from what indexes know", grouped(known_batches))
+            }
+        };
+        match by {
+            TotalStrategy::NotAsked => writeln!(f, "Total: not asked for."),
+            TotalStrategy::Directory { cases } => {
+                writeln!(f, "Total: {}, which an index over all batches knows.", grouped(cases))
+            }
+            TotalStrategy::Counting => writeln!(f, "Total: counted apart from the page, {known}."),
+            TotalStrategy::Beside => {
+                writeln!(
+                    f,
+                    "Total: an index over all batches lists some, the others are counted beside them."
+                )
+            }
+            TotalStrategy::WithPage => writeln!(f, "Total: counted along with the page, {known}."),
+        }
+    }
+}
+
+/// The cells of a criterion.
+fn cells(node: &Node) -> [String; 5] {
+    let Node { depth, test, answered, expected, exact, kept, time, .. } = node;
+    let answered: Vec<String> = answered.iter().map(ToString::to_string).collect();
+    let about = if *exact { "" } else { "~" };
+    [
+        kept.map(grouped).unwrap_or_default(),
+        time.map(duration).unwrap_or_default(),
+        format!("{about}{}", grouped(*expected)),
+        format!("{:1$}{test}", "", depth.saturating_mul(2)),
+        answered.join(", "),
+    ]
+}
+
+impl fmt::Display for Answered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let settles = match self.settles {
+            Some(true) => " (every row)",
+            Some(false) => " (no row)",
+            None => "",
+        };
+        write!(f, "{}{settles} {}", self.by.name(), grouped(self.batches))
+    }
+}
+
+impl fmt::Display for Page {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let page = format!("Page: {} from {}", counted(self.limit, "case", "cases"), grouped(self.offset));
+        let order = self.order.as_deref().unwrap_or("the order in which they were first stored");
+        match self.by {
+            PageStrategy::Empty => return write!(f, "Page: none is asked for."),
+            PageStrategy::Listed => {
+                return write!(f, "{page} by {order}, of those that an index over all batches lists.");
+            }
+            PageStrategy::Stored => write!(f, "{page} as they are stored, batch by batch")?,
+            PageStrategy::Sorted => {
+                write!(f, "{page} by {order}; batches by their first value")?;
+                let ways = [
+                    (self.by_sorted_rows, "walked in the order of sorted rows"),
+                    (self.by_strings, "walked string by string"),
+                    (self.by_gathering, "gathered and sorted"),
+                ];
+                for (batches, way) in ways.into_iter().filter(|(batches, _)| *batches > 0) {
+                    write!(f, ", {} {way}", grouped(batches))?;
+                }
+            }
+        }
+        f.write_str(if self.stops_early { "; until it is full." } else { "; every batch, for the total." })
+    }
+}
+
+impl fmt::Display for Analysis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { selected, on_page, work, phases } = self;
+        writeln!(f, "Result: {} selected, {} on the page.", grouped(*selected), grouped(*on_page))?;
+        writeln!(f, "Done: {work}.")?;
+        let phases: Vec<String> =
+            phases.iter().map(|phase| format!("{} {}", phase.name, duration(phase.time))).collect();
+        writeln!(f, "Time: {}.", phases.join(", "))
+    }
+}
+
+impl fmt::Display for Work {
+    /// What was done, without what was not.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts = [
+            (self.batches, "batch planned", "batches planned"),
+            (self.counts_known, "count known", "counts known"),
+            (self.evaluations, "evaluation", "evaluations"),
+            (self.rows_evaluated, "row in it", "rows in them"),
+            (
+                self.rows_ranked,
+                "row asked in the order of all batches",
+                "rows asked in the order of all batches",
+            ),
+            (self.passed_over, "batch passed over", "batches passed over"),
+            (self.walked_sorted, "walked in the order of sorted rows", "walked in the order of sorted rows"),
+            (self.walked_strings, "walked string by string", "walked string by string"),
+            (self.gathered, "gathered", "gathered"),
+            (self.rows_asked, "row asked by itself", "rows asked one by one"),
+        ];
+        let parts = parts.into_iter().filter(|(number, ..)| *number > 0);
+        let done: Vec<String> = parts.map(|(number, one, many)| counted(number, one, many)).collect();
+        if done.is_empty() {
+            return f.write_str("no batch was asked");
+        }
+        f.write_str(&done.join(", "))
+    }
+}
+
+/// A number with commas between thousands.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && digits.len().saturating_sub(place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A number and what it counts.
+fn counted(number: u64, one: &str, many: &str) -> String {
+    format!("{} {}", grouped(number), if number == 1 { one } else { many })
+}
+
+/// A duration in a unit to read.
+fn duration(time: Duration) -> String {
+    let us = time.as_secs_f64() * 1e6;
+    match us {
+        _ if us < 10.0 => format!("{us:.2} µs"),
+        _ if us < 1e3 => format!("{us:.0} µs"),
+        _ if us < 1e4 => format!("{:.2} ms", us / 1e3),
+        _ if us < 1e6 => format!("{:.0} ms", us / 1e3),
+        _ => format!("{:.2} s", us / 1e6),
+    }
+}

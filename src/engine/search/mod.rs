@@ -1,0 +1,14 @@
+//! Searches on one snapshot: the page, the total, and how they are found.
+
+mod answer;
+mod counting;
+pub mod explain;
+mod strategy;
+#[cfg(any(feature = "postgres", feature = "store"))]
+mod written;
+
+pub use self::answer::Answer;
+#[cfg(any(feature = "postgres", feature = "store"))]
+pub(crate) use self::written::AnswerWriter;
+#[cfg(any(feature = "postgres", feature = "store"))]
+pub use self::written::WrittenAnswer;

@@ -1,0 +1,171 @@
+//! The cases at one moment: sealed batches, and the small writes since, which are sealed when a search asks.
+
+mod tombstones;
+mod view;
+
+use std::sync::{Arc, OnceLock};
+
+pub(crate) use self::view::{BatchId, Slot, View, Where};
+use crate::batch::{Batch, Keep, OwnedRow};
+use crate::catalog::Catalog;
+use crate::column::Selection;
+
+/// One small write since the head was last sealed: a case stored, a row's death, or both.
+#[derive(Debug)]
+pub(crate) struct Edit {
+    before: Option<Arc<Edit>>,
+    pub(crate) stored: Option<Arc<OwnedRow>>,
+    pub(crate) died: Option<Where>,
+}
+
+/// The small writes since the head was last sealed, the newest first: adding one, and keeping an older
+/// state, costs the same whatever their number.
+///
+/// The cases stored are the rows of the batch that the head will become, in order; their deaths name them so.
+#[derive(Clone, Debug)]
+pub(crate) struct Head {
+    /// That of the batch which the head will become.
+    pub(crate) id: BatchId,
+    last: Option<Arc<Edit>>,
+    edits: usize,
+    rows: u16,
+    document_bytes: usize,
+}
+
+impl Head {
+    pub(crate) fn new(id: BatchId) -> Self {
+        Self { id, last: None, edits: 0, rows: 0, document_bytes: 0 }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.edits
+    }
+
+    /// How many cases were stored, dead ones too.
+    pub(crate) fn rows(&self) -> u16 {
+        self.rows
+    }
+
+    /// The size of all documents stored.
+    pub(crate) fn document_bytes(&self) -> usize {
+        self.document_bytes
+    }
+
+    /// Adds edits: cases stored, in order, and deaths of whichever rows.
+    pub(crate) fn extend(&mut self, rows: &[Arc<OwnedRow>], dead: impl Iterator<Item = Where>) {
+        let mut dead = dead.fuse();
+        let mut rows = rows.iter();
+        loop {
+            let (stored, died) = (rows.next().cloned(), dead.next());
+            if stored.is_none() && died.is_none() {
+                return;
+            }
+            let bytes = stored.as_ref().map_or(0, |row| row.document().size_bytes());
+            self.document_bytes = self.document_bytes.saturating_add(bytes);
+            self.rows = self.rows.saturating_add(u16::from(stored.is_some()));
+            self.edits = self.edits.saturating_add(1);
+            let before = self.last.take();
+            self.last = Some(Arc::new(Edit { before, stored, died }));
+        }
+    }
+
+    /// The edits, the newest first.
+    fn newest_first(&self) -> impl Iterator<Item = &Edit> {
+        std::iter::successors(self.last.as_deref(), |edit| edit.before.as_deref())
+    }
+
+    /// The edits, the oldest first.
+    pub(crate) fn edits(&self) -> Vec<&Edit> {
+        let mut edits: Vec<&Edit> = self.newest_first().collect();
+        edits.reverse();
+        edits
+    }
+}
+
+/// The cases at one moment; never changed.
+#[derive(Debug)]
+pub(crate) struct Snapshot {
+    pub(crate) base: Arc<View>,
+    pub(crate) head: Head,
+    cases: usize,
+    /// The base with the head sealed and its deaths applied, made by the first search.
+    view: OnceLock<Arc<View>>,
+    /// That of an earlier snapshot with the same base, if one was made, and how many edits its head had.
+    earlier: Option<(Arc<View>, usize)>,
+    #[cfg(feature = "store")]
+    pub(crate) attachment: arc_swap::ArcSwapOption<crate::engine::stored::Attachment>,
+}
+
+impl Snapshot {
+    /// `cases` are the live ones of base and head together.
+    pub(crate) fn new(base: Arc<View>, head: Head, cases: usize) -> Self {
+        Self {
+            base,
+            head,
+            cases,
+            view: OnceLock::new(),
+            earlier: None,
+            #[cfg(feature = "store")]
+            attachment: arc_swap::ArcSwapOption::empty(),
+        }
+    }
+
+    /// This snapshot, which has the base of the one before it and a head that only grew.
+    pub(crate) fn following(self, before: &Self) -> Self {
+        let made = before.view.get().map(|view| (Arc::clone(view), before.head.edits));
+        Self { earlier: made.or_else(|| before.earlier.clone()), ..self }
+    }
+
+    pub(crate) fn cases(&self) -> usize {
+        self.cases
+    }
+
+    /// How many batches there are, the head counted when it is not empty.
+    pub(crate) fn batches(&self) -> usize {
+        self.base.slots().count().saturating_add(usize::from(self.head.edits > 0))
+    }
+
+    /// What searches see.
+    pub(crate) fn view(&self, catalog: &Catalog, keep: Keep) -> &Arc<View> {
+        if self.head.last.is_none() {
+            return &self.base;
+        }
+        self.view.get_or_init(|| Arc::new(self.sealed(catalog, keep)))
+    }
+
+    fn sealed(&self, catalog: &Catalog, keep: Keep) -> View {
+        let (view, known) = self.earlier.as_ref().map_or((&self.base, 0), |(view, edits)| (view, *edits));
+        let mut view = View::clone(view);
+        view.pop_apart(self.head.id);
+        let mut rows = Vec::with_capacity(usize::from(self.head.rows));
+        let mut dead = Vec::new();
+        for (number, edit) in self.head.edits().into_iter().enumerate() {
+            // The head is sealed anew, all else is dead already in what was made earlier.
+            let is_in_head = matches!(edit.died, Some(Where::Apart(id, _)) if id == self.head.id);
+            dead.extend(edit.died.filter(|_| is_in_head || number >= known));
+            rows.extend(edit.stored.clone());
+        }
+        if !rows.is_empty() {
+            let batch = Batch::waiting(catalog, keep, rows);
+            view.push_apart(Slot::new(self.head.id, batch, Selection::All));
+        }
+        view.kill(dead);
+        view.settle();
+        view
+    }
+
+    pub(crate) fn validate(&self, catalog: &Catalog, keep: Keep) -> Result<(), String> {
+        let view = self.view(catalog, keep);
+        view.validate(catalog)?;
+        if view.cases() != self.cases {
+            return Err(format!("{} cases, counted as {}", view.cases(), self.cases));
+        }
+        if self.head.newest_first().count() != self.head.edits
+            || self.head.newest_first().filter(|edit| edit.stored.is_some()).count()
+                != usize::from(self.head.rows)
+        {
+            return Err("a head of another length".into());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,66 @@
+//! How many dead rows of a batch have each string, so that a count of all rows becomes one of the live ones.
+
+use std::sync::OnceLock;
+
+use crate::batch::Batch;
+use crate::catalog::FieldId;
+use crate::column::Selection;
+
+/// Columns of more strings than this are not counted by string: noting a death copies all counts.
+const MOST_STRINGS: usize = 1 << 10;
+
+/// For each field that somebody asked about: by code of its column, how many of the dead rows have it.
+#[derive(Clone, Debug)]
+pub(crate) struct DeadRows {
+    /// By field number.
+    counts: Box<[OnceLock<Counts>]>,
+}
+
+/// The counts of one field, by code of its column; none when it has too many strings, or is of another type.
+#[derive(Clone, Debug)]
+struct Counts {
+    field: FieldId,
+    by_code: Option<Box<[u32]>>,
+}
+
+impl DeadRows {
+    pub(crate) fn new(batch: &Batch) -> Self {
+        Self { counts: (0..batch.fields()).map(|_| OnceLock::new()).collect() }
+    }
+
+    /// By code of a field; `None` when it has too many strings, or none.
+    pub(crate) fn counts(&self, batch: &Batch, live: &Selection, field: FieldId) -> Option<&[u32]> {
+        let count = || {
+            let column = batch.column(field)?;
+            let strings = column.strings().filter(|strings| *strings <= MOST_STRINGS)?;
+            let mut counts = vec![0; strings];
+            live.each_other(batch.rows(), |row| column.count_codes(row, &mut counts));
+            Some(counts.into())
+        };
+        let counts = self.counts.get(field.index())?;
+        counts.get_or_init(|| Counts { field, by_code: count() }).by_code.as_deref()
+    }
+
+    /// The counts with further rows, each of which was live.
+    pub(crate) fn with(&self, batch: &Batch, rows: &[u16]) -> Self {
+        let with = |counts: &Counts| {
+            let mut counts = counts.clone();
+            if let (Some(by_code), Some(column)) = (&mut counts.by_code, batch.column(counts.field)) {
+                rows.iter().for_each(|row| column.count_codes(usize::from(*row), by_code));
+            }
+            OnceLock::from(counts)
+        };
+        Self { counts: self.counts.iter().map(|counts| counts.get().map(with).unwrap_or_default()).collect() }
+    }
+
+    /// Says which count is wrong.
+    pub(crate) fn validate(&self, batch: &Batch, live: &Selection) -> Result<(), String> {
+        let exact = Self::new(batch);
+        for Counts { field, by_code } in self.counts.iter().filter_map(OnceLock::get) {
+            if by_code.as_deref() != exact.counts(batch, live, *field) {
+                return Err(format!("dead rows of field {} counted wrongly", field.index()));
+            }
+        }
+        Ok(())
+    }
+}

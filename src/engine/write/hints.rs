@@ -1,0 +1,279 @@
+//! Why a filter selects no case: values that the cases have in another form, and fields that none of them has.
+
+use unicode_normalization::{UnicodeNormalization, is_nfc};
+
+use crate::catalog::FieldId;
+use crate::column::Data;
+use crate::engine::Engine;
+use crate::engine::snapshot::Slot;
+use crate::error::quote;
+use crate::filter::{Asked, Filter, Warning, WarningKind};
+
+/// More values of a filter than this are not looked for.
+const MOST_VALUES: usize = 20;
+
+/// How a stored string differs from the one that is asked for, the least first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Differs {
+    InUnicode,
+    InBlanks,
+    InCase,
+    /// It has more than that.
+    IsLonger,
+}
+
+impl Engine {
+    /// Returns hints about why a filter may select no case: for each of its first 20 values that no case has, the form in which cases
+    /// have it (another form of Unicode, blanks around it, other capitals, or as a part of longer strings), and each field of
+    /// which no case has a value.
+    ///
+    /// All cases of the engine are looked at. Do not show the hints to a client that may not see them all; a filter joined of
+    /// [two](Filter::and) has none for that reason.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Engine, Filter, WarningKind};
+    /// let engine = Engine::new(Catalog::cases());
+    /// engine.upsert("{\"id\":\"a\",\"name\":\"jose\u{301} \"}".as_bytes())?;
+    /// let hints = engine.hints(&Filter::compile_text(engine.catalog(), "name = José")?);
+    /// assert_eq!(hints[0].kind, WarningKind::StoredOtherwise);
+    /// # Ok::<(), casefilter::Errors>(())
+    /// ```
+    ///
+    /// # Complexity
+    /// Linear in the distinct strings of the fields for each value that no case has.
+    #[must_use]
+    pub fn hints(&self, filter: &Filter) -> Vec<Warning> {
+        if !filter.catalog().is_within(&self.catalog) || self.is_empty() {
+            return Vec::new();
+        }
+        let snapshot = self.snapshot();
+        let slots: Vec<&Slot> = snapshot.view(&self.catalog, self.keep).slots().collect();
+        let mut hints = Vec::new();
+        let mut without: Vec<FieldId> = Vec::new();
+        for Asked { field, path, value } in filter.asked().into_iter().take(MOST_VALUES) {
+            if !has_values(&slots, field) {
+                if !without.contains(&field) {
+                    without.push(field);
+                    let name = quote(self.catalog.field(field).name());
+                    hints.push(Warning {
+                        kind: WarningKind::NoValues,
+                        path,
+                        message: format!("no case has a value of {name}"),
+                    });
+                }
+                continue;
+            }
+            if let Some((path, value)) = value
+                && let Some(message) = self.stored_otherwise(&slots, field, &value)
+            {
+                hints.push(Warning { kind: WarningKind::StoredOtherwise, path, message });
+            }
+        }
+        hints
+    }
+
+    /// In which form cases have a string that none has as it is.
+    fn stored_otherwise(&self, slots: &[&Slot], field: FieldId, value: &str) -> Option<String> {
+        if cases_with(slots, field, value) > 0 {
+            return None;
+        }
+        let wanted = Wanted::new(value);
+        let mut best: Option<(Differs, &str)> = None;
+        let mut longer = 0_usize;
+        for slot in slots {
+            let Some(Data::Strings { dictionary, .. }) = slot.batch.column(field).map(|column| &column.data)
+            else {
+                continue;
+            };
+            for code in 0..dictionary.len() {
+                let stored = dictionary.get(code);
+                let Some(differs) = wanted.compare(stored) else { continue };
+                longer = longer.saturating_add(usize::from(differs == Differs::IsLonger));
+                if best.is_none_or(|(least, _)| differs < least) && cases_with(slots, field, stored) > 0 {
+                    best = Some((differs, stored));
+                }
+            }
+        }
+        let (differs, stored) = best?;
+        let name = quote(self.catalog.field(field).name());
+        let none = format!("no case has {} in {name}", quote(value));
+        let count = cases_with(slots, field, stored);
+        let cases = if count == 1 { "1 case has".to_owned() } else { format!("{count} cases have") };
+        let stored = quote(&format!("\"{stored}\""));
+        Some(match differs {
+            Differs::InUnicode => {
+                format!("{none}, but {cases} it in another form of Unicode, which is another string")
+            }
+            Differs::InBlanks => format!("{none}, but {cases} {stored}, with other blanks"),
+            Differs::InCase => format!("{none}, but {cases} {stored}, with other capitals"),
+            Differs::IsLonger => format!(
+                "{none}: strings are compared whole, and it is a part of {longer} longer {}, such as {stored}",
+                if longer == 1 { "one" } else { "ones" }
+            ),
+        })
+    }
+}
+
+/// A string that is looked for, in the forms in which others are compared with it.
+struct Wanted<'v> {
+    value: &'v str,
+    composed: String,
+    folded: String,
+}
+
+impl<'v> Wanted<'v> {
+    /// Shorter ones are parts of too many.
+    const SHORTEST_PART: usize = 3;
+
+    fn new(value: &'v str) -> Self {
+        let composed: String = value.nfc().collect();
+        let folded = folded(&composed);
+        Self { value, composed, folded }
+    }
+
+    /// How a stored string differs from this one; `None` when it is another one.
+    fn compare(&self, stored: &str) -> Option<Differs> {
+        // Few strings are longer only by what folding takes away.
+        if stored == self.value
+            || stored.len().saturating_mul(3) < self.folded.len()
+            || self.folded.is_empty()
+        {
+            return None;
+        }
+        let mut composed = std::borrow::Cow::Borrowed(stored);
+        if !stored.is_ascii() && !is_nfc(stored) {
+            composed = stored.nfc().collect::<String>().into();
+        }
+        if composed == self.composed {
+            return Some(Differs::InUnicode);
+        }
+        if composed.trim() == self.composed.trim() {
+            return Some(Differs::InBlanks);
+        }
+        let folded = folded(&composed);
+        if folded == self.folded {
+            return Some(Differs::InCase);
+        }
+        let is_part = self.folded.len() >= Self::SHORTEST_PART && folded.contains(&self.folded);
+        is_part.then_some(Differs::IsLonger)
+    }
+}
+
+/// Without blanks around it, in lower case.
+fn folded(text: &str) -> String {
+    text.trim().to_lowercase()
+}
+
+/// Whether any case may have a value of the field.
+fn has_values(slots: &[&Slot], field: FieldId) -> bool {
+    slots.iter().any(|slot| slot.batch.column(field).is_none_or(|column| column.values_len() > 0))
+}
+
+/// How many live cases have the string.
+fn cases_with(slots: &[&Slot], field: FieldId, text: &str) -> usize {
+    let mut count = 0_usize;
+    for slot in slots {
+        let Some(column) = slot.batch.column(field) else { continue };
+        let Data::Strings { dictionary, codes, .. } = &column.data else { continue };
+        let Some(code) = dictionary.find_all(&[text]).first().map(|code| *code as usize) else { continue };
+        let has = |row: usize| slot.live.contains(row) && column.places(row).any(|at| codes.get(at) == code);
+        count = count.saturating_add((0..slot.batch.rows()).filter(|row| has(*row)).count());
+    }
+    count
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::catalog::Catalog;
+    use crate::engine::Engine;
+    use crate::filter::Filter;
+
+    fn engine() -> Engine {
+        let engine = Engine::new(Catalog::cases());
+        let cases = [
+            "{\"id\":\"C-1\",\"name\":\"Jose\u{301}\",\"caseReview\":{\"status\":\"open\"},\"tags\":[\"Vip \"]}",
+            "{\"id\":\"C-2\",\"name\":\"Maria Garcia\",\"caseReview\":{\"status\":\"open\"}}",
+            "{\"id\":\"C-3\",\"name\":\"Ana Garcia\"}",
+            "{\"id\":\"C-4\",\"name\":\"gone\"}",
+        ];
+        engine.upsert_many(cases.join("\n").as_bytes()).unwrap();
+        engine.delete("C-4");
+        engine
+    }
+
+    #[track_caller]
+    fn hints(text: &str, expected: &[&str]) {
+        let engine = engine();
+        let filter = Filter::compile_text(engine.catalog(), text).unwrap();
+        let hints: Vec<String> = engine.hints(&filter).iter().map(ToString::to_string).collect();
+        assert_eq!(hints, expected, "{text}");
+    }
+
+    #[test]
+    fn values_stored_in_another_form_are_told() {
+        hints(
+            "status = Open",
+            &[
+                "criteria[0].values[0]: no case has `Open` in `caseReview.status`, but 2 cases have `\"open\"`, with other capitals",
+            ],
+        );
+        hints(
+            "name = Jos\u{e9}",
+            &[
+                "criteria[0].values[0]: no case has `Jos\u{e9}` in `name`, but 1 case has it in another form of Unicode, which is another \
+             string",
+            ],
+        );
+        hints(
+            "priority = high and tags in (x, Vip)",
+            &[
+                "criteria[1].values[1]: no case has `Vip` in `tags`, but 1 case has `\"Vip \"`, with other blanks",
+            ],
+        );
+        hints(
+            "name contains (garcia)",
+            &[
+                "criteria[0].values[0]: no case has `garcia` in `name`: strings are compared whole, and it is a part of 2 longer ones, \
+             such as `\"Ana Garcia\"`",
+            ],
+        );
+        hints(
+            "id = c-1",
+            &[
+                "criteria[0].values[0]: no case has `c-1` in `id`, but 1 case has `\"C-1\"`, with other capitals",
+            ],
+        );
+        hints(
+            "ids (c-1)",
+            &["ids[0]: no case has `c-1` in `id`, but 1 case has `\"C-1\"`, with other capitals"],
+        );
+    }
+
+    #[test]
+    fn fields_that_no_case_has_are_told() {
+        hints(
+            "clientId = x and updatedAt > \"2024-01-01 00:00:00\" and clientId <> y",
+            &[
+                "criteria[0]: no case has a value of `clientId`",
+                "criteria[1]: no case has a value of `updatedAt`",
+            ],
+        );
+    }
+
+    #[test]
+    fn what_is_there_or_gone_gets_no_hint() {
+        hints("status = open", &[]);
+        hints("name = GONE", &[]);
+        hints("name <> garcia", &[]);
+        hints("name = unheard", &[]);
+        hints("true", &[]);
+        assert_eq!(Engine::new(Catalog::cases()).hints(&Filter::all(&Catalog::cases())), []);
+    }
+
+    #[test]
+    fn a_filter_of_two_tells_nothing_of_the_cases() {
+        let engine = engine();
+        let compile = |text: &str| Filter::compile_text(engine.catalog(), text).unwrap();
+        assert_eq!(engine.hints(&compile("status = Open").and(&compile("clientId = own")).unwrap()), []);
+    }
+}

@@ -1,0 +1,253 @@
+//! What an import met that is no fault, but may not be meant.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::batch::{Remark, Row};
+use crate::catalog::Catalog;
+use crate::error::quote;
+
+/// The kind of a [`Note`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum NoteKind {
+    /// A timestamp without an offset from UTC, which counts as UTC.
+    NoZone,
+    /// A number that a double cannot hold, and that became the nearest one that it can.
+    RoundedNumber,
+    /// Unix milliseconds that look like a year, a date or seconds.
+    MistakenMillis,
+    /// A member that is no field, and so is not searched, but looks like one.
+    UnknownMember,
+}
+
+/// Something about the cases of an import that is no fault, but that their author may not have meant.
+///
+/// ```
+/// use casefilter::{Catalog, Engine, NoteKind};
+/// let report = Engine::new(Catalog::cases()).upsert_many(br#"{"id":"a","status":"open"}"#)?;
+/// let note = &report.notes[0];
+/// assert_eq!((note.kind, note.path.as_str(), note.count), (NoteKind::UnknownMember, "status", 1));
+/// assert_eq!(note.meant, ["caseReview.status"]);
+/// # Ok::<(), casefilter::Refusal>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Note {
+    /// The kind.
+    pub kind: NoteKind,
+    /// The name of the field, or the keys of the member joined by dots.
+    pub path: String,
+    /// How many documents it is about.
+    pub count: u64,
+    /// The name given to [`Import::source`](crate::engine::Import::source) of the first of them; empty when there was none.
+    pub source: String,
+    /// The line in the source where the first of them starts, or its row, counted from 1.
+    pub line: u64,
+    /// The value there, clipped, with control characters escaped; empty of a member.
+    pub found: String,
+    /// The fields that a member looks like, one to three; empty of a value.
+    pub meant: Vec<String>,
+}
+
+/// So many notes are kept; a catalogue of many fields may give rise to more.
+const MOST_NOTES: usize = 256;
+
+impl Note {
+    /// What the value is taken for, or what the member is not.
+    #[must_use]
+    pub fn message(&self) -> String {
+        let cases = if self.count == 1 { "case has" } else { "cases have" };
+        match self.kind {
+            NoteKind::NoZone => {
+                format!("{} {cases} a timestamp without a time zone, which counts as UTC", self.count)
+            }
+            NoteKind::RoundedNumber => {
+                format!("{} {cases} a number that a double cannot hold, which is rounded", self.count)
+            }
+            NoteKind::MistakenMillis => {
+                format!("{} {cases} Unix milliseconds that look like a year, a date or seconds", self.count)
+            }
+            NoteKind::UnknownMember => {
+                let meant: Vec<String> = self.meant.iter().map(|name| quote(name)).collect();
+                format!(
+                    "{} {cases} this member, which is no field and is not searched; did you mean {}?",
+                    self.count,
+                    meant.join(" or ")
+                )
+            }
+        }
+    }
+
+    /// Counts the remarks on a case.
+    #[inline(never)]
+    pub(crate) fn add_all(notes: &mut Vec<Self>, row: &Row<'_>, source: &str, line: u64, catalog: &Catalog) {
+        // The next remark is most often the next note: cases of one source are alike.
+        let mut likely = 0;
+        for remark in row.remarks() {
+            let (kind, path) = match remark {
+                Remark::NoZone(field, _) => (NoteKind::NoZone, catalog.field(*field).name()),
+                Remark::Rounded(field, _) => (NoteKind::RoundedNumber, catalog.field(*field).name()),
+                Remark::Mistaken(field, _) => (NoteKind::MistakenMillis, catalog.field(*field).name()),
+                Remark::Stray(stray) => {
+                    // Some sources have both, the one for other readers.
+                    if stray.fields.iter().any(|field| row.has_own(*field)) {
+                        continue;
+                    }
+                    (NoteKind::UnknownMember, &*stray.path)
+                }
+            };
+            let is_it = |note: &Self| note.kind == kind && note.path == path;
+            let known = match notes.get(likely) {
+                Some(note) if is_it(note) => Some(likely),
+                _ => notes.iter().position(is_it),
+            };
+            if let Some(at) = known {
+                likely = at.saturating_add(1);
+                if let Some(note) = notes.get_mut(at) {
+                    note.count = note.count.saturating_add(1);
+                }
+            } else if notes.len() < MOST_NOTES {
+                let (found, meant) = match remark {
+                    Remark::NoZone(_, text) | Remark::Rounded(_, text) | Remark::Mistaken(_, text) => {
+                        (quote(text), Vec::new())
+                    }
+                    Remark::Stray(stray) => {
+                        let names = stray.fields.iter().map(|field| catalog.field(*field).name().to_owned());
+                        (String::new(), names.collect())
+                    }
+                };
+                let (path, source) = (path.to_owned(), source.to_owned());
+                notes.push(Self { kind, path, count: 1, source, line, found, meant });
+            }
+        }
+    }
+
+    /// Adds the notes on later documents.
+    #[cfg(feature = "parallel")]
+    pub(crate) fn append(notes: &mut Vec<Self>, later: Vec<Self>) {
+        for note in later {
+            let known = notes.iter_mut().find(|own| own.kind == note.kind && own.path == note.path);
+            if let Some(own) = known {
+                own.count = own.count.saturating_add(note.count);
+            } else if notes.len() < MOST_NOTES {
+                notes.push(note);
+            }
+        }
+    }
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", quote(&self.path).trim_matches('`'), self.message())?;
+        let source = if self.source.is_empty() { "line " } else { &self.source };
+        let colon = if self.source.is_empty() { "" } else { ":" };
+        match (self.found.is_empty(), self.count) {
+            (true, 1) => write!(f, " (in {source}{colon}{})", self.line),
+            (true, _) => write!(f, " (first in {source}{colon}{})", self.line),
+            (false, 1) => write!(f, " ({} in {source}{colon}{})", self.found, self.line),
+            (false, _) => write!(f, " (such as {} in {source}{colon}{})", self.found, self.line),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::catalog::Catalog;
+    use crate::engine::{Engine, Mode};
+
+    fn notes(mode: Mode, text: &str) -> Vec<String> {
+        let engine = Engine::new(Catalog::cases());
+        let mut import = engine.import(mode);
+        import.source("a.ndjson").unwrap();
+        import.push(text.as_bytes()).unwrap();
+        import.commit().unwrap().notes.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn what_may_not_be_meant_is_counted_with_its_first_place() {
+        let text = r#"{"id":"a","createdAt":"2024-01-01 00:00:00","status":"open"}
+{"id":"b","createdAt":"2024-01-01 00:00:00+0000","createdByRule":{"revision":9007199254740993}}
+{"id":"c","createdAt":"2024-01-02 00:00:00","applicantInfo":{"dob":"1980"},"status":"open"}
+{"id":"d","status":"open","caseReview":{"status":"open"},"updatedAt":"2024-01-02 00:00:00",
+"#
+        .replace(",\n", "}\n");
+        let expected = [
+            "createdAt: 2 cases have a timestamp without a time zone, which counts as UTC (such as `2024-01-01 00:00:00` in \
+             a.ndjson:1)",
+            "status: 2 cases have this member, which is no field and is not searched; did you mean `caseReview.status`? \
+             (first in a.ndjson:1)",
+            "createdByRule.revision: 1 case has a number that a double cannot hold, which is rounded (`9007199254740993` in \
+             a.ndjson:2)",
+            "applicantInfo.dob: 1 case has Unix milliseconds that look like a year, a date or seconds (`1980` in a.ndjson:3)",
+            "updatedAt: 1 case has a timestamp without a time zone, which counts as UTC (`2024-01-02 00:00:00` in a.ndjson:4)",
+        ];
+        for mode in [Mode::Strict, Mode::Lenient] {
+            assert_eq!(notes(mode, &text), expected);
+        }
+    }
+
+    #[test]
+    fn the_fast_path_and_the_parser_make_the_same_notes() {
+        let usual: String = (0..50)
+            .map(|n| {
+                format!(
+                    "{{\"id\":\"{n}\",\"Status\":\"x\",\"applicantInfo\":{{\"dob\":{n},\"Country\":null}},\
+                     \"updatedAt\":\"2024-01-01 00:00:00\",\"totalAmountInDefaultCurrency\":0.10000000000000001}}\n"
+                )
+            })
+            .collect();
+        // An escape in a timestamp is nothing that the fast path reads.
+        let unusual = usual.replace("2024-", "202\\u0034-");
+        // Members are noted in the order of the document, or behind its values.
+        let sorted = |text: &str| {
+            let mut notes = notes(Mode::Strict, text);
+            notes.sort();
+            notes
+        };
+        let notes_of_usual = sorted(&usual);
+        assert_eq!(notes_of_usual, sorted(&unusual));
+        assert_eq!(notes_of_usual.len(), 4, "{notes_of_usual:#?}");
+        assert!(notes_of_usual.iter().any(|note| note.starts_with("Status: 50 cases")), "{notes_of_usual:?}");
+        assert!(notes_of_usual.iter().any(|note| note.starts_with("applicantInfo.dob: 49 cases")));
+    }
+
+    #[test]
+    fn notes_of_a_parallel_import_are_those_of_the_whole() {
+        let engine = Engine::builder(Catalog::cases()).batch_rows(100).build();
+        let text: String = (0..5000)
+            .map(|n| {
+                format!(
+                    "{{\"id\":\"{n}\",\"status\":\"open\"{}}}\n",
+                    if n % 5 == 4 { ",\"Name\":1" } else { "" }
+                )
+            })
+            .collect();
+        for is_whole in [true, false] {
+            let report = if is_whole {
+                engine.upsert_many(text.as_bytes()).unwrap()
+            } else {
+                let mut import = engine.import(Mode::Strict);
+                text.as_bytes().chunks(1000).for_each(|chunk| import.push(chunk).unwrap());
+                import.commit().unwrap()
+            };
+            let notes: Vec<(&str, u64, u64)> =
+                report.notes.iter().map(|note| (note.path.as_str(), note.count, note.line)).collect();
+            assert_eq!(notes, [("status", 5000, 1), ("Name", 1000, 5)]);
+        }
+    }
+
+    #[test]
+    fn what_is_as_usual_makes_no_note() {
+        let text = r#"{"id":"a","createdAt":"2024-01-01 00:00:00+0000","caseReview":{"status":"open"},"email":"x",
+            "applicantInfo":{"dob":"320630400000"},"createdByRule":{"revision":9007199254740992}}"#;
+        assert_eq!(notes(Mode::Strict, &text.replace('\n', " ")), [""; 0]);
+    }
+
+    #[test]
+    fn hostile_names_take_bounded_room() {
+        let members: String = (0..5000).map(|n| format!(",\"status{n}\":1,\"statu{n}\":2")).collect();
+        assert!(notes(Mode::Strict, &format!("{{\"id\":\"a\"{members}}}")).len() <= super::MOST_NOTES);
+    }
+}

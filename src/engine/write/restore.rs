@@ -1,0 +1,99 @@
+//! An engine made of what another one held.
+
+use std::hash::BuildHasher;
+use std::sync::Arc;
+
+use super::writer::Writer;
+use crate::batch::{Batch, OwnedRow};
+use crate::column::Selection;
+use crate::engine::current::Current;
+use crate::engine::snapshot::{BatchId, Head, Slot, Snapshot, View, Where};
+use crate::engine::{Engine, EngineBuilder};
+
+/// What an engine holds: its batches with their live rows, the cases stored since, and the next free numbers.
+///
+/// [`Prepared::after`](super::prepared::Prepared::after) shows where they come from.
+pub(crate) struct Parts {
+    pub(crate) batches: Vec<(BatchId, Arc<Batch>, Selection)>,
+    /// That of the batch which the head will become.
+    pub(crate) head: BatchId,
+    /// The cases stored in the head, in order, dead ones too.
+    pub(crate) rows: Vec<OwnedRow>,
+    /// Rows of batches or of the head that died since the live rows were noted.
+    pub(crate) died: Vec<(BatchId, u16)>,
+    pub(crate) next_place: u64,
+    pub(crate) next_batch: u64,
+}
+
+#[cfg_attr(not(any(test, feature = "store")), expect(dead_code, reason = "the durable store builds on it"))]
+impl EngineBuilder {
+    /// An engine that holds these cases.
+    ///
+    /// # Errors
+    /// A sentence about parts that do not belong together; that each id and each place is there once, and
+    /// that batches are sound, only [`Engine::validate`] finds out.
+    pub(crate) fn restore(self, parts: Parts) -> Result<Engine, String> {
+        let engine = self.build();
+        let (catalog, sizes) = (&engine.catalog, engine.sizes);
+        let mut batches = parts.batches;
+        batches.sort_by_key(|(id, ..)| *id);
+        let mut view = View::empty();
+        let mut died = parts.died;
+        died.sort_unstable();
+        died.dedup();
+        for (id, batch, live) in batches {
+            if id >= parts.head || view.slots().any(|slot| slot.id == id) {
+                return Err(format!("batch {} is there twice, or newer than the head", id.0));
+            }
+            live.validate(batch.rows())?;
+            let from = died.partition_point(|(other, _)| *other < id);
+            let own = died.iter().skip(from).take_while(|(other, _)| *other == id).map(|(_, row)| *row);
+            let mut slot = Slot::shared(id, batch, live);
+            if died.get(from).is_some_and(|(other, _)| *other == id) {
+                slot = slot.without(own);
+            }
+            if sizes.is_covered(slot.live_rows) {
+                view.push_covered(catalog, slot, Vec::new());
+            } else {
+                view.push_apart(slot);
+            }
+        }
+        while let Some(mut work) = view.directory().key_work(usize::MAX) {
+            work.finish(view.directory());
+            view.put_keys(work);
+        }
+        view.settle();
+        if parts.next_batch <= parts.head.0 || parts.rows.len() > sizes.head().max(64) {
+            return Err("a head that cannot be".into());
+        }
+        let rows: Vec<Arc<OwnedRow>> = parts.rows.into_iter().map(Arc::new).collect();
+        let dead: Vec<Where> = died
+            .iter()
+            .filter(|(id, row)| *id == parts.head && usize::from(*row) < rows.len())
+            .map(|(id, row)| Where::Apart(*id, *row))
+            .collect();
+        let cases = view.cases().saturating_add(rows.len()).saturating_sub(dead.len());
+        let mut writer = Writer {
+            next_place: parts.next_place,
+            next_batch: parts.next_batch,
+            head: rows.clone(),
+            ..Writer::default()
+        };
+        let hasher = view.directory().hasher();
+        for slot in view.apart_numbers().filter_map(|number| view.slot(number)) {
+            for row in slot.live.iter(slot.batch.rows()) {
+                if let Ok(at) = u16::try_from(row) {
+                    writer.apart.insert(hasher.hash_one(slot.batch.id(row)), slot.id, at);
+                }
+            }
+        }
+        for (row, case) in (0_u16..).zip(&rows) {
+            if !dead.contains(&Where::Apart(parts.head, row)) {
+                writer.apart.insert(hasher.hash_one(case.id()), parts.head, row);
+            }
+        }
+        let mut head = Head::new(parts.head);
+        head.extend(&rows, dead.into_iter());
+        Ok(Engine { current: Current::new(Snapshot::new(Arc::new(view), head, cases), writer), ..engine })
+    }
+}

@@ -1,0 +1,176 @@
+//! What writes need to know beyond the snapshot; only the one write under way sees it.
+
+use std::hash::BuildHasher;
+use std::sync::Arc;
+
+use hashbrown::HashTable;
+
+use super::merge::Merge;
+use crate::batch::{Batch, MAX_ROWS, OwnedRow};
+use crate::engine::snapshot::{BatchId, Snapshot, View, Where};
+use crate::index::KeyWork;
+
+/// The state of an engine that its writers hand on.
+#[derive(Default)]
+pub(crate) struct Writer {
+    pub(crate) next_place: u64,
+    pub(crate) next_batch: u64,
+    /// Where the live rows of apart batches and of the head are, by id.
+    pub(crate) apart: Locations,
+    /// The cases stored in the head, by row, dead ones too.
+    pub(crate) head: Vec<Arc<OwnedRow>>,
+    /// Rows of covered batches that died since the head was last sealed.
+    pub(crate) died: Vec<Where>,
+    /// Batches that are being merged.
+    pub(crate) merge: Option<Merge>,
+    /// Keys of the directory that are being merged or swept.
+    pub(crate) keys: Option<KeyWork>,
+    /// Batches that were merged, which the writes to come [free](Self::free) one at a time.
+    pub(crate) gone: Vec<Arc<Batch>>,
+}
+
+impl Writer {
+    /// Hands out batches to be freed: one of those that were merged, and more if they have more rows than a full
+    /// batch together.
+    pub(crate) fn free(&mut self) -> Vec<Arc<Batch>> {
+        let mut rows: usize = self.gone.iter().map(|batch| batch.rows()).sum();
+        let mut freed = Vec::new();
+        while let Some(batch) = self.gone.pop_if(|_| freed.is_empty() || rows > MAX_ROWS) {
+            rows = rows.saturating_sub(batch.rows());
+            freed.push(batch);
+        }
+        freed
+    }
+
+    /// Where the live case of an id is, given its hash.
+    pub(crate) fn find(&self, snapshot: &Snapshot, hash: u64, id: &str) -> Option<Where> {
+        self.find_apart(snapshot, hash, &|| id)
+            .or_else(|| snapshot.base.find_covered(hash, id).find(|at| !self.died.contains(at)))
+    }
+
+    /// As [`find`](Self::find), when it is known which live row has the id in the base of the snapshot.
+    pub(crate) fn find_known<'i>(
+        &self,
+        snapshot: &Snapshot,
+        hash: u64,
+        id: &impl Fn() -> &'i str,
+        covered: Option<Where>,
+    ) -> Option<Where> {
+        // No other covered row has the id, be this one dead or not.
+        self.find_apart(snapshot, hash, id).or_else(|| covered.filter(|at| !self.died.contains(at)))
+    }
+
+    fn find_apart<'i>(&self, snapshot: &Snapshot, hash: u64, id: &impl Fn() -> &'i str) -> Option<Where> {
+        let has_id = |batch: BatchId, row: u16| {
+            if batch == snapshot.head.id {
+                self.head.get(usize::from(row)).is_some_and(|row| row.id() == id())
+            } else {
+                snapshot.base.apart(batch).is_some_and(|slot| slot.batch.id(usize::from(row)) == id())
+            }
+        };
+        self.apart.find(hash, has_id).map(|(batch, row)| Where::Apart(batch, row))
+    }
+
+    /// The place and the document number of a row.
+    pub(crate) fn describe(&self, snapshot: &Snapshot, at: Where) -> (u64, Option<u64>) {
+        if let Where::Apart(batch, row) = at
+            && batch == snapshot.head.id
+        {
+            return match self.head.get(usize::from(row)) {
+                Some(row) => (row.place, row.document_number()),
+                None => (u64::MAX, None),
+            };
+        }
+        match snapshot.base.slot_of(at) {
+            Some((slot, row)) => {
+                let row = usize::from(row);
+                (slot.batch.place(row), slot.batch.document_number(row))
+            }
+            None => (u64::MAX, None),
+        }
+    }
+
+    /// Heap memory of what leads to apart rows, in bytes.
+    pub(crate) fn size_bytes(&self) -> usize {
+        self.apart.size_bytes()
+    }
+
+    pub(crate) fn validate(&self, snapshot: &Snapshot, view: &View) -> Result<(), String> {
+        let hasher = view.directory().hasher();
+        let mut rows: usize = 0;
+        for slot in view.apart_numbers().filter_map(|number| view.slot(number)) {
+            for row in slot.live.iter(slot.batch.rows()) {
+                rows = rows.saturating_add(1);
+                let id = slot.batch.id(row);
+                let own = u16::try_from(row).ok().map(|row| Where::Apart(slot.id, row));
+                if own.is_none() || self.find(snapshot, hasher.hash_one(id), id) != own {
+                    return Err(format!("the id of row {row} of batch {} does not lead to it", slot.id.0));
+                }
+            }
+        }
+        if rows != self.apart.len() {
+            return Err(format!("{} ids of {rows} apart rows", self.apart.len()));
+        }
+        if self.next_batch <= snapshot.head.id.0 || view.slots().any(|slot| slot.id.0 >= self.next_batch) {
+            return Err("a batch with a number that is still to come".into());
+        }
+        if view.slots().any(|slot| slot.batch.place_range().is_some_and(|(_, to)| to >= self.next_place)) {
+            return Err("a place that is still to come".into());
+        }
+        if self.gone.iter().map(|batch| batch.rows()).sum::<usize>() > MAX_ROWS {
+            return Err("merged batches that were not freed in time".into());
+        }
+        if self.head.len() != usize::from(snapshot.head.rows()) {
+            return Err("a head of other rows".into());
+        }
+        Ok(())
+    }
+}
+
+/// From ids to rows of apart batches. The ids themselves lie with the rows; a hash is kept here, so that
+/// growing asks none of them.
+#[derive(Default)]
+pub(crate) struct Locations(HashTable<Location>);
+
+#[derive(Clone, Copy)]
+struct Location {
+    hash: u64,
+    /// The batch's number, and in the 16 lower bits the row's.
+    at: u64,
+}
+
+fn pack(batch: BatchId, row: u16) -> u64 {
+    // 2^48 batches would take a million writes a second for nine years.
+    batch.0 << 16 | u64::from(row)
+}
+
+impl Locations {
+    fn find(&self, hash: u64, has_id: impl Fn(BatchId, u16) -> bool) -> Option<(BatchId, u16)> {
+        #[expect(clippy::cast_possible_truncation, reason = "the row is the lower 16 bits")]
+        let unpack = |at: u64| (BatchId(at >> 16), at as u16);
+        let found = self.0.find(hash, |location| {
+            let (batch, row) = unpack(location.at);
+            location.hash == hash && has_id(batch, row)
+        });
+        found.map(|location| unpack(location.at))
+    }
+
+    pub(crate) fn insert(&mut self, hash: u64, batch: BatchId, row: u16) {
+        self.0.insert_unique(hash, Location { hash, at: pack(batch, row) }, |location| location.hash);
+    }
+
+    pub(crate) fn remove(&mut self, hash: u64, batch: BatchId, row: u16) {
+        let at = pack(batch, row);
+        if let Ok(found) = self.0.find_entry(hash, |location| location.at == at) {
+            found.remove();
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(crate) fn size_bytes(&self) -> usize {
+        self.0.allocation_size()
+    }
+}

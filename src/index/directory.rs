@@ -1,0 +1,410 @@
+//! What is known of all batches of a snapshot together, so that a search meets few of them.
+
+use std::hash::BuildHasher;
+use std::sync::Arc;
+
+use super::keys::{BatchKeys, KeyIndex, RunMerge, join, split};
+use super::strings::Strings;
+use super::top_rows::{Leaders, Leading};
+use super::zones::Zones;
+use crate::batch::{Batch, MAX_BATCHES};
+use crate::catalog::{Catalog, FieldId, FieldType};
+use crate::column::{Column, Data, LANES};
+use crate::index::GlobalRow;
+
+/// Zone maps, values and keys of all covered batches, by field.
+///
+/// A covered batch has a number of its own as long as it is covered. Keys name rows by that number, so
+/// that of a retired batch stays unused until what names it is swept out, which is [work](KeyWork) done in steps.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Directory {
+    /// Each is copied when it changes, not with the others.
+    fields: Vec<Arc<FieldDirectory>>,
+    /// By field number; of any use where a field has zone maps.
+    leaders: Vec<Arc<Leaders>>,
+    hasher: foldhash::quality::RandomState,
+    /// By number of a batch.
+    numbers: Vec<Use>,
+    /// How many batches were retired so far.
+    retired: u64,
+}
+
+/// Work on the keys of a field that is done in steps, beside a directory that may change meanwhile.
+#[derive(Debug)]
+pub(crate) struct KeyWork {
+    field: usize,
+    merge: RunMerge,
+}
+
+/// What a number of a batch stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Use {
+    Free,
+    Covered,
+    /// Keys may still name it; so many batches were retired before.
+    Retired(u64),
+}
+
+/// What is known of one field in all batches.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum FieldDirectory {
+    /// Nothing: each batch's column must be asked.
+    #[default]
+    Unknown,
+    /// The zone map of each batch.
+    Ordered(Zones),
+    /// Where each string occurs; every batch has postings then.
+    Strings(Strings),
+    /// Where each string is; the strings themselves are in the batches.
+    Keys(KeyIndex),
+}
+
+impl KeyWork {
+    /// Moves at most `budget` keys of what was in the directory when the work was found, which is lowered by as many;
+    /// true when all is done. Keys of batches that are retired by now are dropped.
+    pub(crate) fn step(&mut self, directory: &Directory, budget: &mut usize) -> bool {
+        let is_kept = |row: GlobalRow| directory.covers(split(row).0);
+        self.merge.step(is_kept, budget)
+    }
+
+    /// Does all that is left.
+    pub(crate) fn finish(&mut self, directory: &Directory) {
+        let mut budget = usize::MAX;
+        self.step(directory, &mut budget);
+    }
+}
+
+impl Directory {
+    /// Numbers are below this.
+    pub(crate) fn numbers(&self) -> usize {
+        self.numbers.len()
+    }
+
+    /// Whether a batch is covered under the number.
+    pub(crate) fn covers(&self, number: usize) -> bool {
+        self.numbers.get(number) == Some(&Use::Covered)
+    }
+
+    /// The keys of a field of a batch that is to be [added](Self::add), if its keys are kept.
+    pub(crate) fn keys_of(&self, catalog: &Catalog, batch: &Batch, field: FieldId) -> Option<BatchKeys> {
+        if !has_keys(catalog, field) {
+            return None;
+        }
+        Some(BatchKeys::new(batch.column(field)?, &self.hasher))
+    }
+
+    /// Takes in a batch, and gives it its number; `None` when all are taken. `keys` are those of fields whose
+    /// keys are made already.
+    pub(crate) fn add(
+        &mut self,
+        catalog: &Catalog,
+        batch: &Batch,
+        mut keys: Vec<(FieldId, BatchKeys)>,
+    ) -> Option<usize> {
+        if !self.numbers.contains(&Use::Covered) {
+            self.clear(catalog);
+        }
+        let number = match self.numbers.iter().position(|number| *number == Use::Free) {
+            Some(number) => number,
+            None if self.numbers.len() < MAX_BATCHES => {
+                self.numbers.push(Use::Free);
+                self.numbers.len().saturating_sub(1)
+            }
+            None => {
+                while let Some(mut work) = self.sweep() {
+                    work.finish(self);
+                    self.put(work);
+                }
+                self.free_numbers();
+                self.numbers.iter().position(|number| *number == Use::Free)?
+            }
+        };
+        if let Some(slot) = self.numbers.get_mut(number) {
+            *slot = Use::Covered;
+        }
+        let leaders = self.leaders.iter_mut();
+        for ((field, directory), leaders) in catalog.field_ids().zip(&mut self.fields).zip(leaders) {
+            let Some(column) = batch.column(field) else { continue };
+            if let FieldDirectory::Unknown = **directory {
+                continue;
+            }
+            let directory = Arc::make_mut(directory);
+            let known = match (&mut *directory, &column.data) {
+                (FieldDirectory::Ordered(zones), Data::Ordered { zone, .. }) => {
+                    zones.put(number, *zone);
+                    Arc::make_mut(leaders).add(number, column);
+                    true
+                }
+                (FieldDirectory::Strings(strings), _) => strings.add(number, column),
+                (FieldDirectory::Keys(index), _) => {
+                    let own = keys.iter().position(|(other, _)| *other == field);
+                    let own = match own.map(|at| keys.swap_remove(at)) {
+                        Some((_, own)) => own,
+                        None => BatchKeys::new(column, &self.hasher),
+                    };
+                    index.add(own, number, self.retired);
+                    true
+                }
+                _ => false,
+            };
+            if !known {
+                *directory = FieldDirectory::Unknown;
+            }
+        }
+        Some(number)
+    }
+
+    /// Forgets everything.
+    fn clear(&mut self, catalog: &Catalog) {
+        let fields = catalog.field_ids().map(|id| match catalog.field(id).kind() {
+            _ if !(id == FieldId::ID || catalog.is_visible(id)) => FieldDirectory::Unknown,
+            _ if has_keys(catalog, id) => FieldDirectory::Keys(KeyIndex::default()),
+            FieldType::String => {
+                FieldDirectory::Strings(Strings::new(self.hasher.clone(), !catalog.field(id).is_many()))
+            }
+            FieldType::Number | FieldType::Timestamp => FieldDirectory::Ordered(Zones::default()),
+            FieldType::Boolean => FieldDirectory::Unknown,
+        });
+        self.fields = fields.map(Arc::new).collect();
+        let fields = self.fields.len();
+        let leaders = self.fields.iter().map(|field| match **field {
+            FieldDirectory::Ordered(_) => Leaders::new(fields),
+            _ => Leaders::new(0),
+        });
+        self.leaders = leaders.map(Arc::new).collect();
+        self.numbers.clear();
+    }
+
+    /// Forgets a batch, but for its keys.
+    pub(crate) fn retire(&mut self, catalog: &Catalog, number: usize, batch: &Batch) {
+        match self.numbers.get_mut(number) {
+            Some(slot @ Use::Covered) => *slot = Use::Retired(self.retired),
+            _ => return,
+        }
+        self.retired = self.retired.saturating_add(1);
+        let leaders = self.leaders.iter_mut();
+        for ((field, directory), leaders) in catalog.field_ids().zip(&mut self.fields).zip(leaders) {
+            if let FieldDirectory::Keys(_) | FieldDirectory::Unknown = **directory {
+                continue;
+            }
+            match Arc::make_mut(directory) {
+                FieldDirectory::Ordered(zones) => {
+                    zones.put(number, None);
+                    Arc::make_mut(leaders).retire(number);
+                }
+                FieldDirectory::Strings(strings) => {
+                    if let Some(column) = batch.column(field) {
+                        strings.remove(number, column);
+                    }
+                }
+                FieldDirectory::Keys(_) | FieldDirectory::Unknown => {}
+            }
+        }
+    }
+
+    fn keys(&self) -> impl Iterator<Item = (usize, &KeyIndex)> {
+        self.fields.iter().enumerate().filter_map(|(field, directory)| match &**directory {
+            FieldDirectory::Keys(keys) => Some((field, keys)),
+            _ => None,
+        })
+    }
+
+    /// Work that is due on keys after so many writes: runs to be merged, or to be swept of what names retired batches.
+    pub(crate) fn key_work(&self, writes: usize) -> Option<KeyWork> {
+        let merge = self
+            .keys()
+            .find_map(|(field, keys)| Some(KeyWork { field, merge: keys.merge(self.retired, writes)? }));
+        let count = |is_it: fn(&Use) -> bool| self.numbers.iter().filter(|number| is_it(number)).count();
+        let retired = || count(|number| matches!(number, Use::Retired(_)));
+        // Sweeping goes through all keys, so as many batches must have gone as keep it a small part of
+        // the work of having added them.
+        merge.or_else(|| {
+            let is_due = retired() > (count(|number| *number == Use::Covered) / 2).max(8);
+            is_due.then(|| self.sweep()).flatten()
+        })
+    }
+
+    fn sweep(&self) -> Option<KeyWork> {
+        self.keys().find_map(|(field, keys)| Some(KeyWork { field, merge: keys.sweep(self.retired)? }))
+    }
+
+    /// Puts in what came of work that is done, unless what it was done on is gone.
+    pub(crate) fn put(&mut self, work: KeyWork) {
+        if let Some(directory) = self.fields.get_mut(work.field)
+            && let FieldDirectory::Keys(keys) = Arc::make_mut(directory)
+        {
+            keys.put(work.merge);
+        }
+        self.free_numbers();
+    }
+
+    /// Frees the numbers of retired batches that no key names any more.
+    fn free_numbers(&mut self) {
+        let clean = self.keys().filter_map(|(_, keys)| keys.clean()).min().unwrap_or(u64::MAX);
+        for number in &mut self.numbers {
+            if matches!(number, Use::Retired(before) if *before < clean) {
+                *number = Use::Free;
+            }
+        }
+    }
+
+    /// Says which invariant does not hold; `batches` are the covered ones by number.
+    pub(crate) fn validate(&self, catalog: &Catalog, batches: &[Option<&Batch>]) -> Result<(), String> {
+        let covered: Vec<bool> = self.numbers.iter().map(|number| *number == Use::Covered).collect();
+        if !batches.iter().map(Option::is_some).eq(covered) {
+            return Err("a directory of other batches".into());
+        }
+        for ((at, directory), field) in self.fields.iter().enumerate().zip(catalog.field_ids()) {
+            let columns = || {
+                let numbered = (0_u32..).zip(batches);
+                numbered.filter_map(|(number, batch)| Some((number, batch.as_ref()?.column(field)?)))
+            };
+            let sound = match &**directory {
+                FieldDirectory::Unknown => true,
+                FieldDirectory::Ordered(zones) => (0..zones.len().max(batches.len())).all(|number| {
+                    let own = columns().find(|(other, _)| *other as usize == number);
+                    let zone = own.and_then(|(_, column)| match &column.data {
+                        Data::Ordered { zone, .. } => *zone,
+                        _ => None,
+                    });
+                    zones.get(number) == zone
+                }),
+                FieldDirectory::Strings(strings) => {
+                    strings.validate(columns().map(|(number, column)| (number as usize, column)))
+                }
+                FieldDirectory::Keys(keys) => {
+                    keys.rows().all(|row| {
+                        // A free number may come to stand for another batch.
+                        matches!(self.numbers.get(split(row).0), Some(Use::Covered | Use::Retired(_)))
+                    }) && columns().all(|(number, column)| {
+                        (0..column.rows()).all(|row| match column.string(row) {
+                            None => true,
+                            Some(text) => {
+                                let own = join(number as usize, row);
+                                self.probe(keys, text).filter(|found| Some(*found) == own).count() == 1
+                            }
+                        })
+                    })
+                }
+            };
+            if !sound {
+                return Err(format!("a directory that does not say what field {at} holds"));
+            }
+            if let FieldDirectory::Ordered(_) = **directory {
+                let columns: Vec<(usize, &Column)> =
+                    columns().map(|(number, column)| (number as usize, column)).collect();
+                if !self.leaders.get(at).is_some_and(|leaders| leaders.validate(&columns)) {
+                    return Err(format!("first rows of field {at} that are not the first"));
+                }
+                let string = |field, row| match self.field(field) {
+                    FieldDirectory::Strings(strings) => {
+                        let batch = |number: usize| batches.get(number).copied().flatten();
+                        Some(number_of(strings, field, row, batch))
+                    }
+                    // Nobody asks for the numbers of strings that have become too many.
+                    _ => None,
+                };
+                if !self.leaders.get(at).is_some_and(|leaders| leaders.validate_strings(catalog, string)) {
+                    return Err(format!("first rows of field {at} with strings of others"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn field(&self, field: FieldId) -> &FieldDirectory {
+        self.fields.get(field.index()).map_or(&FieldDirectory::Unknown, |field| &**field)
+    }
+
+    /// All numbers of batches, in the order of the first value that each has of a field; `None` where that is not known.
+    pub(crate) fn in_order(&self, field: FieldId, descending: bool) -> Option<&[u32]> {
+        let FieldDirectory::Ordered(zones) = self.field(field) else { return None };
+        let order = zones.in_order(descending);
+        (order.len() == self.numbers()).then_some(order)
+    }
+
+    /// The first rows in the order of a field; those behind the last of them, and those without a value, are not told.
+    pub(crate) fn first(&self, field: FieldId, descending: bool) -> Option<&Leading> {
+        self.leaders.get(field.index()).map(|leaders| leaders.first(descending))
+    }
+
+    /// The [number](crate::batch::Occurrences::number) of the string that each of the 64 leaders from 64 · `chunk` on has in a field, 0 where
+    /// it has none; `None` where strings have no numbers, or a row may have several. `batch` gives a covered batch by its number.
+    pub(crate) fn strings_of<'l, 'b>(
+        &self,
+        leading: &'l Leading,
+        chunk: usize,
+        field: FieldId,
+        batch: impl Fn(usize) -> Option<&'b Batch>,
+    ) -> Option<&'l [u32; LANES]> {
+        let FieldDirectory::Strings(strings) = self.field(field) else { return None };
+        let number = |row| number_of(strings, field, row, &batch);
+        strings.is_single().then(|| leading.strings(field, chunk, number)).flatten()
+    }
+
+    /// The rows whose string of a key field may be this one; the hashes alone were compared.
+    pub(crate) fn probe<'k>(
+        &self,
+        keys: &'k KeyIndex,
+        text: &str,
+    ) -> impl Iterator<Item = GlobalRow> + use<'k> {
+        keys.probe(self.hasher.hash_one(text))
+    }
+
+    /// As [`probe`](Self::probe), of many strings: each row with the number of its string. `announce` as for [`KeyIndex::probe_all`].
+    pub(crate) fn probe_all(
+        &self,
+        keys: &KeyIndex,
+        texts: &[impl AsRef<str>],
+        announce: impl Fn(&[u64], usize),
+    ) -> Vec<(GlobalRow, u32)> {
+        let hashes: Vec<u64> = texts.iter().map(|text| self.hasher.hash_one(text.as_ref())).collect();
+        let mut found = Vec::with_capacity(texts.len());
+        keys.probe_all(&hashes, announce, &mut found);
+        found
+    }
+
+    /// The rows whose `id` may have this hash.
+    pub(crate) fn probe_id(&self, hash: u64) -> impl Iterator<Item = GlobalRow> {
+        let keys = match self.field(FieldId::ID) {
+            FieldDirectory::Keys(keys) => Some(keys),
+            _ => None,
+        };
+        keys.into_iter().flat_map(move |keys| keys.probe(hash))
+    }
+
+    /// The hasher of keys, for those who keep others of the same sort.
+    pub(crate) fn hasher(&self) -> &foldhash::quality::RandomState {
+        &self.hasher
+    }
+
+    /// Heap memory of what is known of a field, in bytes.
+    pub(crate) fn size_bytes(&self, field: FieldId) -> usize {
+        let leaders = self.leaders.get(field.index()).map_or(0, |leaders| leaders.size_bytes());
+        let known = match self.field(field) {
+            FieldDirectory::Unknown => 0,
+            FieldDirectory::Ordered(zones) => zones.size_bytes(),
+            FieldDirectory::Strings(strings) => strings.size_bytes(),
+            FieldDirectory::Keys(keys) => keys.size_bytes(),
+        };
+        known.saturating_add(leaders)
+    }
+}
+
+/// The number of the string that a row has, 0 where it has none.
+fn number_of<'b>(
+    strings: &Strings,
+    field: FieldId,
+    row: GlobalRow,
+    batch: impl Fn(usize) -> Option<&'b Batch>,
+) -> u32 {
+    let (number, row) = split(row);
+    let text = batch(number).and_then(|batch| batch.column(field)?.string(usize::from(row)));
+    text.and_then(|text| strings.get(text)).map_or(0, |occurrences| occurrences.number)
+}
+
+/// Whether the keys of a field are kept.
+fn has_keys(catalog: &Catalog, id: FieldId) -> bool {
+    let field = catalog.field(id);
+    (id == FieldId::ID || catalog.is_visible(id)) && field.kind() == FieldType::String && field.is_key()
+}

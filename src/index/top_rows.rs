@@ -1,0 +1,293 @@
+//! The rows with the first values of a field, over all covered batches together.
+
+use std::sync::OnceLock;
+
+use super::keys::{join, split};
+use crate::catalog::{Catalog, FieldId};
+use crate::column::{Column, LANES};
+use crate::index::GlobalRow;
+
+/// A row, and what stands for its value: the ordinal, or in descending order that turned over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Leader {
+    pub(crate) rank: i64,
+    pub(crate) row: GlobalRow,
+}
+
+/// The rows with the first values in one order, dead ones among them; no row that has a value comes before the
+/// last of them but these.
+#[derive(Clone, Debug)]
+pub(crate) struct Leading {
+    /// Ascending by rank.
+    leaders: Vec<Leader>,
+    /// Rows of this rank or a greater one are not among them, all others are; none, and all are that have a value.
+    until: Option<i64>,
+    /// By field number.
+    strings: Box<[OnceLock<Strings>]>,
+}
+
+/// A number for the string that each leader has in a field, 64 leaders each. Made by the first search that asks for those; later
+/// ones need not go to the batches in which they lie.
+type Strings = Box<[OnceLock<Box<[u32; LANES]>>]>;
+
+/// The rows with the first values of a field, and those with the last ones.
+///
+/// A page of the first or last cases of many that match is found among them, however many batches
+/// there are. 16 bytes for each of up to 8,192 rows, and 4 for each field of strings that such pages ask about.
+#[derive(Clone, Debug)]
+pub(crate) struct Leaders {
+    ascending: Leading,
+    descending: Leading,
+}
+
+/// The most leaders of one order.
+const MOST: usize = 1 << 12;
+
+fn rank(ordinal: i64, descending: bool) -> i64 {
+    if descending { !ordinal } else { ordinal }
+}
+
+fn unknown_strings(fields: usize) -> Box<[OnceLock<Strings>]> {
+    (0..fields).map(|_| OnceLock::new()).collect()
+}
+
+impl Leading {
+    fn new(fields: usize) -> Self {
+        Self { leaders: Vec::new(), until: None, strings: unknown_strings(fields) }
+    }
+
+    /// Forgets what was noted of the leaders, who are others now.
+    fn forget_strings(&mut self) {
+        self.strings = unknown_strings(self.strings.len());
+    }
+
+    fn is_before_end(&self, rank: i64) -> bool {
+        self.until.is_none_or(|until| rank < until)
+    }
+
+    fn add(&mut self, number: usize, column: &Column, descending: bool) {
+        let Some(rows) = column.in_order(descending) else {
+            *self = Self { until: Some(i64::MIN), ..Self::new(self.strings.len()) };
+            return;
+        };
+        let before = self.leaders.len();
+        // One more than can stay, so that what is left out is no better than what then goes.
+        for (ordinal, row) in rows.take(MOST.saturating_add(1)) {
+            let rank = rank(ordinal, descending);
+            if !self.is_before_end(rank) {
+                break;
+            }
+            self.leaders.extend(join(number, row).map(|row| Leader { rank, row }));
+        }
+        if self.leaders.len() == before {
+            return;
+        }
+        self.forget_strings();
+        // Of two runs in order, which are merged.
+        self.leaders.sort_by_key(|leader| leader.rank);
+        if let Some(first_out) = self.leaders.get(MOST).map(|leader| leader.rank) {
+            self.leaders.truncate(self.leaders.partition_point(|leader| leader.rank < first_out));
+            self.until = Some(first_out);
+        }
+        self.leaders.shrink_to(MOST);
+    }
+
+    fn validate(&self, descending: bool, columns: &[(usize, &Column)]) -> bool {
+        let mut exact: Vec<(i64, GlobalRow)> = Vec::new();
+        for (number, column) in columns {
+            let Some(rows) = column.in_order(descending) else { return self.leaders.is_empty() };
+            let ranked = rows.map(|(ordinal, row)| (rank(ordinal, descending), row));
+            let ranked = ranked.take_while(|(rank, _)| self.is_before_end(*rank));
+            exact.extend(ranked.filter_map(|(rank, row)| Some((rank, join(*number, row)?))));
+        }
+        exact.sort_unstable();
+        let mut own: Vec<(i64, GlobalRow)> =
+            self.leaders.iter().map(|leader| (leader.rank, leader.row)).collect();
+        let is_sorted = own.is_sorted_by_key(|(rank, _)| *rank);
+        own.sort_unstable();
+        is_sorted && own == exact && own.len() <= MOST
+    }
+
+    pub(crate) fn leaders(&self) -> &[Leader] {
+        &self.leaders
+    }
+
+    /// What `number` gives for the 64 leaders from 64 · `chunk` on, 0 behind the last; asked once, and then kept with the field.
+    /// `None` where there are no such leaders.
+    pub(super) fn strings(
+        &self,
+        field: FieldId,
+        chunk: usize,
+        number: impl Fn(GlobalRow) -> u32,
+    ) -> Option<&[u32; LANES]> {
+        let chunks = self.leaders.chunks(LANES);
+        let strings = self.strings.get(field.index())?;
+        let strings = strings.get_or_init(|| chunks.map(|_| OnceLock::new()).collect());
+        let own = strings.get(chunk)?.get_or_init(|| {
+            let mut numbers = Box::new([0; LANES]);
+            let leaders = self.leaders.iter().skip(chunk.saturating_mul(LANES));
+            for (own, leader) in numbers.iter_mut().zip(leaders) {
+                *own = number(leader.row);
+            }
+            numbers
+        });
+        Some(own)
+    }
+}
+
+impl Leaders {
+    /// No rows; in a catalogue of so many fields.
+    pub(super) fn new(fields: usize) -> Self {
+        Self { ascending: Leading::new(fields), descending: Leading::new(fields) }
+    }
+
+    /// The first rows in an order.
+    pub(super) fn first(&self, descending: bool) -> &Leading {
+        if descending { &self.descending } else { &self.ascending }
+    }
+
+    /// Takes in the rows of a batch.
+    pub(super) fn add(&mut self, number: usize, column: &Column) {
+        self.ascending.add(number, column, false);
+        self.descending.add(number, column, true);
+    }
+
+    /// Forgets the rows of a batch. Those of others do not move up in their place until they are added anew.
+    pub(super) fn retire(&mut self, number: usize) {
+        for leading in [&mut self.ascending, &mut self.descending] {
+            let before = leading.leaders.len();
+            leading.leaders.retain(|leader| split(leader.row).0 != number);
+            if leading.leaders.len() < before {
+                leading.forget_strings();
+            }
+        }
+    }
+
+    /// Whether they are those of these columns, each with the number of its batch.
+    pub(super) fn validate(&self, columns: &[(usize, &Column)]) -> bool {
+        self.ascending.validate(false, columns) && self.descending.validate(true, columns)
+    }
+
+    /// Whether what is kept of their strings is what `number` gives, where it gives something.
+    pub(super) fn validate_strings(
+        &self,
+        catalog: &Catalog,
+        number: impl Fn(FieldId, GlobalRow) -> Option<u32>,
+    ) -> bool {
+        [&self.ascending, &self.descending].into_iter().all(|Leading { leaders, strings, .. }| {
+            let mut kept =
+                catalog.field_ids().zip(strings).filter_map(|(field, own)| Some((field, own.get()?)));
+            kept.all(|(field, strings)| {
+                strings.len() == leaders.len().div_ceil(LANES)
+                    && strings.iter().zip(leaders.chunks(LANES)).all(|(own, leaders)| {
+                        let exact = leaders.iter().map(|leader| number(field, leader.row));
+                        own.get().is_none_or(|own| {
+                            exact.zip(own.iter()).all(|(exact, own)| exact.is_none_or(|exact| exact == *own))
+                        })
+                    })
+            })
+        })
+    }
+
+    /// Heap memory, in bytes.
+    pub(super) fn size_bytes(&self) -> usize {
+        let of_strings = |strings: &Strings| {
+            let made = strings.iter().filter_map(OnceLock::get).map(|own| size_of_val::<[u32; LANES]>(own));
+            size_of_val::<[OnceLock<_>]>(strings).saturating_add(made.sum())
+        };
+        let of_leading = |leading: &Leading| {
+            let leaders = leading.leaders.capacity().saturating_mul(size_of::<Leader>());
+            let strings = leading.strings.iter().filter_map(OnceLock::get).map(of_strings);
+            leaders.saturating_add(size_of_val(&*leading.strings)).saturating_add(strings.sum())
+        };
+        of_leading(&self.ascending).saturating_add(of_leading(&self.descending))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::column::ColumnBuilder;
+    use crate::value::{Number, Value};
+
+    /// A column of numbers; rows of which there is none are absent.
+    fn column(values: &[Option<i64>]) -> Column {
+        let catalog = Catalog::cases();
+        let field = catalog.find("totalAmountInDefaultCurrency").unwrap();
+        let mut builder = ColumnBuilder::new(catalog.field(field), values.len());
+        for (row, value) in values.iter().enumerate() {
+            if let Some(value) = value {
+                builder.push(row, &Value::Number(Number::new(*value as f64).unwrap()));
+            }
+        }
+        builder.seal(values.len())
+    }
+
+    #[test]
+    fn the_first_rows_of_all_batches_are_there_whatever_comes_and_goes() {
+        let spreads: [fn(i64) -> Option<i64>; 5] = [
+            |n| Some(n * 7919 % 10_007),
+            |n| Some(n * 7919 % 7),
+            |n| (n % 3 == 0).then_some(n / 50),
+            |_| Some(4),
+            |_| None,
+        ];
+        for spread in spreads {
+            let columns: Vec<Column> = (0..12)
+                .map(|batch| {
+                    let rows = [10, 3000, 1000, 5000][batch % 4];
+                    let first = batch as i64 * 5000;
+                    column(&(first..first + rows).map(spread).collect::<Vec<_>>())
+                })
+                .collect();
+            let catalog = Catalog::cases();
+            let mut leaders = Leaders::new(catalog.field_ids().count());
+            // As if each row had a string of its own.
+            let string =
+                |row: GlobalRow| u32::try_from(split(row).0 * 10_000).unwrap() + u32::from(split(row).1);
+            let are_strings_sound = |leaders: &Leaders| {
+                for leading in [leaders.first(false), leaders.first(true)] {
+                    assert_eq!(
+                        leading.strings(FieldId::ID, leading.leaders.len().div_ceil(64), string),
+                        None
+                    );
+                    for (chunk, rows) in leading.leaders.chunks(LANES).enumerate().step_by(3) {
+                        let own = leading.strings(FieldId::ID, chunk, string).unwrap();
+                        assert!(rows.iter().zip(own).all(|(leader, own)| string(leader.row) == *own));
+                        assert!(own[rows.len()..].iter().all(|own| *own == 0));
+                    }
+                }
+                leaders.validate_strings(&catalog, |_, row| Some(string(row)))
+                    && (leaders.first(true).leaders.is_empty()
+                        || !leaders.validate_strings(&catalog, |_, _| Some(7)))
+            };
+            let mut covered: Vec<(usize, &Column)> = Vec::new();
+            for (number, column) in columns.iter().enumerate() {
+                leaders.add(number, column);
+                covered.push((number, column));
+                assert!(leaders.validate(&covered) && are_strings_sound(&leaders));
+                if number % 3 == 2 {
+                    let (gone, column) = covered.remove(number / 3);
+                    leaders.retire(gone);
+                    assert!(leaders.validate(&covered) && are_strings_sound(&leaders));
+                    if number % 2 == 0 {
+                        leaders.add(gone, column);
+                        covered.push((gone, column));
+                        assert!(leaders.validate(&covered));
+                    }
+                }
+            }
+            let values: usize =
+                covered.iter().map(|(_, column)| column.in_order(true).unwrap().count()).sum();
+            let is_one_value = spread(0) == spread(1);
+            // Where they are many, so are the leaders, unless all have one value.
+            let least = if is_one_value { 0 } else { values.min(MOST / 2) };
+            assert!(
+                leaders.first(true).leaders.len() >= least && leaders.first(false).leaders.len() >= least
+            );
+            assert!(
+                leaders.first(false).leaders.len() <= MOST && leaders.size_bytes() <= 2 * MOST * (16 + 4 + 1)
+            );
+        }
+    }
+}

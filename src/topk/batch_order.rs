@@ -1,0 +1,77 @@
+//! Batches in the order of their first keys, looked at as far as a search gets.
+
+use super::key::{Key, SortBy, key_range};
+use super::sorted::Visit;
+
+/// A batch with the first and the last key that its rows can have.
+#[derive(Clone, Copy)]
+pub(super) struct Ranged<'b> {
+    pub(super) visit: Visit<'b>,
+    pub(super) first: Key<'b>,
+    pub(super) last: Key<'b>,
+}
+
+impl<'b> Ranged<'b> {
+    fn new(visit: Visit<'b>, by: SortBy<'_>) -> Self {
+        let (first, last) = key_range(visit.batch, by);
+        Self { visit, first, last }
+    }
+}
+
+/// Batches, the one with the first key first.
+pub(super) struct Ordered<'b, 's, I> {
+    by: SortBy<'s>,
+    /// Those looked at so far.
+    met: Vec<Ranged<'b>>,
+    /// Those known to be in order that are still to come, the first of them once it was looked at.
+    in_order: I,
+    next: Option<Ranged<'b>>,
+    /// The others, the first one last.
+    others: Vec<Ranged<'b>>,
+}
+
+impl<'b, 's, I: Iterator<Item = Visit<'b>>> Ordered<'b, 's, I> {
+    /// `in_order` are in the order of their first keys, `others` as it comes.
+    pub(super) fn new(in_order: I, others: impl Iterator<Item = Visit<'b>>, by: SortBy<'s>) -> Self {
+        let descending = by.is_descending();
+        let mut others: Vec<Ranged<'b>> = others.map(|visit| Ranged::new(visit, by)).collect();
+        if !descending {
+            // As batches lie that came one after the other, which leaves nothing to sort.
+            others.reverse();
+        }
+        others.sort_by(|a, b| b.first.compare(&a.first, descending));
+        Self { by, met: Vec::new(), in_order, next: None, others }
+    }
+
+    /// Looks at one more batch, if there is one.
+    fn advance(&mut self) -> Option<()> {
+        if self.others.is_empty() && self.next.is_none() {
+            self.met.push(Ranged::new(self.in_order.next()?, self.by));
+            return Some(());
+        }
+        if self.next.is_none() {
+            self.next = self.in_order.next().map(|visit| Ranged::new(visit, self.by));
+        }
+        let is_first = |other: &mut Ranged<'b>| match &self.next {
+            Some(next) => other.first.compare(&next.first, self.by.is_descending()).is_lt(),
+            None => true,
+        };
+        let met = self.others.pop_if(is_first).or_else(|| self.next.take())?;
+        self.met.push(met);
+        Some(())
+    }
+
+    /// The batch that so many come before.
+    pub(super) fn get(&mut self, at: usize) -> Option<Ranged<'b>> {
+        while self.met.len() <= at {
+            self.advance()?;
+        }
+        self.met.get(at).copied()
+    }
+
+    /// All of them.
+    pub(super) fn all(&mut self) -> &[Ranged<'b>] {
+        while self.advance().is_some() {}
+        &self.met
+    }
+}

@@ -1,0 +1,261 @@
+//! The keys that rows are sorted by.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+
+use crate::batch::{Batch, FewRows};
+use crate::catalog::{Field, FieldId};
+use crate::column::{Column, Data, Layout, Ordinals, Selection, Sorted};
+use crate::order::SortKey;
+use crate::value::Value;
+
+/// What rows are sorted by.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum SortBy<'c> {
+    /// The order in which cases were first stored.
+    Place,
+    Field {
+        field: &'c Field,
+        id: FieldId,
+        descending: bool,
+    },
+}
+
+impl<'c> SortBy<'c> {
+    pub(crate) fn new(order: Option<SortKey>, fields: &'c [Field]) -> Self {
+        match order.and_then(|order| Some((order, fields.get(order.field.index())?))) {
+            Some((order, field)) => Self::Field { field, id: order.field, descending: order.descending },
+            None => Self::Place,
+        }
+    }
+
+    pub(super) fn is_descending(self) -> bool {
+        matches!(self, Self::Field { descending: true, .. })
+    }
+}
+
+/// What a row is sorted by; smaller comes first. Rows of one search have keys of one sort, or `Absent`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Key<'b> {
+    Place(u64),
+    /// The ordinal of a value of an ordered type.
+    Ordinal(i64),
+    Boolean(bool),
+    /// Place among the known values, all others behind them, and the string itself.
+    String(usize, &'b str),
+    Absent,
+}
+
+impl Key<'_> {
+    pub(super) fn compare(&self, other: &Self, descending: bool) -> Ordering {
+        let ascending = match (self, other) {
+            (Key::Absent, Key::Absent) => return Ordering::Equal,
+            (Key::Absent, _) => return Ordering::Greater,
+            (_, Key::Absent) => return Ordering::Less,
+            (Key::Place(a), Key::Place(b)) => a.cmp(b),
+            (Key::Ordinal(a), Key::Ordinal(b)) => a.cmp(b),
+            (Key::Boolean(a), Key::Boolean(b)) => a.cmp(b),
+            (Key::String(rank_a, a), Key::String(rank_b, b)) => rank_a.cmp(rank_b).then_with(|| a.cmp(b)),
+            _ => Ordering::Equal,
+        };
+        if descending { ascending.reverse() } else { ascending }
+    }
+
+    /// A number that is less only for keys that come first; different keys may have the same.
+    pub(super) fn rank(&self, descending: bool) -> u64 {
+        let unsigned = |ordinal: i64| ordinal.cast_unsigned() ^ (1 << 63);
+        let ascending = match self {
+            Key::Absent => return u64::MAX,
+            Key::Place(place) => *place,
+            Key::Ordinal(ordinal) => unsigned(*ordinal),
+            Key::Boolean(boolean) => u64::from(*boolean),
+            // Of the others, the first six bytes.
+            Key::String(usize::MAX, text) => {
+                let text = text.as_bytes().iter().copied().chain(std::iter::repeat(0)).take(6);
+                text.fold(u64::from(u16::MAX), |rank, byte| rank << 8 | u64::from(byte))
+            }
+            Key::String(known, _) => u64::try_from(*known).unwrap_or(u64::MAX).min(0xfffe) << 48,
+        };
+        if descending { !ascending } else { ascending }
+    }
+}
+
+/// The keys of one batch.
+pub(super) struct Keys<'b> {
+    batch: &'b Batch,
+    pub(super) column: Option<&'b Column>,
+    /// Of a string column whose field has known values: the place of each code among them.
+    ranks: Vec<usize>,
+}
+
+impl<'b> Keys<'b> {
+    pub(super) fn new(batch: &'b Batch, by: SortBy<'_>) -> Self {
+        let SortBy::Field { field, id, .. } = by else {
+            return Self { batch, column: None, ranks: Vec::new() };
+        };
+        let column = batch.column(id);
+        let ranks = match column.map(|column| &column.data) {
+            Some(Data::Strings { dictionary, .. }) if field.known_values().len() > 0 => (0..dictionary.len())
+                .map(|code| field.known_rank(dictionary.get(code)).unwrap_or(usize::MAX))
+                .collect(),
+            _ => Vec::new(),
+        };
+        Self { batch, column, ranks }
+    }
+
+    /// The key of the rows that have this code.
+    pub(super) fn of_code(&self, code: usize) -> Key<'b> {
+        match self.column.map(|column| &column.data) {
+            Some(Data::Strings { dictionary, .. }) => {
+                Key::String(self.ranks.get(code).copied().unwrap_or(usize::MAX), dictionary.get(code))
+            }
+            _ => Key::Absent,
+        }
+    }
+
+    /// All codes of a string column with their keys.
+    pub(super) fn codes(&self) -> impl Iterator<Item = (Key<'b>, u32)> {
+        let codes = match self.column.map(|column| &column.data) {
+            Some(Data::Strings { dictionary, .. }) => 0..dictionary.len(),
+            _ => 0..0,
+        };
+        (0..).zip(codes).map(|(code, at)| (self.of_code(at), code))
+    }
+
+    /// The key at so many steps from the first, `Absent` behind the last; `None` where rows are not kept sorted.
+    pub(super) fn at_step(&self, step: usize, by: SortBy<'_>) -> Option<Key<'b>> {
+        let column = self.column?;
+        let Data::Ordered { sorted, .. } = &column.data else { return None };
+        let sorted = Sorted::new(sorted, column)?;
+        let place = if by.is_descending() {
+            sorted.len().checked_sub(step).and_then(|end| end.checked_sub(1))
+        } else {
+            Some(step)
+        };
+        Some(
+            place.and_then(|place| sorted.get(place)).map_or(Key::Absent, |row| self.key_of_present(row, by)),
+        )
+    }
+
+    pub(super) fn key(&self, row: usize, by: SortBy<'_>) -> Key<'b> {
+        let is_present = |column: &Column| match &column.layout {
+            Layout::Single(present) => present.contains(row),
+            Layout::Many(_) => false,
+        };
+        match by {
+            SortBy::Field { .. } if !self.column.is_some_and(is_present) => Key::Absent,
+            _ => self.key_of_present(row, by),
+        }
+    }
+
+    /// What the rows are sorted by, if that is a field of an ordered type.
+    pub(super) fn ordinals(&self, by: SortBy<'_>) -> Option<&'b Ordinals> {
+        match (by, &self.column?.data) {
+            (SortBy::Field { .. }, Data::Ordered { values, .. }) => Some(values),
+            _ => None,
+        }
+    }
+
+    /// The key of a row that has a value.
+    pub(super) fn key_of_present(&self, row: usize, by: SortBy<'_>) -> Key<'b> {
+        if let SortBy::Place = by {
+            return Key::Place(self.batch.place(row));
+        }
+        let Some(column) = self.column else { return Key::Absent };
+        match &column.data {
+            Data::Strings { codes, .. } => self.of_code(codes.get(row)),
+            Data::Ordered { values, .. } => ordinal_key(values, row),
+            Data::Booleans { values, .. } => Key::Boolean(values.get(row)),
+        }
+    }
+}
+
+#[inline]
+pub(super) fn ordinal_key<'b>(values: &Ordinals, row: usize) -> Key<'b> {
+    values.get(row).map_or(Key::Absent, Key::Ordinal)
+}
+
+/// The first and the last key that zone map or dictionary allow a batch, whichever rows are selected.
+pub(super) fn key_range<'b>(batch: &'b Batch, by: SortBy<'_>) -> (Key<'b>, Key<'b>) {
+    let (field, id, descending) = match by {
+        SortBy::Place => {
+            let ends = batch.place_range();
+            return ends.map_or((Key::Absent, Key::Absent), |(a, b)| (Key::Place(a), Key::Place(b)));
+        }
+        SortBy::Field { field, id, descending } => (field, id, descending),
+    };
+    if let Some(rows) = batch.few_rows() {
+        return few_keys_range(rows, field, id, descending);
+    }
+    let Some(column) = batch.column(id) else { return (Key::Absent, Key::Absent) };
+    let ends = match &column.data {
+        Data::Strings { dictionary, .. } => {
+            let keys = Keys::new(batch, by);
+            let key =
+                |code| Key::String(keys.ranks.get(code).copied().unwrap_or(usize::MAX), dictionary.get(code));
+            let compare = |a: &Key<'_>, b: &Key<'_>| a.compare(b, false);
+            if keys.ranks.is_empty() {
+                dictionary.len().checked_sub(1).map(|last| (key(0), key(last)))
+            } else {
+                let all = (0..dictionary.len()).map(key);
+                all.clone().min_by(compare).zip(all.max_by(compare))
+            }
+        }
+        Data::Ordered { zone, .. } => zone.map(|(low, high)| (Key::Ordinal(low), Key::Ordinal(high))),
+        Data::Booleans { .. } => Some((Key::Boolean(false), Key::Boolean(true))),
+    };
+    let Some((low, high)) = ends else { return (Key::Absent, Key::Absent) };
+    let (first, last) = if descending { (high, low) } else { (low, high) };
+    let all_present = matches!(&column.layout, Layout::Single(Selection::All));
+    (first, if all_present { last } else { Key::Absent })
+}
+
+/// As [`key_range`], of rows for which no column need be made: most often they are ruled out.
+pub(super) fn few_keys_range<'b>(
+    rows: FewRows<'b>,
+    field: &Field,
+    id: FieldId,
+    descending: bool,
+) -> (Key<'b>, Key<'b>) {
+    let key = |row| match rows.row(row).and_then(|row| row.values(id).next()) {
+        Some(value @ (Value::Number(_) | Value::Timestamp(_))) => {
+            value.ordinal().map_or(Key::Absent, |(_, ordinal)| Key::Ordinal(ordinal))
+        }
+        Some(Value::Boolean(boolean)) => Key::Boolean(boolean),
+        Some(Value::String(Cow::Borrowed(text))) => {
+            Key::String(field.known_rank(text).unwrap_or(usize::MAX), text)
+        }
+        Some(Value::String(Cow::Owned(_))) | None => Key::Absent,
+    };
+    let compare = |a: &Key<'_>, b: &Key<'_>| a.compare(b, descending);
+    let keys = (0..rows.len()).map(key);
+    keys.clone().min_by(compare).zip(keys.max_by(compare)).unwrap_or((Key::Absent, Key::Absent))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lesser_rank_is_that_of_a_key_that_comes_first() {
+        let ordinals = [i64::MIN, -1, 0, 1, i64::MAX].map(Key::Ordinal);
+        let texts = ["", "\0", "a", "a\0", "abcdef", "abcdefg", "abcdeg", "é", "😀"];
+        let known = [0, 1, 65_533, 65_534, 65_535, 65_536, 1 << 40];
+        let strings = known.map(|rank| Key::String(rank, "x")).into_iter();
+        let sorts: [Vec<Key<'_>>; 4] = [
+            ordinals.into(),
+            [0, 1, u64::MAX].map(Key::Place).into(),
+            [false, true].map(Key::Boolean).into(),
+            strings.chain(texts.map(|text| Key::String(usize::MAX, text))).collect(),
+        ];
+        for mut keys in sorts {
+            keys.push(Key::Absent);
+            for (a, b) in keys.iter().flat_map(|a| keys.iter().map(move |b| (a, b))) {
+                for descending in [false, true] {
+                    let ranks = a.rank(descending).cmp(&b.rank(descending));
+                    assert!(ranks.is_eq() || ranks == a.compare(b, descending), "{a:?}, {b:?}, {descending}");
+                }
+            }
+        }
+    }
+}

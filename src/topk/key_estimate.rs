@@ -1,0 +1,56 @@
+//! An estimate of the last key of a page, from the sorted rows of the batches.
+
+use super::batch_order::{Ordered, Ranged};
+use super::key::{Key, Keys, SortBy};
+use super::sorted::Visit;
+use crate::batch::MAX_ROWS;
+use crate::exec::Selected;
+
+/// A key that as many rows as are wanted are probably not behind.
+pub(super) struct Guess<'b> {
+    pub(super) key: Key<'b>,
+    /// About so many rows of a batch are not behind it.
+    pub(super) near: usize,
+}
+
+/// Of batches whose values overlap, a key that as many rows as are wanted are probably not behind.
+///
+/// Without it the first batches are walked as far as if they had the whole page; with it, each only as
+/// far as its share. Whatever is guessed, the page is right: one that is not full is made again.
+pub(super) fn guess<'b>(
+    ordered: &mut Ordered<'b, '_, impl Iterator<Item = Visit<'b>>>,
+    by: SortBy<'_>,
+    wanted: usize,
+    select: impl Fn(&Visit<'b>) -> Selected<'b>,
+) -> Option<Guess<'b>> {
+    let SortBy::Field { descending, .. } = by else { return None };
+    if wanted == 0 {
+        return None;
+    }
+    let is_apart = |a: &Ranged<'_>, b: &Ranged<'_>| a.last.compare(&b.first, descending).is_le();
+    let (start, next) = (ordered.get(0)?, ordered.get(1)?);
+    let is_large = [start, next].iter().all(|ranged| ranged.visit.batch.rows() > MAX_ROWS / 4);
+    if is_large && is_apart(&start, &next) {
+        return None;
+    }
+    // Small ones, written of late, neither have a share nor tell of the others.
+    let all = ordered.all();
+    let most = all.iter().map(|ranged| ranged.visit.batch.rows()).max()?;
+    let large: Vec<&Ranged<'b>> = all.iter().filter(|ranged| ranged.visit.batch.rows() > most / 4).collect();
+    let [start, next, ..] = large.as_slice() else { return None };
+    if is_apart(start, next) {
+        return None;
+    }
+    // As if the other batches were like the first; a quarter more makes up for chance.
+    let likely = select(&start.visit).likely();
+    let steps = wanted.saturating_mul(start.visit.batch.rows()).checked_div(likely)?;
+    let steps = steps.saturating_add(steps / 4);
+    // Each of so many batches has as many rows before the guess as are its share.
+    let sharing = large.len().saturating_mul(3).div_ceil(4);
+    let share = steps.div_ceil(sharing);
+    let keys = large.iter().map(|ranged| Keys::new(ranged.visit.batch, by).at_step(share, by));
+    let mut keys = keys.collect::<Option<Vec<Key<'b>>>>()?;
+    keys.sort_by(|a, b| a.compare(b, descending));
+    let key = keys.get(sharing.checked_sub(1)?).copied().filter(|key| *key != Key::Absent)?;
+    Some(Guess { key, near: share.saturating_add(share / 8) })
+}

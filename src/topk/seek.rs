@@ -1,0 +1,239 @@
+//! How far an offset leads into batches whose keys overlap.
+
+use std::cmp::Ordering;
+
+use super::batch_order::{Ordered, Ranged};
+use super::key::{Key, Keys, SortBy};
+use super::sorted::{Visit, pass_over, row_at, sorted_rows};
+use crate::column::Sorted;
+use crate::exec::{Rows, Selected};
+
+/// A key, and how many selected rows have one before it: no more than are to be passed over.
+#[derive(Clone, Copy)]
+pub(super) struct Floor<'b> {
+    pub(super) key: Key<'b>,
+    pub(super) passed: usize,
+}
+
+/// A shorter offset is passed over row by row.
+const WORTH_A_FLOOR: usize = 1 << 10;
+/// So many rows may be left to pass over one by one.
+const NEAR: usize = 1 << 8;
+/// How often a key is tried.
+const TRIALS: usize = 4;
+/// Up to so many rows are asked one by one rather than gathered.
+const FEW: usize = 32;
+
+/// What finding a floor is about.
+struct Search<'o, 'b, 's, S> {
+    by: SortBy<'s>,
+    /// Batches none of which overlap, in order, each with its sorted rows.
+    chain: Vec<(&'o Visit<'b>, Sorted<'b>)>,
+    /// All others, each with its first and last key.
+    others: Vec<(&'o Ranged<'b>, Sorted<'b>)>,
+    select: S,
+}
+
+/// A key shortly before the row at an offset; `None` where batches have no sorted rows, where no two overlap, or
+/// where the row lies among those without a value.
+///
+/// It is the key of a row in a chain of batches that lie apart from each other, at first where the offset would
+/// lead if all others were like them, then put right by how many rows the others have before it.
+pub(super) fn floor<'b>(
+    ordered: &mut Ordered<'b, '_, impl Iterator<Item = Visit<'b>>>,
+    by: SortBy<'_>,
+    offset: usize,
+    select: impl Fn(&Visit<'b>) -> Selected<'b>,
+) -> Option<Floor<'b>> {
+    if offset < WORTH_A_FLOOR || ends_in_first(ordered, by, offset, &select) {
+        return None;
+    }
+    let ordered = ordered.all();
+    let search = Search::new(ordered, by, select)?;
+    let rows = |visits: &mut dyn Iterator<Item = &Visit<'b>>| -> usize {
+        visits.map(|visit| visit.batch.rows()).fold(0, usize::saturating_add)
+    };
+    let of_chain = rows(&mut search.chain.iter().map(|(visit, _)| *visit));
+    let all = rows(&mut ordered.iter().map(|ranged| &ranged.visit));
+    let share = |count: usize| count.saturating_mul(of_chain).checked_div(all).unwrap_or(0);
+    let mut best: Option<Floor<'b>> = None;
+    // Aimed at the middle of what is near enough, since the others never lie quite as the chain does.
+    let mut wanted = share(offset.saturating_sub(NEAR / 2));
+    for _ in 0..TRIALS {
+        let Some(mut floor) = search.in_chain(wanted) else { break };
+        floor.passed = floor.passed.saturating_add(search.in_others(&floor.key)?);
+        if let Some(excess) = floor.passed.checked_sub(offset).filter(|excess| *excess > 0) {
+            wanted = wanted.saturating_sub(share(excess.saturating_add(NEAR / 2)).max(1));
+            continue;
+        }
+        let left = offset.saturating_sub(floor.passed);
+        if best.is_none_or(|best| best.passed < floor.passed) {
+            best = Some(floor);
+        }
+        if left <= NEAR {
+            break;
+        }
+        wanted = wanted.saturating_add(share(left.saturating_sub(NEAR / 2)));
+    }
+    best
+}
+
+/// True when the offset most likely ends among the first few batches, none of which overlap: they can be counted, and the
+/// others need not even be looked at.
+fn ends_in_first<'b>(
+    ordered: &mut Ordered<'b, '_, impl Iterator<Item = Visit<'b>>>,
+    by: SortBy<'_>,
+    offset: usize,
+    select: impl Fn(&Visit<'b>) -> Selected<'b>,
+) -> bool {
+    const FIRST: usize = 4;
+    let mut passed: usize = 0;
+    for at in 0..FIRST {
+        let Some(own) = ordered.get(at) else { return true };
+        let next = ordered.get(at.saturating_add(1));
+        if next.is_some_and(|next| own.last.compare(&next.first, by.is_descending()).is_ge()) {
+            return false;
+        }
+        passed = passed.saturating_add(select(&own.visit).likely());
+        if passed > offset.saturating_add(offset / 4) {
+            return true;
+        }
+    }
+    false
+}
+
+impl<'o, 'b, 's, S: Fn(&Visit<'b>) -> Selected<'b>> Search<'o, 'b, 's, S> {
+    fn new(ordered: &'o [Ranged<'b>], by: SortBy<'s>, select: S) -> Option<Self> {
+        let descending = by.is_descending();
+        let mut largest: Vec<(usize, Sorted<'b>)> = Vec::with_capacity(ordered.len());
+        for (at, ranged) in ordered.iter().enumerate() {
+            largest.push((at, sorted_rows(ranged.visit.batch, by)?));
+        }
+        largest.sort_by_key(|(at, _)| {
+            ordered.get(*at).map(|ranged| std::cmp::Reverse(ranged.visit.batch.rows()))
+        });
+        let (mut chain, mut others): (Vec<(usize, Sorted<'b>)>, Vec<_>) = (Vec::new(), Vec::new());
+        for (at, sorted) in largest {
+            let place = chain.partition_point(|(other, _)| *other < at);
+            let Some(own) = ordered.get(at) else { continue };
+            let before = place.checked_sub(1).and_then(|before| ordered.get(chain.get(before)?.0));
+            let behind = chain.get(place).and_then(|(other, _)| ordered.get(*other));
+            let is_apart = before.is_none_or(|before| before.last.compare(&own.first, descending).is_lt())
+                && behind.is_none_or(|behind| own.last.compare(&behind.first, descending).is_lt());
+            if is_apart {
+                chain.insert(place, (at, sorted));
+            } else {
+                others.push((own, sorted));
+            }
+        }
+        if others.is_empty() {
+            return None;
+        }
+        let visit = |(at, sorted): (usize, Sorted<'b>)| Some((&ordered.get(at)?.visit, sorted));
+        Some(Self { by, chain: chain.into_iter().filter_map(visit).collect(), others, select })
+    }
+
+    /// The key of the row of the chain behind `wanted` selected ones, and how many of them have one before it.
+    fn in_chain(&self, wanted: usize) -> Option<Floor<'b>> {
+        let descending = self.by.is_descending();
+        let mut skip = wanted;
+        for (visit, sorted) in &self.chain {
+            let selected = (self.select)(visit);
+            let count = selected.count();
+            if count <= skip {
+                skip = skip.saturating_sub(count);
+                continue;
+            }
+            let keys = Keys::new(visit.batch, self.by);
+            let row_at = |step: usize| row_at(*sorted, step, descending);
+            let key_at = |step: usize| row_at(step).map(|row| keys.key(row, self.by));
+            let rows = selected.rows();
+            let mut step = pass_over(*sorted, &rows, visit.batch.rows(), descending, &mut skip);
+            let key = key_at(step)?;
+            // Rows of one key stand in the order of their ids, wherever they lie.
+            while let Some(previous) = step.checked_sub(1)
+                && key_at(previous) == Some(key)
+            {
+                step = previous;
+                let is_selected = row_at(step).is_some_and(|row| rows.contains(row));
+                skip = skip.saturating_add(usize::from(is_selected));
+            }
+            return Some(Floor { key, passed: wanted.saturating_sub(skip) });
+        }
+        None
+    }
+
+    /// How many selected rows of the other batches have a key before this one.
+    fn in_others(&self, key: &Key<'b>) -> Option<usize> {
+        let descending = self.by.is_descending();
+        let is_before = |other: &Key<'_>| other.compare(key, descending) == Ordering::Less;
+        let mut sum: usize = 0;
+        for (Ranged { visit, first, last }, sorted) in &self.others {
+            if !is_before(first) {
+                continue;
+            }
+            let selected = (self.select)(visit);
+            let count = if is_before(last) {
+                selected.count()
+            } else {
+                let steps = steps_before(visit, *sorted, self.by, key);
+                count_first(&selected, *sorted, steps, visit.batch.rows(), descending)
+            };
+            sum = sum.saturating_add(count);
+        }
+        Some(sum)
+    }
+}
+
+/// How many of the sorted rows of a batch have a key before this one.
+fn steps_before(visit: &Visit<'_>, sorted: Sorted<'_>, by: SortBy<'_>, key: &Key<'_>) -> usize {
+    let descending = by.is_descending();
+    let keys = Keys::new(visit.batch, by);
+    let (mut low, mut high) = (0, sorted.len());
+    while low < high {
+        let middle = low.midpoint(high);
+        let row = row_at(sorted, middle, descending);
+        if row.is_some_and(|row| keys.key(row, by).compare(key, descending).is_lt()) {
+            low = middle.saturating_add(1);
+        } else {
+            high = middle;
+        }
+    }
+    low
+}
+
+/// How many of the first so many sorted rows are selected.
+fn count_first(
+    selected: &Selected<'_>,
+    sorted: Sorted<'_>,
+    steps: usize,
+    rows: usize,
+    descending: bool,
+) -> usize {
+    if steps <= FEW {
+        let is_selected =
+            |step: &usize| row_at(sorted, *step, descending).is_some_and(|row| selected.contains(row));
+        return (0..steps).filter(is_selected).count();
+    }
+    let selected = selected.rows();
+    let len = sorted.len();
+    if descending {
+        let all = count_places(&selected, sorted, len, rows);
+        all.saturating_sub(count_places(&selected, sorted, len.saturating_sub(steps), rows))
+    } else {
+        count_places(&selected, sorted, steps, rows)
+    }
+}
+
+/// How many of the rows at the first so many places are among the selected ones of `rows` rows.
+fn count_places(selected: &Rows<'_>, sorted: Sorted<'_>, places: usize, rows: usize) -> usize {
+    match sorted {
+        Sorted::AsStored(_) => selected.count_below(places, rows),
+        Sorted::Listed(list) => {
+            let passed = list.fences().take_while(|(fence, _)| *fence <= places).last();
+            let (from, count) = passed.map_or((0, 0), |(fence, words)| (fence, selected.count_words(words)));
+            let rest = list.rows().get(from..places).unwrap_or_default();
+            count.saturating_add(rest.iter().filter(|row| selected.contains(usize::from(**row))).count())
+        }
+    }
+}

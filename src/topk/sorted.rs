@@ -1,0 +1,112 @@
+//! The rows of one batch in the order of their keys.
+
+use super::key::SortBy;
+use crate::batch::Batch;
+use crate::column::{Data, Postings, Selection, Sorted};
+use crate::exec::Rows;
+
+/// A batch that may have rows on the page.
+#[derive(Clone, Copy)]
+pub(crate) struct Visit<'b> {
+    /// Its number in the snapshot.
+    pub(crate) number: usize,
+    pub(crate) batch: &'b Batch,
+    /// Those of its rows that are cases.
+    pub(crate) live: &'b Selection,
+}
+
+/// How the rows of a batch are met in order.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Walk<'b> {
+    /// In the order of their values, unless it takes less to gather them.
+    Sorted(Sorted<'b>),
+    /// String by string.
+    Strings(&'b Postings),
+    /// All are gathered first.
+    Gather,
+}
+
+impl<'b> Walk<'b> {
+    pub(crate) fn new(batch: &'b Batch, by: SortBy<'_>) -> Self {
+        let SortBy::Field { id, .. } = by else { return Self::Gather };
+        let Some(column) = batch.column(id) else { return Self::Gather };
+        match &column.data {
+            Data::Ordered { sorted, .. } => Sorted::new(sorted, column).map_or(Self::Gather, Self::Sorted),
+            Data::Strings { postings: Some(postings), .. } => Self::Strings(postings),
+            _ => Self::Gather,
+        }
+    }
+}
+
+/// The rows of a batch that have a key, in its order, where it keeps them so.
+pub(super) fn sorted_rows<'b>(batch: &'b Batch, by: SortBy<'_>) -> Option<Sorted<'b>> {
+    match by {
+        SortBy::Place => batch.ordered_places().map(|_| Sorted::AsStored(batch.rows())),
+        SortBy::Field { id, .. } => match &batch.column(id)?.data {
+            Data::Ordered { sorted, .. } => Sorted::new(sorted, batch.column(id)?),
+            _ => None,
+        },
+    }
+}
+
+/// The row at so many steps from the first.
+pub(super) fn row_at(sorted: Sorted<'_>, step: usize, descending: bool) -> Option<usize> {
+    sorted.get(if descending { sorted.len().checked_sub(step)?.checked_sub(1)? } else { step })
+}
+
+/// How many steps in sorted order pass over up to `skip` selected rows; `skip` is lowered by as many
+/// as there are.
+pub(super) fn pass_over(
+    sorted: Sorted<'_>,
+    selected: &Rows<'_>,
+    rows: usize,
+    descending: bool,
+    skip: &mut usize,
+) -> usize {
+    let len = sorted.len();
+    let place = |step: usize| if descending { len.saturating_sub(step).saturating_sub(1) } else { step };
+    let mut step: usize = 0;
+    match sorted {
+        // Either every row has a value, or none has.
+        Sorted::AsStored(0) => {}
+        Sorted::AsStored(_) => {
+            let count = selected.count(rows);
+            if *skip >= count {
+                *skip = skip.saturating_sub(count);
+                return len;
+            }
+            let number = if descending { count.saturating_sub(*skip).saturating_sub(1) } else { *skip };
+            *skip = 0;
+            // Its place is its row.
+            return selected.nth(number, rows).map_or(len, place);
+        }
+        Sorted::Listed(list) => {
+            let counts: Vec<(usize, usize)> = std::iter::once((0, 0))
+                .chain(list.fences().map(|(fence, words)| (fence, selected.count_words(words))))
+                .collect();
+            let total = counts.last().map_or(0, |(_, count)| *count);
+            let passed = |(fence, count): (usize, usize)| {
+                if descending {
+                    (len.saturating_sub(fence), total.saturating_sub(count))
+                } else {
+                    (fence, count)
+                }
+            };
+            let possible = counts.into_iter().map(passed).filter(|(_, count)| *count <= *skip);
+            if let Some((steps, count)) = possible.max_by_key(|(steps, _)| *steps) {
+                step = steps;
+                *skip = skip.saturating_sub(count);
+            }
+        }
+    }
+    while step < len {
+        if sorted.get(place(step)).is_some_and(|row| selected.contains(row)) {
+            match skip.checked_sub(1) {
+                Some(fewer) => *skip = fewer,
+                None => break,
+            }
+        }
+        step = step.saturating_add(1);
+    }
+    step
+}
