@@ -1,6 +1,6 @@
-//! Compaction beside searches: a copy without free pages takes the place of the file.
+//! Compaction, of a store alone and beside searches.
 //!
-//! The copy is written beside the database under its name with `.compacting` behind, compacted, synced, and renamed to the
+//! Beside searches, a copy without free pages takes the place of the file. The copy is written beside the database under its name with `.compacting` behind, compacted, synced, and renamed to the
 //! database in one step: after a crash at any moment there is the file before or the file after, whole, and at most a `.compacting` file,
 //! which the next compaction removes. Searches that began before read from the file before, whose space is free when the last of
 //! them ends. Writes wait. Until then the disk needs room for both.
@@ -10,10 +10,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::atomic::sync_folder;
+use super::backup::copy_into;
+use super::database::Store;
+use super::documents::Documents;
 use super::error::{Fault, StoreError, StoreErrorKind, guarded};
 use super::file::File;
-use super::verify::copy_into;
-use super::{Documents, Store};
 
 /// The size of a file before and after it was compacted, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +57,32 @@ impl Store {
         })?;
         log.synced();
         Ok(compacted)
+    }
+
+    /// Moves what is stored to the front of the file and gives the rest of it back to the system; false when
+    /// there was nothing to gain.
+    ///
+    /// # Errors
+    /// Faults of the file, as [`upsert`](Self::upsert).
+    pub fn compact(&mut self) -> Result<bool, StoreError> {
+        self.checkpoint()?;
+        // Whoever reads documents borrows the store, so that nobody does now.
+        self.engine.detach();
+        let compacted = self.file.compact();
+        // Whoever reads them finds a fault then, or they are there.
+        let documents = guarded(|| Documents::of(&self.file));
+        let result = match documents {
+            Ok(documents) => {
+                self.engine.attach(Arc::new(documents));
+                compacted
+            }
+            Err(fault) => compacted.and(Err(fault)),
+        };
+        let mut log = self.lock_log();
+        result.map_err(|fault| {
+            log.fail();
+            fault.of_file(&self.name)
+        })
     }
 
     /// Puts a copy in the place of the file; no write may be under way.

@@ -1,15 +1,14 @@
 //! The database file: made, opened, and closed without a panic.
 
-use std::fs::{self, OpenOptions};
-use std::io::{Read, Seek, SeekFrom};
-use std::ops::Deref;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
+mod opened;
+mod origin;
 
-use redb::{
-    Builder, Database, ReadOnlyDatabase, ReadTransaction, ReadableDatabase, StorageBackend, WriteTransaction,
-};
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+
+use redb::{Database, ReadableDatabase, StorageBackend, WriteTransaction};
 
 use super::atomic::AtomicFile;
 use super::backend::{Overlay, PAGE_BYTES, SyncFailed, Watched, WholePages};
@@ -20,11 +19,13 @@ use super::tables::{
 };
 use crate::catalog::Catalog;
 
-/// What every redb file starts with.
-const MAGIC: [u8; 9] = [b'r', b'e', b'd', b'b', 0x1A, 0x0A, 0xA9, 0x0D, 0x0A];
+use opened::{Handle, close_handle, closed, read_only};
+use origin::{Origin, builder, check_metadata, check_start, identity_of, is_closed, open_to_write, settled};
 
-/// Where redb notes, behind its magic number, that a file was not closed in order: a bit of the byte after it.
-const NOT_CLOSED: u8 = 2;
+pub(super) use opened::{Opened, Reading};
+#[cfg(all(unix, feature = "service"))]
+pub(super) use origin::Identity;
+pub use origin::is_store;
 
 /// An open database. Whatever calls it is [`guarded`].
 pub(super) struct File {
@@ -34,150 +35,6 @@ pub(super) struct File {
     sync_failed: RwLock<SyncFailed>,
     /// A new file that gets its name when it is closed.
     new: Option<AtomicFile>,
-}
-
-enum Handle {
-    Open(Arc<Opened>),
-    /// Others may read the file too, and nobody writes it.
-    ReadOnly(ReadOnlyDatabase),
-    /// As `ReadOnly`, for what redb does only where it may write: its writes stay in memory.
-    Overlay {
-        database: Database,
-        /// Opening had to repair what a crash left.
-        repaired: bool,
-    },
-    Closed {
-        /// That of the database which was open.
-        generation: u64,
-    },
-}
-
-/// A database that stays open for its readers when another one takes its place, and until it is closed.
-pub(super) struct Opened {
-    database: RwLock<Option<Database>>,
-    /// How many were open before it.
-    generation: u64,
-}
-
-/// A transaction that reads, and the database that it reads from.
-///
-/// The transaction is dropped first.
-pub(super) struct Reading {
-    transaction: ReadTransaction,
-    opened: Option<Arc<Opened>>,
-}
-
-impl Reading {
-    /// How often the file had been opened again, or exchanged, before.
-    pub(super) fn generation(&self) -> u64 {
-        self.opened.as_ref().map_or(0, |opened| opened.generation)
-    }
-
-    /// Keeps the database open for tables of the transaction.
-    pub(super) fn keep(&self) -> Option<Arc<Opened>> {
-        self.opened.clone()
-    }
-}
-
-impl Deref for Reading {
-    type Target = ReadTransaction;
-
-    fn deref(&self) -> &ReadTransaction {
-        &self.transaction
-    }
-}
-
-impl Opened {
-    fn handle(database: Database, generation: u64) -> Handle {
-        Handle::Open(Arc::new(Self { database: RwLock::new(Some(database)), generation }))
-    }
-
-    /// Calls redb, unless it is closed.
-    fn with<T>(&self, call: impl FnOnce(&Database) -> Result<T, Fault>) -> Result<T, Fault> {
-        match &*self.database.read().unwrap_or_else(PoisonError::into_inner) {
-            Some(database) => call(database),
-            None => Err(closed()),
-        }
-    }
-
-    /// Calls redb while nobody else does.
-    fn with_mut<T>(&self, call: impl FnOnce(&mut Database) -> Result<T, Fault>) -> Result<T, Fault> {
-        match &mut *self.database.write().unwrap_or_else(PoisonError::into_inner) {
-            Some(database) => call(database),
-            None => Err(closed()),
-        }
-    }
-
-    /// Closes it. Its readers find that it is closed.
-    fn close(&self) -> Result<(), Fault> {
-        let database = self.database.write().unwrap_or_else(PoisonError::into_inner).take();
-        // Closing writes, and may meet damage.
-        guarded(|| {
-            drop(database);
-            Ok(())
-        })
-    }
-}
-
-impl std::fmt::Debug for Opened {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Opened").field("generation", &self.generation).finish_non_exhaustive()
-    }
-}
-
-impl Drop for Opened {
-    fn drop(&mut self) {
-        let _ = self.close();
-    }
-}
-
-/// Where a database comes from, to be opened once more.
-enum Origin {
-    File {
-        path: PathBuf,
-        cache_bytes: usize,
-        identity: Mutex<Option<Identity>>,
-    },
-    /// A file that has no name, or not yet.
-    Unnamed,
-    Backend(Box<dyn Fn() -> Result<Database, Fault> + Send + Sync>),
-}
-
-/// The numbers of a device and of a file on it.
-pub(super) type Identity = (u64, u64);
-
-impl Origin {
-    /// The file that lies at a path now.
-    fn of(path: &Path, cache_bytes: usize) -> Self {
-        let identity = Mutex::new(fs::metadata(path).ok().as_ref().and_then(identity_of));
-        Self::File { path: path.to_owned(), cache_bytes, identity }
-    }
-
-    /// Opens it once more, unless another file lies there now.
-    fn open(&self, sync_failed: &SyncFailed) -> Result<Database, Fault> {
-        match self {
-            Self::File { path, cache_bytes, identity } => {
-                let identity = *identity.lock().unwrap_or_else(PoisonError::into_inner);
-                let is_same = || Ok::<_, Fault>(identity_of(&fs::metadata(path)?) == identity);
-                let database = match is_same()? {
-                    true => Some(open_to_write(path, *cache_bytes, sync_failed)?),
-                    false => None,
-                };
-                // It may have been exchanged in between.
-                database
-                    .filter(|_| is_same().unwrap_or(false))
-                    .ok_or_else(|| Fault::new(StoreErrorKind::Failed, "another file lies there now"))
-            }
-            Self::Unnamed => Err(closed()),
-            Self::Backend(open) => open(),
-        }
-    }
-}
-
-fn open_to_write(path: &Path, cache_bytes: usize, sync_failed: &SyncFailed) -> Result<Database, Fault> {
-    let file = OpenOptions::new().read(true).write(true).open(path)?;
-    check_start(&file)?;
-    Ok(builder(cache_bytes).create_with_backend(Watched::new(WholePages::new(file)?, sync_failed))?)
 }
 
 /// Makes a database in a new file.
@@ -193,63 +50,6 @@ fn create_in(
         initialize(&database, catalog)?;
         Ok(database)
     })
-}
-
-/// Opens the file that lies at a path, also when another one takes its place meanwhile, as when a service compacts it.
-fn settled<T>(path: &Path, open: impl Fn() -> Result<T, Fault>) -> Result<T, Fault> {
-    /// A file is not exchanged again and again.
-    const TRIES: usize = 8;
-    let identity = || fs::metadata(path).map(|metadata| identity_of(&metadata));
-    for _ in 0..TRIES {
-        let before = identity()?;
-        let opened = open()?;
-        // Its lock is held by now, and only its holder exchanges it.
-        if identity().is_ok_and(|after| after == before) {
-            return Ok(opened);
-        }
-    }
-    Err(Fault::new(StoreErrorKind::InUse, "other files take its place again and again"))
-}
-
-/// What tells a file from others that lie at the same path later, where the system has such.
-#[cfg(unix)]
-fn identity_of(metadata: &fs::Metadata) -> Option<Identity> {
-    use std::os::unix::fs::MetadataExt;
-    Some((metadata.dev(), metadata.ino()))
-}
-
-/// What tells a file from others that lie at the same path later, where the system has such.
-#[cfg(not(unix))]
-fn identity_of(_: &fs::Metadata) -> Option<Identity> {
-    None
-}
-
-/// True when the file at a path is a database, told by how it begins.
-///
-/// ```
-/// assert!(!casefilter::is_store(std::path::Path::new("no such file")));
-/// ```
-#[must_use]
-pub fn is_store(path: &Path) -> bool {
-    let mut start = [0; MAGIC.len()];
-    let is_file = fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
-    is_file && fs::File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == MAGIC
-}
-
-fn builder(cache_bytes: usize) -> Builder {
-    let mut builder = Builder::new();
-    builder.set_cache_size(cache_bytes);
-    builder
-}
-
-impl Handle {
-    fn generation(&self) -> u64 {
-        match self {
-            Self::Open(opened) => opened.generation,
-            Self::ReadOnly(_) | Self::Overlay { .. } => 0,
-            Self::Closed { generation } => *generation,
-        }
-    }
 }
 
 impl File {
@@ -538,57 +338,6 @@ impl File {
         }
         Ok(())
     }
-}
-
-/// Closes what is open, also for those who still read from it.
-fn close_handle(handle: &mut Handle) -> Result<(), Fault> {
-    let generation = handle.generation();
-    let closed = match &*handle {
-        Handle::Open(opened) => opened.close(),
-        Handle::ReadOnly(_) | Handle::Overlay { .. } | Handle::Closed { .. } => Ok(()),
-    };
-    // Closing may meet damage.
-    let dropped = guarded(|| {
-        *handle = Handle::Closed { generation };
-        Ok(())
-    });
-    closed.and(dropped)
-}
-
-/// Whether the header of a file says that it was closed in order.
-fn is_closed(mut file: fs::File) -> Result<bool, Fault> {
-    let mut flags = [0];
-    file.seek(SeekFrom::Start(MAGIC.len() as u64))?;
-    file.read_exact(&mut flags)?;
-    let [flags] = flags;
-    Ok(flags & NOT_CLOSED == 0)
-}
-
-fn read_only() -> Fault {
-    Fault::new(StoreErrorKind::ReadOnly, "it is open for reading alone")
-}
-
-fn closed() -> Fault {
-    Fault::new(StoreErrorKind::Failed, "closed")
-}
-
-/// Says when what lies at a path is not a file; to open a pipe would wait for its writer.
-fn check_metadata(path: &Path) -> Result<(), Fault> {
-    if fs::metadata(path)?.is_file() {
-        return Ok(());
-    }
-    Err(Fault::new(StoreErrorKind::NotADatabase, "not a file"))
-}
-
-/// Says when a file cannot be a database at all.
-fn check_start(mut file: &fs::File) -> Result<(), Fault> {
-    let mut start = Vec::new();
-    file.seek(SeekFrom::Start(0))?;
-    file.take(MAGIC.len() as u64).read_to_end(&mut start)?;
-    if start != MAGIC {
-        return Err(Fault::new(StoreErrorKind::NotADatabase, "not a database of cases"));
-    }
-    Ok(())
 }
 
 impl Drop for File {

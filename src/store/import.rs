@@ -5,10 +5,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use redb::WriteTransaction;
 
-use super::Store;
+use super::commit::{Added, put_documents};
+use super::database::Store;
 use super::error::{Fault, StoreError, StoreErrorKind, guarded};
+use super::log::Log;
 use super::tables::State;
-use super::write::{Added, Log, put_documents};
 use crate::engine::{Import, Mode, Report, StoreDocument};
 use crate::lock::Held;
 

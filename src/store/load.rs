@@ -6,12 +6,14 @@ use std::sync::Arc;
 use redb::{ReadableTable, ReadableTableMetadata};
 
 use super::batches::StoredBatch;
+use super::documents::Documents;
 use super::error::{Fault, guarded};
 use super::file::File;
+use super::options::StoreOptions;
 use super::tables::{
     BATCHES, Counted, DOCUMENTS, LIVE, META, RELEASED, State, Stored, check_meta, released_checksum,
 };
-use super::{Documents, StoreOptions, batches, records};
+use super::{batches, record_table};
 use crate::batch::{Batch, BatchBuilder, Document, Keep, Row};
 use crate::catalog::Catalog;
 use crate::column::Selection;
@@ -34,7 +36,7 @@ pub(super) fn load(file: &File, catalog: &Catalog, options: &StoreOptions) -> Re
         let limits = &options.limits;
         let transaction = file.read()?;
         let Counted { mut state, records } = check_meta(&transaction.open_table(META)?, catalog)?;
-        records::check_count(file, records)?;
+        record_table::check_count(file, records)?;
         let released = read_released(&transaction.open_table(RELEASED)?, &state)?;
         let documents = transaction.open_table(DOCUMENTS)?;
         let pieces = transaction.open_table(BATCHES)?;

@@ -1,21 +1,16 @@
 //! Records of other kinds beside the cases: text under a kind and a key.
 
 use std::fmt;
-use std::ops::Bound;
 use std::sync::Arc;
 
-use redb::{ReadOnlyTable, ReadableTable, ReadableTableMetadata, Table, TableError, WriteTransaction};
+use redb::{ReadOnlyTable, Table};
 
-use super::Store;
+use super::database::Store;
 use super::error::{Fault, Guarded, StoreError, guarded};
-use super::file::{File, Opened, Reading};
-use super::tables::{
-    FORMAT, FORMAT_VERSION, META, RECORD_COUNT, RECORDS, record_from_bytes, record_to_bytes, records_to_bytes,
-};
-use super::write::Log;
-
-type Key = (&'static str, &'static str);
-type Bytes = &'static [u8];
+use super::file::Opened;
+use super::log::Log;
+use super::record_table::{Bytes, Key, commit, get, open, page, with_prefix};
+use super::tables::{RECORDS, record_to_bytes};
 
 /// The records of one moment; see [`Store::records`].
 pub struct Records<'s> {
@@ -106,121 +101,6 @@ impl Store {
         log.synced();
         Ok(outcome)
     }
-}
-
-/// Counts the records, and marks a file that has some as one of the version that knows them: an older
-/// library would leave them out of its copies.
-fn commit(transaction: WriteTransaction) -> Result<(), Fault> {
-    let count = transaction.open_table(RECORDS)?.len()?;
-    {
-        let mut meta = transaction.open_table(META)?;
-        meta.insert(FORMAT, FORMAT_VERSION.to_le_bytes().as_slice())?;
-        meta.insert(RECORD_COUNT, records_to_bytes(count).as_slice())?;
-    }
-    Ok(transaction.commit()?)
-}
-
-/// The table of a transaction; none in a file that never had a record.
-fn open(reading: &Reading) -> Result<Option<ReadOnlyTable<Key, Bytes>>, Fault> {
-    match reading.open_table(RECORDS) {
-        Ok(table) => Ok(Some(table)),
-        Err(TableError::TableDoesNotExist(_)) => Ok(None),
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// Says whether there are as many records as `counted`, reading none.
-pub(super) fn check_count(file: &File, counted: u64) -> Result<(), Fault> {
-    let found = match open(&file.read()?)? {
-        Some(table) => table.len()?,
-        None => 0,
-    };
-    if found != counted {
-        return Err(Fault::corrupt(format!("{found} records, counted as {counted}")));
-    }
-    Ok(())
-}
-
-/// Reads every record, and gives how many there are.
-pub(super) fn verify(file: &File) -> Result<u64, Fault> {
-    let reading = file.read()?;
-    let Some(table) = open(&reading)? else { return Ok(0) };
-    let mut last: Option<(String, String)> = None;
-    for entry in table.iter()? {
-        let (key, bytes) = entry?;
-        let (kind, key) = key.value();
-        record_from_bytes(kind, key, bytes.value())?;
-        let own = Some((kind.to_owned(), key.to_owned()));
-        // Damage may lead in circles.
-        if last >= own {
-            return Err(Fault::corrupt(format!("the {kind} {key} is not in its place")));
-        }
-        last = own;
-    }
-    Ok(table.len()?)
-}
-
-/// Copies the records of a moment.
-pub(super) fn copy(from: &redb::ReadTransaction, to: &WriteTransaction) -> Result<(), Fault> {
-    let from = match from.open_table(RECORDS) {
-        Ok(table) => table,
-        Err(TableError::TableDoesNotExist(_)) => return Ok(()),
-        Err(error) => return Err(error.into()),
-    };
-    let mut to = to.open_table(RECORDS)?;
-    for entry in from.iter()? {
-        let (key, bytes) = entry?;
-        to.insert(key.value(), bytes.value())?;
-    }
-    Ok(())
-}
-
-fn get(table: &impl ReadableTable<Key, Bytes>, kind: &str, key: &str) -> Result<Option<String>, Fault> {
-    let bytes = table.get((kind, key))?;
-    bytes.map(|bytes| record_from_bytes(kind, key, bytes.value()).map(str::to_owned)).transpose()
-}
-
-fn with_prefix(
-    table: &impl ReadableTable<Key, Bytes>,
-    kind: &str,
-    prefix: &str,
-) -> Result<Vec<(String, String)>, Fault> {
-    let count = usize::try_from(table.len()?).unwrap_or(usize::MAX);
-    let mut found = Vec::new();
-    // Damage may lead in circles.
-    for entry in table.range((kind, prefix)..)?.take(count) {
-        let (key, bytes) = entry?;
-        let (own, key) = key.value();
-        if own != kind || !key.starts_with(prefix) {
-            break;
-        }
-        found.push((key.to_owned(), record_from_bytes(kind, key, bytes.value())?.to_owned()));
-    }
-    Ok(found)
-}
-
-fn page(
-    table: &impl ReadableTable<Key, Bytes>,
-    kind: &str,
-    after: Option<&str>,
-    most: usize,
-) -> Result<Vec<(String, String)>, Fault> {
-    let start = after.map_or(Bound::Included((kind, "")), |after| Bound::Excluded((kind, after)));
-    let mut found: Vec<(String, String)> = Vec::new();
-    for entry in table.range::<(&str, &str)>((start, Bound::Unbounded))?.take(most) {
-        let (key, bytes) = entry?;
-        let (own, key) = key.value();
-        if own != kind {
-            break;
-        }
-        // Damage may lead in circles.
-        let last = found.last().map(|(last, _)| &**last).or(after);
-        if last.is_some_and(|last| last >= key) {
-            return Err(Fault::corrupt(format!("the {kind} {key:?} is not in its place")));
-        }
-        found.push((key.to_owned(), record_from_bytes(kind, key, bytes.value())?.to_owned()));
-    }
-    Ok(found)
 }
 
 impl Records<'_> {

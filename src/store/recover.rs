@@ -10,11 +10,12 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::database::Store;
+use super::documents::Documents;
 use super::error::{Fault, StoreError, StoreErrorKind, guarded};
 use super::load::{Loaded, load};
+use super::log::Log;
 use super::tables::State;
-use super::write::Log;
-use super::{Documents, Store};
 
 /// A disk that fails again and again is left alone: opening a file that was not closed in order reads all of it.
 const MOST_REOPENINGS: u64 = 8;
@@ -100,6 +101,21 @@ impl Store {
         (fresh.failed, fresh.reopenings, fresh.next_try) = (true, log.reopenings, log.next_try);
         *log = fresh;
         Ok(())
+    }
+
+    /// Reads from the file as it was of this generation, and `again` from the file opened anew if a fault before keeps redb from
+    /// reading.
+    pub(super) fn reading<T>(
+        &self,
+        generation: u64,
+        read: impl FnOnce() -> Result<T, Fault>,
+        again: impl FnOnce() -> Result<T, Fault>,
+    ) -> Result<T, StoreError> {
+        let result = guarded(read).or_else(|fault| {
+            let is_stuck = fault.kind == StoreErrorKind::Failed && self.reopen(generation);
+            if is_stuck { guarded(again) } else { Err(fault) }
+        });
+        result.map_err(|fault| self.error(fault))
     }
 
     /// Opens the file again after a fault, if it was not since it was of this generation, so that reading goes on; true when that is

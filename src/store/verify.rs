@@ -1,15 +1,16 @@
-//! Checking a file whole, and the work on whole files: compaction and copies.
+//! Checking a file whole.
 
 use std::path::Path;
 
 use redb::ReadableTable;
 
-use super::batches;
-use super::error::{Fault, StoreError, StoreErrorKind, guarded};
+use super::database::Store;
+use super::error::{Fault, StoreError, guarded};
 use super::file::File;
 use super::load::load;
-use super::tables::{BATCHES, DOCUMENTS, LIVE, META, RELEASED, Stored, check_meta};
-use super::{Documents, Store, StoreOptions, records};
+use super::options::StoreOptions;
+use super::tables::{BATCHES, DOCUMENTS, LIVE, META, Stored, check_meta};
+use super::{batches, record_table};
 use crate::batch::{Batch, BatchBuilder, Document, Keep, Row};
 use crate::catalog::Catalog;
 use crate::engine::Slot;
@@ -64,106 +65,6 @@ impl Store {
         let file = File::of_file(file, options.cache_bytes);
         file.and_then(|file| verify(file, catalog)).map_err(|fault| fault.of_file(name))
     }
-
-    /// Moves what is stored to the front of the file and gives the rest of it back to the system; false when
-    /// there was nothing to gain.
-    ///
-    /// # Errors
-    /// Faults of the file, as [`upsert`](Self::upsert).
-    pub fn compact(&mut self) -> Result<bool, StoreError> {
-        self.checkpoint()?;
-        // Whoever reads documents borrows the store, so that nobody does now.
-        self.engine.detach();
-        let compacted = self.file.compact();
-        // Whoever reads them finds a fault then, or they are there.
-        let documents = guarded(|| Documents::of(&self.file));
-        let result = match documents {
-            Ok(documents) => {
-                self.engine.attach(std::sync::Arc::new(documents));
-                compacted
-            }
-            Err(fault) => compacted.and(Err(fault)),
-        };
-        let mut log = self.lock_log();
-        result.map_err(|fault| {
-            log.fail();
-            fault.of_file(&self.name)
-        })
-    }
-
-    /// Copies the store as it is now into a new file, while searches and writes go on. After a write that
-    /// failed it is what is on disk.
-    ///
-    /// The copy appears under its name whole and synced, or not at all, and only its owner can read it. Copying the file itself is
-    /// only safe while no store has it open.
-    ///
-    /// # Errors
-    /// As [`create`](Self::create) for the new file, and faults of either.
-    pub fn backup(&self, path: impl AsRef<Path>) -> Result<(), StoreError> {
-        self.backup_while(path.as_ref(), &|| true)
-    }
-
-    /// As [`backup`](Self::backup), for as long as `goes_on` says so; it is asked often.
-    pub(crate) fn backup_while(&self, path: &Path, goes_on: &dyn Fn() -> bool) -> Result<(), StoreError> {
-        let name = path.display().to_string();
-        let copy = File::prepare(path, self.catalog(), self.options.cache_bytes);
-        self.copy(copy, &name, goes_on)
-    }
-
-    /// As [`backup_while`](Self::backup_while), into an empty file that may have no name; errors call it `name`.
-    #[cfg(all(feature = "service", unix))]
-    pub(crate) fn copy_while(
-        &self,
-        file: std::fs::File,
-        name: &str,
-        goes_on: &dyn Fn() -> bool,
-    ) -> Result<(), StoreError> {
-        let copy = File::create_in_file(file, self.catalog(), self.options.cache_bytes);
-        self.copy(copy, name, goes_on)
-    }
-
-    fn copy(
-        &self,
-        copy: Result<File, Fault>,
-        name: &str,
-        goes_on: &dyn Fn() -> bool,
-    ) -> Result<(), StoreError> {
-        let copy = copy.and_then(|mut copy| {
-            let generation = self.file.generation();
-            let copied = guarded(|| copy_into(&self.file, &copy, goes_on));
-            copied.or_else(|fault| {
-                let is_stuck = fault.kind == StoreErrorKind::Failed && goes_on() && self.reopen(generation);
-                if is_stuck { guarded(|| copy_into(&self.file, &copy, goes_on)) } else { Err(fault) }
-            })?;
-            copy.close()
-        });
-        copy.map_err(|fault| fault.of_file(name))
-    }
-}
-
-/// Copies every table, as it was committed last.
-pub(super) fn copy_into(from: &File, to: &File, goes_on: &dyn Fn() -> bool) -> Result<(), Fault> {
-    let read = from.read()?;
-    let write = to.write(true)?;
-    macro_rules! copy {
-        ($($table:expr),*) => {$({
-            let from = read.open_table($table)?;
-            let mut to = write.open_table($table)?;
-            for entry in from.iter()? {
-                if !goes_on() {
-                    return Err(Fault::new(StoreErrorKind::Failed, "the copy was given up"));
-                }
-                let (key, value) = entry?;
-                to.insert(key.value(), value.value())?;
-            }
-        })*};
-    }
-    copy!(META, DOCUMENTS, RELEASED, BATCHES, LIVE);
-    records::copy(&read, &write)?;
-    if !goes_on() {
-        return Err(Fault::new(StoreErrorKind::Failed, "the copy was given up"));
-    }
-    Ok(write.commit()?)
 }
 
 pub(super) fn verify(mut file: File, catalog: &Catalog) -> Result<Verified, Fault> {
@@ -192,7 +93,7 @@ pub(super) fn verify(mut file: File, catalog: &Catalog) -> Result<Verified, Faul
             }
             last = Some(batch);
         }
-        let records = records::verify(&file)?;
+        let records = record_table::verify(&file)?;
         Ok(Verified { cases, batches: state.batches, records, was_clean })
     })
     .and_then(|verified| file.close().map(|()| verified))

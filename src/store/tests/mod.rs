@@ -6,11 +6,14 @@ mod growth;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use super::file::File;
 use super::verify::verify;
 use super::*;
-use crate::catalog::Field;
-use crate::catalog::FieldType;
+use crate::catalog::{Catalog, Field, FieldType};
 use crate::engine::{Mode, Upserted};
+use crate::filter::Filter;
+use crate::limits::Limits;
+use crate::request::Request;
 use disk::{Dice, Disk, Trouble};
 
 fn catalog() -> Catalog {

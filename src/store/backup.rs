@@ -1,0 +1,87 @@
+//! Copies of one moment, while searches and writes go on.
+
+use std::path::Path;
+
+use redb::ReadableTable;
+
+use super::database::Store;
+use super::error::{Fault, StoreError, StoreErrorKind, guarded};
+use super::file::File;
+use super::record_table;
+use super::tables::{BATCHES, DOCUMENTS, LIVE, META, RELEASED};
+
+impl Store {
+    /// Copies the store as it is now into a new file, while searches and writes go on. After a write that
+    /// failed it is what is on disk.
+    ///
+    /// The copy appears under its name whole and synced, or not at all, and only its owner can read it. Copying the file itself is
+    /// only safe while no store has it open.
+    ///
+    /// # Errors
+    /// As [`create`](Self::create) for the new file, and faults of either.
+    pub fn backup(&self, path: impl AsRef<Path>) -> Result<(), StoreError> {
+        self.backup_while(path.as_ref(), &|| true)
+    }
+
+    /// As [`backup`](Self::backup), for as long as `goes_on` says so; it is asked often.
+    pub(crate) fn backup_while(&self, path: &Path, goes_on: &dyn Fn() -> bool) -> Result<(), StoreError> {
+        let name = path.display().to_string();
+        let copy = File::prepare(path, self.catalog(), self.options.cache_bytes);
+        self.copy(copy, &name, goes_on)
+    }
+
+    /// As [`backup_while`](Self::backup_while), into an empty file that may have no name; errors call it `name`.
+    #[cfg(all(feature = "service", unix))]
+    pub(crate) fn copy_while(
+        &self,
+        file: std::fs::File,
+        name: &str,
+        goes_on: &dyn Fn() -> bool,
+    ) -> Result<(), StoreError> {
+        let copy = File::create_in_file(file, self.catalog(), self.options.cache_bytes);
+        self.copy(copy, name, goes_on)
+    }
+
+    fn copy(
+        &self,
+        copy: Result<File, Fault>,
+        name: &str,
+        goes_on: &dyn Fn() -> bool,
+    ) -> Result<(), StoreError> {
+        let copy = copy.and_then(|mut copy| {
+            let generation = self.file.generation();
+            let copied = guarded(|| copy_into(&self.file, &copy, goes_on));
+            copied.or_else(|fault| {
+                let is_stuck = fault.kind == StoreErrorKind::Failed && goes_on() && self.reopen(generation);
+                if is_stuck { guarded(|| copy_into(&self.file, &copy, goes_on)) } else { Err(fault) }
+            })?;
+            copy.close()
+        });
+        copy.map_err(|fault| fault.of_file(name))
+    }
+}
+
+/// Copies every table, as it was committed last.
+pub(super) fn copy_into(from: &File, to: &File, goes_on: &dyn Fn() -> bool) -> Result<(), Fault> {
+    let read = from.read()?;
+    let write = to.write(true)?;
+    macro_rules! copy {
+        ($($table:expr),*) => {$({
+            let from = read.open_table($table)?;
+            let mut to = write.open_table($table)?;
+            for entry in from.iter()? {
+                if !goes_on() {
+                    return Err(Fault::new(StoreErrorKind::Failed, "the copy was given up"));
+                }
+                let (key, value) = entry?;
+                to.insert(key.value(), value.value())?;
+            }
+        })*};
+    }
+    copy!(META, DOCUMENTS, RELEASED, BATCHES, LIVE);
+    record_table::copy(&read, &write)?;
+    if !goes_on() {
+        return Err(Fault::new(StoreErrorKind::Failed, "the copy was given up"));
+    }
+    Ok(write.commit()?)
+}

@@ -1,0 +1,166 @@
+//! The end of a write: its documents, what it released, a checkpoint if one is due, then the snapshot that shows it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use redb::{ReadableTableMetadata, WriteTransaction};
+
+use super::batches::{self, StoredBatch};
+use super::database::Store;
+use super::documents::Documents;
+use super::error::{Fault, StoreError, guarded};
+use super::log::Log;
+use super::options::Durability;
+use super::tables::{DOCUMENTS, META, RELEASED, STATE, State, Stored, released_checksum};
+use crate::column::Selection;
+use crate::engine::{Prepared, Snapshot};
+
+/// A document that a write stores.
+pub(super) struct Added<'d> {
+    pub(super) number: u64,
+    pub(super) place: u64,
+    pub(super) text: &'d str,
+}
+
+impl Store {
+    /// Notes that a write failed.
+    pub(super) fn settle<T>(&self, log: &mut Log, result: Result<T, Fault>) -> Result<T, StoreError> {
+        result.map_err(|fault| {
+            log.failed = true;
+            self.error(fault)
+        })
+    }
+
+    /// Commits what was prepared, with the documents of it, and lets everyone see it.
+    pub(super) fn commit(
+        &self,
+        log: &mut Log,
+        prepared: Prepared<'_>,
+        state: State,
+        added: Vec<Added<'_>>,
+        durability: Durability,
+    ) -> Result<(), StoreError> {
+        let result = guarded(|| {
+            let synced =
+                durability == Durability::Synced || self.is_checkpoint_due(log, added.len(), &prepared);
+            let transaction = self.file.write(synced)?;
+            put_documents(&transaction, &added)?;
+            self.finish(log, transaction, prepared, state, added.len() as u64)?;
+            Ok(synced)
+        });
+        if self.settle(log, result)? {
+            log.synced();
+        } else {
+            log.is_unsynced = true;
+        }
+        Ok(())
+    }
+
+    fn is_checkpoint_due(&self, log: &Log, added: usize, prepared: &Prepared<'_>) -> bool {
+        let changes = (added.max(prepared.released().len())) as u64;
+        log.since_checkpoint.saturating_add(changes) >= self.options.checkpoint_every
+    }
+
+    /// Ends a transaction in which the documents of a change are: removes what it released, makes a
+    /// checkpoint if one is due, commits, and publishes.
+    pub(super) fn finish(
+        &self,
+        log: &mut Log,
+        transaction: WriteTransaction,
+        prepared: Prepared<'_>,
+        mut state: State,
+        added: u64,
+    ) -> Result<(), Fault> {
+        let is_due = self.is_checkpoint_due(log, usize::try_from(added).unwrap_or(usize::MAX), &prepared);
+        let changes = added.max(prepared.released().len() as u64);
+        state.next_place = prepared.next_place();
+        state.next_batch = prepared.next_batch();
+        {
+            let mut documents = transaction.open_table(DOCUMENTS)?;
+            let mut released = transaction.open_table(RELEASED)?;
+            for number in prepared.released() {
+                if documents.remove(number)?.is_none() {
+                    return Err(Fault::corrupt(format!("no document {number}")));
+                }
+                if *number < state.checkpoint {
+                    released.insert(number, released_checksum(*number))?;
+                }
+            }
+            state.cases = documents.len()?;
+            state.released = released.len()?;
+        }
+        let cases = prepared.after().len() as u64;
+        if state.cases != cases {
+            return Err(Fault::corrupt(format!("{} documents of {cases} cases", state.cases)));
+        }
+        let stored = match is_due {
+            true => Some(self.write_checkpoint(&transaction, prepared.after(), &log.stored, &mut state)?),
+            false => None,
+        };
+        transaction.open_table(META)?.insert(STATE, state.to_bytes().as_slice())?;
+        transaction.commit()?;
+        log.is_ahead = true;
+        prepared.after().attach(Arc::new(Documents::of(&self.file)?));
+        prepared.publish();
+        log.is_ahead = false;
+        log.state = state;
+        match stored {
+            Some(stored) => {
+                log.stored = stored;
+                log.since_checkpoint = 0;
+            }
+            None => log.since_checkpoint = log.since_checkpoint.saturating_add(changes),
+        }
+        Ok(())
+    }
+
+    /// Stores the batches that the file does not have and the live rows that changed, and removes batches
+    /// that are gone. The rows of the head, few, stay documents alone.
+    fn write_checkpoint(
+        &self,
+        transaction: &WriteTransaction,
+        after: &Snapshot,
+        stored: &HashMap<u64, StoredBatch>,
+        state: &mut State,
+    ) -> Result<HashMap<u64, StoredBatch>, Fault> {
+        let catalog = self.engine.catalog();
+        let view = self.engine.view_of(after);
+        let mut now = HashMap::new();
+        for slot in view.slots().filter(|slot| slot.id != after.head_id()) {
+            let number = slot.id.0;
+            let rows = slot.batch.rows();
+            let before = stored.get(&number);
+            // Heads are joined to a batch behind its rows: it is another one when it has more.
+            if before.is_none_or(|before| before.rows != rows) {
+                if before.is_some() {
+                    batches::remove(transaction, number)?;
+                }
+                batches::write(transaction, catalog, number, &slot.batch)?;
+            }
+            let batch = StoredBatch { rows, live: Selection::clone(&slot.live) };
+            if before != Some(&batch) {
+                batches::write_live(transaction, number, &slot.live, rows)?;
+            }
+            now.insert(number, batch);
+        }
+        for number in stored.keys().filter(|number| !now.contains_key(number)) {
+            batches::remove(transaction, *number)?;
+        }
+        transaction.delete_table(RELEASED)?;
+        transaction.open_table(RELEASED)?;
+        state.released = 0;
+        state.batches = now.len() as u64;
+        state.checkpoint = after.first_document_of_head().unwrap_or(state.next_document);
+        Ok(now)
+    }
+}
+
+/// Stores documents.
+pub(super) fn put_documents(transaction: &WriteTransaction, added: &[Added<'_>]) -> Result<(), Fault> {
+    let mut documents = transaction.open_table(DOCUMENTS)?;
+    for Added { number, place, text } in added {
+        let bytes = Stored { place: *place, text }.to_bytes(*number);
+        documents.insert(number, bytes.as_slice())?;
+    }
+    Ok(())
+}

@@ -1,0 +1,211 @@
+//! A store in memory and its file: made, opened, and told apart.
+
+use std::path::Path;
+
+use super::error::{Fault, StoreError};
+use super::file::File;
+use super::load::{Loaded, load};
+use super::log::Log;
+use super::options::StoreOptions;
+use crate::catalog::Catalog;
+use crate::engine::{Engine, Memory};
+use crate::limits::Limits;
+use crate::lock::{Held, Lock};
+
+/// Cases in a file, and in memory what searches need of them.
+///
+/// `Send + Sync`: searches never wait for writes. The [module](super) says what is on disk when.
+pub struct Store {
+    /// What errors call the file.
+    pub(super) name: String,
+    /// Whoever writes holds it; it stands for the order of writes.
+    pub(super) log: Lock<Log>,
+    pub(super) engine: Engine,
+    pub(super) file: File,
+    pub(super) options: StoreOptions,
+}
+
+impl Store {
+    /// Makes a store in a new file, which only its owner can read.
+    ///
+    /// # Errors
+    /// When there is a file already, or it cannot be made.
+    pub fn create(
+        path: impl AsRef<Path>,
+        catalog: Catalog,
+        options: StoreOptions,
+    ) -> Result<Self, StoreError> {
+        let make = |path: &Path, cache_bytes| File::create(path, &catalog, cache_bytes);
+        Self::load_from(path.as_ref(), &catalog, options, make)
+    }
+
+    /// Makes a store whose file gets its name when the store is [closed](Self::close): until then, and if it is dropped or the
+    /// process ends before, nothing is there.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Durability, Store, StoreOptions};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("cases.db");
+    /// let store = Store::prepare(&path, Catalog::cases(), StoreOptions::default())?;
+    /// store.upsert(br#"{"id":"a"}"#, Durability::Grouped)?;
+    /// assert!(!path.exists());
+    /// store.close()?;
+    /// assert!(path.exists());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`create`](Self::create); [`close`](Self::close) fails with [`StoreErrorKind::Exists`] when another file took the name.
+    pub fn prepare(
+        path: impl AsRef<Path>,
+        catalog: Catalog,
+        options: StoreOptions,
+    ) -> Result<Self, StoreError> {
+        let make = |path: &Path, cache_bytes| File::prepare(path, &catalog, cache_bytes);
+        Self::load_from(path.as_ref(), &catalog, options, make)
+    }
+
+    /// Opens the store in a file that is open to be read, which may have no name; errors call it `name`. Nothing is written to it: what
+    /// a crash left to repair is repaired in memory.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Store, StoreOptions};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("cases.db");
+    /// # Store::create(&path, Catalog::cases(), StoreOptions::default())?.close()?;
+    /// let file = std::fs::File::open(&path)?;
+    /// let store = Store::open_file(file, "a copy", Catalog::cases(), StoreOptions::default())?;
+    /// assert!(store.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_file(
+        file: std::fs::File,
+        name: &str,
+        catalog: Catalog,
+        options: StoreOptions,
+    ) -> Result<Self, StoreError> {
+        let file = File::of_file(file, options.cache_bytes).map_err(|fault| fault.of_file(name))?;
+        Self::load(name.to_owned(), file, &catalog, options)
+    }
+
+    /// Opens the store in a file.
+    ///
+    /// # Errors
+    /// See [`StoreErrorKind`]: no such file, in use, no database of cases, of another version or for another
+    /// catalogue, damaged.
+    pub fn open(path: impl AsRef<Path>, catalog: Catalog, options: StoreOptions) -> Result<Self, StoreError> {
+        Self::load_from(path.as_ref(), &catalog, options, File::open)
+    }
+
+    /// Opens the store in a file to be read alone: nothing is written to it, so that it may be one that this user may not
+    /// write, and others may read it at the same time. Writes are refused with [`StoreErrorKind::ReadOnly`].
+    ///
+    /// # Errors
+    /// As [`open`](Self::open), [`StoreErrorKind::InUse`] when a store that writes has the file open, and
+    /// [`StoreErrorKind::Failed`] when one had and did not close it, as after a crash: whoever may write it has to open it once.
+    pub fn open_read_only(
+        path: impl AsRef<Path>,
+        catalog: Catalog,
+        options: StoreOptions,
+    ) -> Result<Self, StoreError> {
+        Self::load_from(path.as_ref(), &catalog, options, File::open_read_only)
+    }
+
+    fn load_from(
+        path: &Path,
+        catalog: &Catalog,
+        options: StoreOptions,
+        open: impl FnOnce(&Path, usize) -> Result<File, Fault>,
+    ) -> Result<Self, StoreError> {
+        let name = path.display().to_string();
+        let file = open(path, options.cache_bytes).map_err(|fault| fault.of_file(&name))?;
+        Self::load(name, file, catalog, options)
+    }
+
+    pub(super) fn load(
+        name: String,
+        file: File,
+        catalog: &Catalog,
+        options: StoreOptions,
+    ) -> Result<Self, StoreError> {
+        let loaded = load(&file, catalog, &options).map_err(|fault| fault.of_file(&name))?;
+        let Loaded { engine, state, stored, replayed } = loaded;
+        let since_checkpoint = replayed.saturating_add(state.released);
+        let log = Lock::new(Log::new(state, stored, since_checkpoint, file.is_read_only()));
+        Ok(Self { name, log, engine, file, options })
+    }
+
+    /// Which file it is in, by the numbers of its device and its inode.
+    #[cfg(all(unix, feature = "service"))]
+    pub(crate) fn identity(&self) -> Option<(u64, u64)> {
+        self.file.identity()
+    }
+
+    /// The fields that are stored and can be filtered.
+    #[must_use]
+    pub fn catalog(&self) -> &Catalog {
+        self.engine.catalog()
+    }
+
+    /// The bounds on case documents and pages.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        self.engine.limits()
+    }
+
+    /// How many cases there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.engine.len()
+    }
+
+    /// True when there is no case.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.engine.is_empty()
+    }
+
+    /// What the cases take in memory; their documents are in the file.
+    #[must_use]
+    pub fn memory(&self) -> Memory {
+        self.engine.memory()
+    }
+
+    pub(super) fn lock_log(&self) -> Held<'_, Log> {
+        // The log changes in one step at the end of a write, so a panic before leaves it whole.
+        self.log.lock()
+    }
+
+    /// The error for something that was refused.
+    #[cfg(feature = "service")]
+    pub(crate) fn refuse(&self, refusal: crate::engine::Refusal) -> StoreError {
+        StoreError::refused(&self.name, refusal)
+    }
+
+    /// The error for a record that does not mean what it did when it was stored.
+    #[cfg(feature = "service")]
+    pub(crate) fn corrupt_record(&self, detail: &str) -> StoreError {
+        self.error(Fault::corrupt(format!("a record that cannot be read: {detail}")))
+    }
+
+    pub(super) fn error(&self, fault: Fault) -> StoreError {
+        fault.of_file(&self.name)
+    }
+
+    /// Says which invariant of the cases in memory does not hold; for tests and fuzzers.
+    ///
+    /// # Errors
+    /// A sentence about the first invariant that does not hold.
+    pub fn validate(&self) -> Result<(), String> {
+        self.engine.validate()
+    }
+}
+
+impl std::fmt::Debug for Store {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Store").field("file", &self.name).field("cases", &self.len()).finish_non_exhaustive()
+    }
+}

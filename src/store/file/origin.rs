@@ -1,0 +1,146 @@
+//! Where a database lies: paths, the files at them, and how a file of redb begins.
+
+use std::fs::{self, OpenOptions};
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use redb::{Builder, Database};
+
+use super::super::backend::{SyncFailed, Watched, WholePages};
+use super::super::error::{Fault, StoreErrorKind};
+use super::opened::closed;
+
+/// What every redb file starts with.
+const MAGIC: [u8; 9] = [b'r', b'e', b'd', b'b', 0x1A, 0x0A, 0xA9, 0x0D, 0x0A];
+
+/// Where redb notes, behind its magic number, that a file was not closed in order: a bit of the byte after it.
+const NOT_CLOSED: u8 = 2;
+
+/// Where a database comes from, to be opened once more.
+pub(super) enum Origin {
+    File {
+        path: PathBuf,
+        cache_bytes: usize,
+        identity: Mutex<Option<Identity>>,
+    },
+    /// A file that has no name, or not yet.
+    Unnamed,
+    Backend(Box<dyn Fn() -> Result<Database, Fault> + Send + Sync>),
+}
+
+/// The numbers of a device and of a file on it.
+pub(in crate::store) type Identity = (u64, u64);
+
+impl Origin {
+    /// The file that lies at a path now.
+    pub(super) fn of(path: &Path, cache_bytes: usize) -> Self {
+        let identity = Mutex::new(fs::metadata(path).ok().as_ref().and_then(identity_of));
+        Self::File { path: path.to_owned(), cache_bytes, identity }
+    }
+
+    /// Opens it once more, unless another file lies there now.
+    pub(super) fn open(&self, sync_failed: &SyncFailed) -> Result<Database, Fault> {
+        match self {
+            Self::File { path, cache_bytes, identity } => {
+                let identity = *identity.lock().unwrap_or_else(PoisonError::into_inner);
+                let is_same = || Ok::<_, Fault>(identity_of(&fs::metadata(path)?) == identity);
+                let database = match is_same()? {
+                    true => Some(open_to_write(path, *cache_bytes, sync_failed)?),
+                    false => None,
+                };
+                // It may have been exchanged in between.
+                database
+                    .filter(|_| is_same().unwrap_or(false))
+                    .ok_or_else(|| Fault::new(StoreErrorKind::Failed, "another file lies there now"))
+            }
+            Self::Unnamed => Err(closed()),
+            Self::Backend(open) => open(),
+        }
+    }
+}
+
+pub(super) fn open_to_write(
+    path: &Path,
+    cache_bytes: usize,
+    sync_failed: &SyncFailed,
+) -> Result<Database, Fault> {
+    let file = OpenOptions::new().read(true).write(true).open(path)?;
+    check_start(&file)?;
+    Ok(builder(cache_bytes).create_with_backend(Watched::new(WholePages::new(file)?, sync_failed))?)
+}
+
+/// Opens the file that lies at a path, also when another one takes its place meanwhile, as when a service compacts it.
+pub(super) fn settled<T>(path: &Path, open: impl Fn() -> Result<T, Fault>) -> Result<T, Fault> {
+    /// A file is not exchanged again and again.
+    const TRIES: usize = 8;
+    let identity = || fs::metadata(path).map(|metadata| identity_of(&metadata));
+    for _ in 0..TRIES {
+        let before = identity()?;
+        let opened = open()?;
+        // Its lock is held by now, and only its holder exchanges it.
+        if identity().is_ok_and(|after| after == before) {
+            return Ok(opened);
+        }
+    }
+    Err(Fault::new(StoreErrorKind::InUse, "other files take its place again and again"))
+}
+
+/// What tells a file from others that lie at the same path later, where the system has such.
+#[cfg(unix)]
+pub(super) fn identity_of(metadata: &fs::Metadata) -> Option<Identity> {
+    use std::os::unix::fs::MetadataExt;
+    Some((metadata.dev(), metadata.ino()))
+}
+
+/// What tells a file from others that lie at the same path later, where the system has such.
+#[cfg(not(unix))]
+pub(super) fn identity_of(_: &fs::Metadata) -> Option<Identity> {
+    None
+}
+
+/// True when the file at a path is a database, told by how it begins.
+///
+/// ```
+/// assert!(!casefilter::is_store(std::path::Path::new("no such file")));
+/// ```
+#[must_use]
+pub fn is_store(path: &Path) -> bool {
+    let mut start = [0; MAGIC.len()];
+    let is_file = fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
+    is_file && fs::File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == MAGIC
+}
+
+pub(super) fn builder(cache_bytes: usize) -> Builder {
+    let mut builder = Builder::new();
+    builder.set_cache_size(cache_bytes);
+    builder
+}
+
+/// Whether the header of a file says that it was closed in order.
+pub(super) fn is_closed(mut file: fs::File) -> Result<bool, Fault> {
+    let mut flags = [0];
+    file.seek(SeekFrom::Start(MAGIC.len() as u64))?;
+    file.read_exact(&mut flags)?;
+    let [flags] = flags;
+    Ok(flags & NOT_CLOSED == 0)
+}
+
+/// Says when what lies at a path is not a file; to open a pipe would wait for its writer.
+pub(super) fn check_metadata(path: &Path) -> Result<(), Fault> {
+    if fs::metadata(path)?.is_file() {
+        return Ok(());
+    }
+    Err(Fault::new(StoreErrorKind::NotADatabase, "not a file"))
+}
+
+/// Says when a file cannot be a database at all.
+pub(super) fn check_start(mut file: &fs::File) -> Result<(), Fault> {
+    let mut start = Vec::new();
+    file.seek(SeekFrom::Start(0))?;
+    file.take(MAGIC.len() as u64).read_to_end(&mut start)?;
+    if start != MAGIC {
+        return Err(Fault::new(StoreErrorKind::NotADatabase, "not a database of cases"));
+    }
+    Ok(())
+}

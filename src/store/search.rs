@@ -1,0 +1,170 @@
+//! Searches: rows from memory, documents of the page from the file.
+
+use std::time::Duration;
+
+use super::database::Store;
+use super::documents::Documents;
+use super::error::{Fault, StoreError, StoreErrorKind};
+use crate::engine::explain::Explanation;
+use crate::engine::{Answer, AnswerWriter, WrittenAnswer};
+use crate::error::Error;
+use crate::filter::{Filter, Warning};
+use crate::request::Request;
+
+impl Store {
+    /// How many cases the filter selects.
+    ///
+    /// # Errors
+    /// As [`Engine::count`](crate::Engine::count).
+    pub fn count(&self, filter: &Filter) -> Result<u64, Error> {
+        self.engine.count(filter)
+    }
+
+    /// Returns hints about why a filter may select no case, as [`Engine::hints`](crate::Engine::hints) does; the file is not read.
+    #[must_use]
+    pub fn hints(&self, filter: &Filter) -> Vec<Warning> {
+        self.engine.hints(filter)
+    }
+
+    /// How a request is answered, as [`Engine::explain`](crate::Engine::explain) tells it; the file is not read.
+    ///
+    /// # Errors
+    /// As [`Engine::explain`](crate::Engine::explain).
+    pub fn explain(&self, request: &Request) -> Result<Explanation, Error> {
+        self.engine.explain(request)
+    }
+
+    /// How a request is answered and what that cost, as [`Engine::analyze`](crate::Engine::analyze) tells it; documents are not read, nor
+    /// is their reading measured.
+    ///
+    /// # Errors
+    /// As [`Engine::analyze`](crate::Engine::analyze).
+    pub fn analyze(&self, request: &Request, clock: &dyn Fn() -> Duration) -> Result<Explanation, Error> {
+        self.engine.analyze(request, clock)
+    }
+
+    /// Answers a request, from the cases of one moment; the documents of the page are read from the file.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or is damaged where the documents lie; [`StoreErrorKind::Request`] for a request that
+    /// [`Engine::search`](crate::Engine::search) would not answer.
+    pub fn search(&self, request: &Request) -> Result<WrittenAnswer, StoreError> {
+        let page = |answer: &Answer, documents: &Documents| {
+            let mut page = AnswerWriter::new(request, answer.total(), answer.examined(), answer.len());
+            for (number, id) in answer.document_numbers().zip(answer.ids()) {
+                documents.read(number, |document| page.push(id, document))?;
+            }
+            Ok(page.finish())
+        };
+        let answer = self.engine.search(request).map_err(|error| StoreError::request(&self.name, error))?;
+        let Some(own) = answer.attachment::<Documents>().filter(|_| !answer.is_empty()) else {
+            return self.without_documents(request, &answer);
+        };
+        let again = || {
+            // Waits for those who open the file; writes that came in between have other documents.
+            let now = Documents::of(&self.file)?;
+            let Ok(answer) = self.engine.search(request) else {
+                return Err(Fault::new(
+                    StoreErrorKind::Failed,
+                    "opened again while a page was read; search again",
+                ));
+            };
+            match answer.attachment::<Documents>() {
+                Some(own) if own.generation >= now.generation => page(&answer, own),
+                _ => page(&answer, &now),
+            }
+        };
+        self.reading(own.generation, || page(&answer, own), again)
+    }
+
+    /// A page that has no case.
+    fn without_documents(&self, request: &Request, answer: &Answer) -> Result<WrittenAnswer, StoreError> {
+        if !answer.is_empty() {
+            return Err(self.error(Fault::corrupt("cases without documents")));
+        }
+        Ok(AnswerWriter::new(request, answer.total(), answer.examined(), 0).finish())
+    }
+
+    /// Reads documents of the cases that a search found.
+    fn read_documents<T>(
+        &self,
+        answer: &Answer,
+        read: impl Fn(&Documents) -> Result<T, Fault>,
+    ) -> Result<T, StoreError> {
+        let Some(own) = answer.attachment::<Documents>() else {
+            return Err(self.error(Fault::corrupt("cases without documents")));
+        };
+        let again = || {
+            let now = Documents::of(&self.file)?;
+            // What was replaced or deleted since the search is not there any more.
+            read(&now).map_err(|fault| match fault.kind {
+                StoreErrorKind::Corrupt if now.generation != own.generation => Fault::new(
+                    StoreErrorKind::Failed,
+                    "opened again while documents were read; read them again",
+                ),
+                _ => fault,
+            })
+        };
+        self.reading(own.generation, || read(own), again)
+    }
+
+    /// The ids of the cases on the page that a request asks for, in order; the file is not read.
+    ///
+    /// # Errors
+    /// As [`Engine::search`](crate::Engine::search).
+    pub fn ids(&self, request: &Request) -> Result<Vec<String>, Error> {
+        Ok(self.engine.search(request)?.ids().map(str::to_owned).collect())
+    }
+
+    /// The documents of the cases that a request selects, one read after the other, all of one moment.
+    ///
+    /// Since one document is in memory at a time, the limit of the request may be above [`Limits::page`](crate::Limits::page).
+    ///
+    /// # Errors
+    /// [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch), as [`Engine::search`](crate::Engine::search).
+    pub fn documents(&self, request: &Request) -> Result<StoredDocuments<'_>, Error> {
+        let answer = self.engine.search_any_page(request)?;
+        let numbers = answer.document_numbers().collect::<Vec<_>>().into_iter();
+        Ok(StoredDocuments { store: self, answer, numbers })
+    }
+}
+
+/// Documents of a [`Store`], read one after the other; see [`Store::documents`].
+#[derive(Debug)]
+pub struct StoredDocuments<'s> {
+    store: &'s Store,
+    answer: Answer,
+    numbers: std::vec::IntoIter<Option<u64>>,
+}
+
+#[cfg(feature = "service")]
+impl StoredDocuments<'_> {
+    /// How many cases are selected, when the request asks for it.
+    pub(crate) fn total(&self) -> Option<u64> {
+        self.answer.total()
+    }
+
+    /// How many documents are still to come.
+    pub(crate) fn left(&self) -> usize {
+        self.numbers.len()
+    }
+
+    /// The id of the case whose document comes next.
+    pub(crate) fn next_id(&self) -> Option<&str> {
+        self.answer.id_at(self.answer.len().checked_sub(self.left())?)
+    }
+
+    /// Passes over the next document.
+    pub(crate) fn pass_over(&mut self) {
+        self.numbers.next();
+    }
+}
+
+impl Iterator for StoredDocuments<'_> {
+    type Item = Result<String, StoreError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let number = self.numbers.next()?;
+        Some(self.store.read_documents(&self.answer, |documents| documents.read(number, str::to_owned)))
+    }
+}
