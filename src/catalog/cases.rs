@@ -1,7 +1,7 @@
 //! The Case resource as a table: every filterable leaf of it, as the interface document has them.
 
-use super::FieldType::{Boolean, Number, String, Timestamp};
-use super::{Field, FieldType};
+use super::field::Field;
+use super::field_type::FieldType::{self, Boolean, Number, String, Timestamp};
 
 /// Path and type of every field; `[]` marks a key that holds an array.
 const TABLE: &[(&str, FieldType)] = &[

@@ -1,53 +1,8 @@
 //! One field of a catalogue.
 
-use std::fmt;
+use super::error::CatalogError;
 
-use serde::{Serialize, Serializer};
-
-use super::CatalogError;
-
-/// The type of a field's values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum FieldType {
-    /// Strings, compared by exact code points.
-    String,
-    /// Finite IEEE doubles.
-    Number,
-    /// Instants in milliseconds.
-    Timestamp,
-    /// `true` and `false`.
-    Boolean,
-}
-
-impl FieldType {
-    /// The name that messages and listings use.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::String => "string",
-            Self::Number => "number",
-            Self::Timestamp => "timestamp",
-            Self::Boolean => "boolean",
-        }
-    }
-
-    /// True for the types whose values `>`, `>=`, `<` and `<=` compare.
-    pub(crate) fn is_ordered(self) -> bool {
-        matches!(self, Self::Number | Self::Timestamp)
-    }
-}
-
-impl fmt::Display for FieldType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl Serialize for FieldType {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.name())
-    }
-}
+use super::field_type::FieldType;
 
 /// A filterable leaf of a document.
 ///

@@ -2,7 +2,7 @@
 
 use hashbrown::HashTable;
 
-use super::FieldId;
+use super::id::FieldId;
 
 /// A hash table of names.
 ///

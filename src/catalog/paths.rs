@@ -1,6 +1,9 @@
 //! Where the fields of a catalogue lie in a document: a tree of keys.
 
-use super::{CatalogError, Field, FieldId, FieldType};
+use super::error::CatalogError;
+use super::field::Field;
+use super::field_type::FieldType;
+use super::id::FieldId;
 
 /// What must stand at a place of a document (or `null`, or nothing).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,8 @@
 //! Members of documents that lie at no field's path, and the fields that they look like.
 
-use super::{Catalog, FieldId, PathId};
+use super::catalogue::Catalog;
+use super::id::FieldId;
+use super::paths::PathId;
 
 /// A member of documents that is no field, but looks like one.
 #[derive(Clone, Debug, PartialEq, Eq)]

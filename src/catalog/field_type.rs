@@ -1,0 +1,48 @@
+//! The types of fields.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+/// The type of a field's values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum FieldType {
+    /// Strings, compared by exact code points.
+    String,
+    /// Finite IEEE doubles.
+    Number,
+    /// Instants in milliseconds.
+    Timestamp,
+    /// `true` and `false`.
+    Boolean,
+}
+
+impl FieldType {
+    /// The name that messages and listings use.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::String => "string",
+            Self::Number => "number",
+            Self::Timestamp => "timestamp",
+            Self::Boolean => "boolean",
+        }
+    }
+
+    /// True for the types whose values `>`, `>=`, `<` and `<=` compare.
+    pub(crate) fn is_ordered(self) -> bool {
+        matches!(self, Self::Number | Self::Timestamp)
+    }
+}
+
+impl fmt::Display for FieldType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl Serialize for FieldType {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}

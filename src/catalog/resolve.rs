@@ -1,0 +1,89 @@
+//! Fields by the names that requests and allow-lists say, and suggestions for names that are none.
+
+use std::sync::Arc;
+
+use super::catalogue::Catalog;
+use super::error::CatalogError;
+use super::id::FieldId;
+use crate::error::{Error, ErrorKind, nearest_two, quote};
+
+impl Catalog {
+    /// The field of that name, or the error that a request gets for naming another.
+    pub(crate) fn resolve(&self, name: &str, offset: usize) -> Result<FieldId, Error> {
+        self.find(name).ok_or_else(|| {
+            let meant: Vec<String> = self.meant_by(name).into_iter().map(quote).collect();
+            let suggestion = match meant.as_slice() {
+                [] => None,
+                [only] => Some(only.clone()),
+                [first @ .., last] => Some(format!("{} or {last}", first.join(", "))),
+            };
+            Error::new(ErrorKind::UnknownField, offset, quote(name), "a field of the catalogue")
+                .suggest(suggestion)
+        })
+    }
+
+    /// This catalogue narrowed to an allow-list of names or aliases.
+    ///
+    /// Any other name is then rejected exactly like one that never existed. Filters of a
+    /// narrowed catalogue run on engines of the one it came from.
+    ///
+    /// ```
+    /// let narrow = casefilter::Catalog::cases().allow(["caseReview.status", "createdAt"])?;
+    /// assert!(narrow.find("priority").is_none());
+    /// # Ok::<(), casefilter::CatalogError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`CatalogError::UnknownField`] for a name that is not in this catalogue.
+    pub fn allow<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Result<Self, CatalogError> {
+        let mut visible = vec![false; self.inner.fields.len()];
+        for name in names {
+            let near = || self.meant_by(name).first().map(|near| String::from(*near));
+            let id = self.find(name).ok_or_else(|| CatalogError::UnknownField(name.into(), near()))?;
+            if let Some(slot) = visible.get_mut(id.index()) {
+                *slot = true;
+            }
+        }
+        let ancestors = self.inner.ancestors.clone();
+        Self::assemble(Arc::clone(&self.inner.fields), visible.into(), Some(self.root().clone()), ancestors)
+    }
+
+    /// The fields probably meant by a name that is none, at most three: what an object of that name holds, else what is spelled almost so,
+    /// else those whose last key has it as a word.
+    fn meant_by(&self, name: &str) -> Vec<&str> {
+        const MOST: usize = 3;
+        let is_inside = |field: &&str| {
+            let front = field.get(..name.len()).unwrap_or_default();
+            front.eq_ignore_ascii_case(name)
+                && field.get(name.len()..).is_some_and(|rest| rest.starts_with('.'))
+        };
+        let inside: Vec<&str> = self.names().filter(is_inside).take(MOST).collect();
+        if !inside.is_empty() {
+            return inside;
+        }
+        let mut near = nearest_two(name, self.names()).to_vec();
+        // A field and its alias are one suggestion.
+        near.dedup_by_key(|name| self.find(name));
+        if !near.is_empty() {
+            return near;
+        }
+        let has_word = |field: &&str| {
+            let leaf = field.rsplit('.').next().unwrap_or(field);
+            words_of(leaf).any(|word| word.eq_ignore_ascii_case(name))
+        };
+        let by_word: Vec<&str> = self.names().filter(has_word).collect();
+        // What so many have says nothing.
+        if by_word.len() > MOST { Vec::new() } else { by_word }
+    }
+}
+
+/// The words of a key such as `totalAmount`, each from a capital letter on.
+fn words_of(key: &str) -> impl Iterator<Item = &str> {
+    let mut rest = key;
+    std::iter::from_fn(move || {
+        let end = rest.char_indices().skip(1).find(|(_, c)| c.is_ascii_uppercase());
+        let (word, behind) = rest.split_at_checked(end.map_or(rest.len(), |(at, _)| at))?;
+        rest = behind;
+        (!word.is_empty()).then_some(word)
+    })
+}

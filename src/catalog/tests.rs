@@ -1,0 +1,141 @@
+//! Catalogues narrowed, grown, compared and refused.
+
+use std::sync::Arc;
+
+use super::catalogue::MOST_ANCESTORS;
+use super::*;
+use crate::error::ErrorKind;
+
+#[test]
+fn the_case_resource_has_its_43_fields() {
+    let catalog = Catalog::cases();
+    assert_eq!(catalog.fields().len(), 43);
+    assert_eq!(catalog.find("id"), Some(FieldId::ID));
+    assert_eq!(catalog.find("status"), catalog.find("caseReview.status"));
+    assert_eq!(catalog.find("caseReview"), None);
+    assert_eq!(catalog.find("amlCases[].amlCaseId"), None);
+    assert_eq!(catalog.names().count(), 44);
+}
+
+#[test]
+fn narrowing_hides_names_and_keeps_numbers() {
+    let all = Catalog::cases();
+    let narrow = all.allow(["status", "tags"]).unwrap();
+    assert_eq!(narrow.find("tags"), all.find("tags"));
+    assert_eq!(narrow.find("id"), None);
+    assert_eq!(narrow.names().collect::<Vec<_>>(), ["caseReview.status", "status", "tags"]);
+    assert!(narrow.is_within(&all));
+    assert!(!all.is_within(&narrow));
+    assert_eq!(
+        all.allow(["tagz"]).unwrap_err(),
+        CatalogError::UnknownField("tagz".into(), Some("tags".into()))
+    );
+}
+
+#[test]
+fn a_grown_catalogue_takes_the_filters_of_those_that_it_grew_from() {
+    let all = Catalog::cases();
+    let field = |name: &str| Field::new(name, FieldType::Number);
+    let narrow = all.allow(["status"]).unwrap();
+    let grown = all.with([field("x")]).unwrap();
+    let again = grown.with([field("y")]).unwrap();
+    for (smaller, larger) in [(&all, &grown), (&all, &again), (&grown, &again), (&narrow, &again)] {
+        assert!(smaller.is_within(larger) && !larger.is_within(smaller));
+        assert!(smaller.is_akin(larger) && larger.is_akin(smaller));
+    }
+    // By content, not only by descent.
+    let twin = Catalog::new(all.fields().iter().cloned().chain([field("x")])).unwrap();
+    assert!(all.is_within(&twin) && twin.is_within(&grown) && grown.is_within(&twin));
+    let mut old = all.clone();
+    for number in 0..3 * MOST_ANCESTORS {
+        old = old.with([field(&format!("f{number}"))]).unwrap();
+    }
+    assert!(all.is_within(&old) && old.inner.ancestors.len() == MOST_ANCESTORS);
+    // Siblings have nothing to do with each other.
+    let sibling = all.with([field("y")]).unwrap();
+    assert!(!sibling.is_akin(&grown) && sibling.common(&grown).is_none());
+    let error = sibling.check_within(&grown, "engine").unwrap_err();
+    assert_eq!(error.kind, ErrorKind::CatalogMismatch);
+    assert!(
+        error.to_string().starts_with("filter: found one of a catalogue whose field 43 is `y`"),
+        "{error}"
+    );
+    assert!(narrow.check_within(&grown, "engine").is_ok());
+}
+
+#[test]
+fn two_narrowings_have_what_they_were_narrowed_from_in_common() {
+    let all = Catalog::cases();
+    let [status, tags] = [["status", "id"], ["tags", "id"]].map(|names| all.allow(names).unwrap());
+    let is = |found: Option<&Catalog>, expected: &Catalog| {
+        found.is_some_and(|found| Arc::ptr_eq(&found.inner, &expected.inner))
+    };
+    assert!(is(status.common(&tags), &all));
+    assert!(is(status.common(&all), &all) && is(all.common(&status), &all));
+    let twice = status.allow(["status"]).unwrap();
+    assert!(is(twice.common(&tags), &all), "narrowed twice");
+    let grown = all.with([Field::new("x", FieldType::Number)]).unwrap();
+    let of_grown = grown.allow(["x"]).unwrap();
+    assert!(is(of_grown.common(&tags), &grown) && is(tags.common(&of_grown), &grown));
+    let twin = Catalog::new(all.fields().to_vec()).unwrap().allow(["name"]).unwrap();
+    assert!(twin.common(&tags).is_some_and(|found| found.is_within(&all)));
+    let other = Catalog::new([Field::new("tags[]", FieldType::String)]).unwrap();
+    assert!(other.common(&tags).is_none() && other.common(&all).is_none());
+}
+
+#[test]
+fn clashing_fields_are_refused() {
+    let text = |path: &str| Field::new(path, FieldType::String);
+    let err = |fields: Vec<Field>| Catalog::new(fields).unwrap_err();
+    assert_eq!(err(vec![text("a"), text("a")]), CatalogError::DuplicateName("a".into()));
+    assert_eq!(err(vec![text("a"), text("b").alias("a")]), CatalogError::DuplicateName("a".into()));
+    assert_eq!(err(vec![text("a"), text("a.b")]), CatalogError::PathConflict("a.b".into()));
+    assert_eq!(err(vec![text("a.b"), text("a")]), CatalogError::PathConflict("a".into()));
+    assert_eq!(err(vec![text("a.b"), text("a[].c")]), CatalogError::PathConflict("a[].c".into()));
+    assert_eq!(err(vec![text("a[]"), text("a[].c")]), CatalogError::PathConflict("a[].c".into()));
+    assert_eq!(err(vec![text("id[]")]), CatalogError::BadIdentity);
+    assert_eq!(err(vec![text("")]), CatalogError::BadPath("".into()));
+    assert_eq!(err(vec![text("a..b")]), CatalogError::BadPath("a..b".into()));
+    assert_eq!(err(vec![text("[].b")]), CatalogError::BadPath("[].b".into()));
+}
+
+#[test]
+fn a_setting_is_refused_by_its_name_on_fields_that_do_not_have_it() {
+    use FieldType::{Boolean, Number, String as Text, Timestamp};
+    const PLAIN: &str = "string fields with one value";
+    type Set = fn(Field) -> Field;
+    let settings: [(&str, &str, Set); 4] = [
+        ("known", PLAIN, |field| field.known(["a"])),
+        ("default_value", PLAIN, |field| field.default_value("a")),
+        ("key", PLAIN, Field::key),
+        ("unix_millis", "timestamp fields", Field::unix_millis),
+    ];
+    for kind in [Text, Number, Timestamp, Boolean] {
+        for path in ["f", "f[]", "a[].f"] {
+            let field = Field::new(path, kind);
+            let (name, is_many) = (field.name().to_owned(), field.is_many());
+            assert!(Catalog::new([field.clone()]).is_ok(), "{kind} at {path} without a setting");
+            for (setting, expected, set) in settings {
+                let fits =
+                    if setting == "unix_millis" { kind == Timestamp } else { kind == Text && !is_many };
+                let error =
+                    CatalogError::NotForType { field: name.clone(), setting, expected, kind, is_many };
+                let wanted = if fits { None } else { Some(error) };
+                assert_eq!(Catalog::new([set(field.clone())]).err(), wanted, "{setting} of {kind} at {path}");
+                assert_eq!(Catalog::cases().with([set(field.clone())]).err(), wanted);
+            }
+        }
+    }
+    let error = Catalog::new([Field::new("n", Number).key()]).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "`key` is for string fields with one value, found it on `n`, which is a number field"
+    );
+    let error = Catalog::new([Field::new("at", Text).unix_millis()]).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "`unix_millis` is for timestamp fields, found it on `at`, which is a string field"
+    );
+    let error = Catalog::new([Field::new("tags[]", Text).known(["a"])]).unwrap_err();
+    assert!(error.to_string().ends_with("`tags`, which is a string field with many values"), "{error}");
+}

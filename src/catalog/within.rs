@@ -1,0 +1,87 @@
+//! Which catalogues take the filters of which others.
+
+use std::sync::Arc;
+
+use super::catalogue::Catalog;
+use super::field::Field;
+use crate::error::{Error, ErrorKind, quote};
+
+impl Catalog {
+    /// True when the filters of `self` run on engines of `other`.
+    ///
+    /// So it is when `self` is `other`, was [narrowed](Self::allow) from it, or is what it [grew](Self::with) from. Fields are
+    /// compared by what they are: a catalogue that is made again from the same fields is the same one.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Field, FieldType};
+    /// let all = Catalog::cases();
+    /// let narrow = all.allow(["tags"])?;
+    /// assert!(narrow.is_within(&all) && !all.is_within(&narrow));
+    /// let grown = all.with([Field::new("riskScore", FieldType::Number)])?;
+    /// assert!(narrow.is_within(&grown) && all.is_within(&grown) && !grown.is_within(&all));
+    /// # Ok::<(), casefilter::CatalogError>(())
+    /// ```
+    #[must_use]
+    pub fn is_within(&self, other: &Self) -> bool {
+        // Most often they are the same one.
+        if Arc::ptr_eq(&self.inner, &other.inner) {
+            return true;
+        }
+        let visible = || self.inner.visible.iter().zip(&other.inner.visible);
+        self.is_prefix_of(other) && visible().all(|(own, others)| !own || *others)
+    }
+
+    /// True when the fields of `other` begin with all fields of this catalogue.
+    fn is_prefix_of(&self, other: &Self) -> bool {
+        let (own, others) = (&self.inner.fields, &other.inner.fields);
+        Arc::ptr_eq(own, others)
+            || other.inner.ancestors.iter().any(|ancestor| Arc::ptr_eq(own, ancestor))
+            || others.starts_with(own)
+    }
+
+    /// True when the same number is the same field in both, as far as both have it.
+    pub(crate) fn is_akin(&self, other: &Self) -> bool {
+        self.is_prefix_of(other) || other.is_prefix_of(self)
+    }
+
+    /// The catalogue that both are within: one of them, or the one that both were narrowed from.
+    pub(crate) fn common<'c>(&'c self, other: &'c Self) -> Option<&'c Self> {
+        let wider = |a: &'c Self, b: &'c Self| match (a.is_within(b), b.is_within(a)) {
+            (true, _) => Some(b),
+            (false, true) => Some(a),
+            (false, false) => None,
+        };
+        wider(self, other).or_else(|| wider(self.root(), other.root()))
+    }
+
+    /// Checks that filters of this catalogue run where `other` is in force; `whose` says where that is.
+    ///
+    /// # Errors
+    /// [`ErrorKind::CatalogMismatch`] when this catalogue is not [within](Self::is_within) `other`.
+    #[inline]
+    pub(crate) fn check_within(&self, other: &Self, whose: &str) -> Result<(), Error> {
+        if self.is_within(other) { Ok(()) } else { Err(self.mismatch(other, whose)) }
+    }
+
+    /// The error for a filter of this catalogue that meets `other`.
+    #[cold]
+    pub(crate) fn mismatch(&self, other: &Self, whose: &str) -> Error {
+        let (own, others) = (self.fields(), other.fields());
+        let name = |field: Option<&Field>| field.map_or("none".to_owned(), |field| quote(field.name()));
+        let found = match own.iter().enumerate().find(|(at, field)| others.get(*at) != Some(*field)) {
+            Some((at, field)) if others.get(at).is_some_and(|other| other.name() == field.name()) => {
+                format!("one of a catalogue that describes {} in another way", quote(field.name()))
+            }
+            Some((at, field)) => format!(
+                "one of a catalogue whose field {at} is {}, where that of the {whose} has {}",
+                name(Some(field)),
+                name(others.get(at))
+            ),
+            None => format!("one of a catalogue with fields that that of the {whose} hides"),
+        };
+        let expected = format!(
+            "one compiled for the catalogue of the {whose}, for one narrowed from it, or for one that it grew from"
+        );
+        Error::new(ErrorKind::CatalogMismatch, 0, found, expected).at("filter")
+    }
+}
