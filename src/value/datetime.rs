@@ -37,24 +37,15 @@ impl TimestampFault {
     }
 }
 
-/// What a text that is nearly a timestamp stands for, in the text form.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Span {
-    /// The first instant of it; of a fraction of a second, that second.
-    pub(crate) start: String,
-    /// The first instant behind it, of a whole day or minute; `None` of one instant.
-    pub(crate) end: Option<String>,
-    /// It is an instant within the second `start`.
-    pub(crate) is_within: bool,
-}
+pub(super) const MS_PER_S: i64 = 1000;
 
-const MS_PER_S: i64 = 1000;
 /// The largest offset from UTC, as the ISO calendar of the Java platform has it, in milliseconds.
 const MAX_OFFSET_MS: i64 = 18 * 3600 * MS_PER_S;
 
 impl Timestamp {
     /// The least instant.
     pub const MIN: Self = Self(i64::MIN);
+
     /// The greatest instant.
     pub const MAX: Self = Self(i64::MAX);
 
@@ -112,62 +103,6 @@ impl Timestamp {
             }
         };
         Ok(Self(local_ms.saturating_sub(offset_ms)))
-    }
-
-    /// The text form of what others write otherwise: a date alone, `T` before the time, no seconds, a fraction of one, or `Z` for
-    /// UTC. None for what is in form already, or is no timestamp at all.
-    pub(crate) fn respell(text: &str) -> Option<Span> {
-        let (date, rest) = text.split_at_checked("yyyy-MM-dd".len())?;
-        let mut time = "00:00:00".to_owned();
-        let mut offset = "";
-        let mut length_s = 86_400;
-        let mut is_within = false;
-        if !rest.is_empty() {
-            let rest = rest.strip_prefix(['T', 't', ' '])?;
-            let (minutes, rest) = rest.split_at_checked("HH:mm".len())?;
-            let (seconds, rest) = match rest.split_at_checked(":ss".len()) {
-                Some((seconds, rest)) if seconds.starts_with(':') => {
-                    length_s = 0;
-                    (seconds, rest)
-                }
-                _ => {
-                    length_s = 60;
-                    (":00", rest)
-                }
-            };
-            let rest = match rest.strip_prefix('.').filter(|_| length_s == 0) {
-                Some(fraction) => {
-                    let rest = fraction.trim_start_matches(|c: char| c.is_ascii_digit());
-                    is_within = fraction.len() > rest.len()
-                        && fraction.starts_with(|c: char| c.is_ascii_digit())
-                        && fraction
-                            .bytes()
-                            .take(fraction.len().saturating_sub(rest.len()))
-                            .any(|byte| byte != b'0');
-                    rest
-                }
-                None => rest,
-            };
-            time = format!("{minutes}{seconds}");
-            offset = rest.strip_prefix(['Z', 'z']).unwrap_or(rest).trim_start();
-        }
-        let start = format!("{date} {time}{offset}");
-        if start == text || Self::parse(&start).is_err() {
-            return None;
-        }
-        let end = match length_s {
-            0 => None,
-            _ => {
-                let local = Self::parse(&format!("{date} {time}")).ok()?;
-                let end = Self(local.0.saturating_add(MS_PER_S.saturating_mul(length_s)));
-                let end = format!("{end}{offset}");
-                Some(end).filter(|end| Self::parse(end).is_ok())
-            }
-        };
-        if length_s > 0 && end.is_none() {
-            return None;
-        }
-        Some(Span { start, end, is_within })
     }
 
     /// Reads Unix milliseconds: a decimal integer in the JSON grammar, without fraction or exponent.
@@ -253,6 +188,7 @@ impl Timestamp {
 
 /// 0000-01-01 00:00:00 UTC.
 const EARLIEST_UTC_MS: i64 = -62_167_219_200_000;
+
 /// 9999-12-31 23:59:59 UTC.
 const LATEST_UTC_MS: i64 = 253_402_300_799_000;
 
@@ -345,37 +281,6 @@ impl fmt::Display for Timestamp {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_others_write_is_respelled() {
-        for (text, start, end, is_within) in [
-            ("2024-02-28", "2024-02-28 00:00:00", Some("2024-02-29 00:00:00"), false),
-            ("2024-02-29T12:30:15Z", "2024-02-29 12:30:15", None, false),
-            ("2024-02-29t12:59z", "2024-02-29 12:59:00", Some("2024-02-29 13:00:00"), false),
-            ("2024-12-31 23:59+0200", "2024-12-31 23:59:00+0200", Some("2025-01-01 00:00:00+0200"), false),
-            ("9999-12-31", "9999-12-31 00:00:00", Some("9999-12-31 06:00:00-1800"), false),
-            ("2024-02-29T12:30:15.123456+02:00", "2024-02-29 12:30:15+02:00", None, true),
-            ("2024-02-29T12:30:15.000Z", "2024-02-29 12:30:15", None, false),
-            ("2024-02-29 12:30:15 +0200", "2024-02-29 12:30:15+0200", None, false),
-        ] {
-            let span = Span { start: start.to_owned(), end: end.map(str::to_owned), is_within };
-            assert_eq!(Timestamp::respell(text), Some(span), "{text}");
-        }
-        for text in [
-            "2024-02-29 12:30:15",
-            "2023-02-29",
-            "9999-12-31T23:59+0100",
-            "2024-02-29T25:00:00Z",
-            "2024-02-29T",
-            "2024-02-29Z",
-            "29.02.2024",
-            "soon",
-            "20240229éé",
-            "2024-02-29T12:3é",
-        ] {
-            assert_eq!(Timestamp::respell(text), None, "{text}");
-        }
-    }
 
     #[cfg(feature = "arrow")]
     #[test]

@@ -1,140 +1,16 @@
 //! Typed values, as they stand in criteria and in case documents.
 
 mod datetime;
+mod literal;
 mod number;
 mod ordered;
+mod precision;
+mod respell;
+mod words;
 
-use std::borrow::Cow;
-use std::fmt;
-
-pub(crate) use datetime::Span;
 pub use datetime::{Timestamp, TimestampFault};
+pub use literal::Value;
 pub use number::Number;
 pub(crate) use ordered::{OrderedType, OrdinalRange};
-
-use crate::catalog::FieldType;
-
-/// True when the text syntax needs no quotes around `word`: letters, digits and `_ . @ : + - $ / #`
-/// of ASCII, letters beyond it, and no word of the syntax itself.
-pub(crate) fn is_bare_word(word: &str) -> bool {
-    !word.is_empty() && word.chars().all(is_bare_char) && !is_reserved_word(word)
-}
-
-/// A character that may stand in an unquoted word of the text syntax.
-pub(crate) fn is_bare_char(c: char) -> bool {
-    c.is_alphanumeric() || matches!(c, '_' | '.' | '@' | ':' | '+' | '-' | '$' | '/' | '#')
-}
-
-/// A word of the text syntax, in any case.
-pub(crate) fn is_reserved_word(word: &str) -> bool {
-    ["and", "or", "in", "all", "not", "true", "false", "ids"]
-        .iter()
-        .any(|reserved| reserved.eq_ignore_ascii_case(word))
-}
-
-/// One value of a field.
-///
-/// The order is that of the type: strings by code point, numbers and timestamps by size,
-/// `false` before `true`. Values of one field are always of one variant.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Value<'a> {
-    /// A string, compared by exact code points.
-    String(Cow<'a, str>),
-    /// A finite double.
-    Number(Number),
-    /// An instant in milliseconds.
-    Timestamp(Timestamp),
-    /// `true` or `false`.
-    Boolean(bool),
-}
-
-impl Value<'_> {
-    /// The type of this value.
-    #[must_use]
-    pub fn kind(&self) -> FieldType {
-        match self {
-            Self::String(_) => FieldType::String,
-            Self::Number(_) => FieldType::Number,
-            Self::Timestamp(_) => FieldType::Timestamp,
-            Self::Boolean(_) => FieldType::Boolean,
-        }
-    }
-
-    /// The same value, owning its string.
-    #[must_use]
-    pub fn into_owned(self) -> Value<'static> {
-        match self {
-            Self::String(text) => Value::String(Cow::Owned(text.into_owned())),
-            Self::Number(number) => Value::Number(number),
-            Self::Timestamp(timestamp) => Value::Timestamp(timestamp),
-            Self::Boolean(boolean) => Value::Boolean(boolean),
-        }
-    }
-}
-
-impl<'a> From<&'a str> for Value<'a> {
-    fn from(text: &'a str) -> Self {
-        Self::String(Cow::Borrowed(text))
-    }
-}
-
-impl<'a> From<&'a String> for Value<'a> {
-    fn from(text: &'a String) -> Self {
-        Self::String(Cow::Borrowed(text))
-    }
-}
-
-impl From<String> for Value<'_> {
-    fn from(text: String) -> Self {
-        Self::String(Cow::Owned(text))
-    }
-}
-
-impl<'a> From<Cow<'a, str>> for Value<'a> {
-    fn from(text: Cow<'a, str>) -> Self {
-        Self::String(text)
-    }
-}
-
-impl From<bool> for Value<'_> {
-    fn from(boolean: bool) -> Self {
-        Self::Boolean(boolean)
-    }
-}
-
-impl From<Timestamp> for Value<'_> {
-    fn from(timestamp: Timestamp) -> Self {
-        Self::Timestamp(timestamp)
-    }
-}
-
-/// Any double by [`Number::new`], which says which are numbers.
-impl From<Number> for Value<'_> {
-    fn from(number: Number) -> Self {
-        Self::Number(number)
-    }
-}
-
-impl From<i32> for Value<'_> {
-    fn from(number: i32) -> Self {
-        Self::Number(number.into())
-    }
-}
-
-impl From<u32> for Value<'_> {
-    fn from(number: u32) -> Self {
-        Self::Number(number.into())
-    }
-}
-
-impl fmt::Display for Value<'_> {
-    /// The text form of a criterion's value.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::String(text) => f.write_str(text),
-            Self::Number(number) => number.fmt(f),
-            Self::Timestamp(timestamp) => timestamp.fmt(f),
-            Self::Boolean(boolean) => boolean.fmt(f),
-        }
-    }
-}
+pub(crate) use respell::Span;
+pub(crate) use words::{is_bare_char, is_bare_word, is_reserved_word};

@@ -21,8 +21,10 @@ impl From<u32> for Number {
 impl Number {
     /// The least number.
     pub const MIN: Self = Self(f64::MIN);
+
     /// Zero.
     pub const ZERO: Self = Self(0.0);
+
     /// The greatest number.
     pub const MAX: Self = Self(f64::MAX);
 
@@ -107,117 +109,6 @@ impl Number {
         let size = digits as f64 / POWERS.get(fraction)?;
         let number = Self::new(if is_negative { -size } else { size })?;
         is_sound.then_some((number, end.wrapping_add(usize::from(is_negative))))
-    }
-
-    /// True when reading `text`, which is in the JSON number grammar, made another number of it.
-    ///
-    /// The digits are kept when they are the shortest that read back as this double, or its exact value rounded to as many
-    /// significant digits as are written: `0.1` and `0.1000000000000000055511` are kept, `9007199254740993` is not. Of an
-    /// integer all digits must be those of the exact value. Up to fifteen significant digits always are kept, but for
-    /// sizes beyond those of normal doubles.
-    pub(crate) fn is_rounded_from(self, text: &str) -> bool {
-        /// No double has more significant digits.
-        const MOST_DIGITS: usize = 767;
-        let Some(written) = Decimal::of(text) else { return false };
-        if written.digits.len() < POWERS.len() && (self.0 == 0.0) == written.digits.is_empty() {
-            // Of subnormal numbers fewer digits are kept.
-            if self.0 == 0.0 || self.0.abs() >= f64::MIN_POSITIVE {
-                return false;
-            }
-        }
-        // Each integer is a number of its own: one that is kept is the double's exact value.
-        let digits = text.strip_prefix('-').unwrap_or(text);
-        if digits.bytes().all(|byte| byte.is_ascii_digit()) {
-            return format!("{:.0}", self.0.abs()) != digits;
-        }
-        if Decimal::of(&format!("{:e}", self.0)).is_some_and(|shortest| shortest == written) {
-            return false;
-        }
-        let Some(behind_first) = written.digits.len().checked_sub(1).filter(|len| *len < MOST_DIGITS) else {
-            return true;
-        };
-        Decimal::of(&format!("{:.behind_first$e}", self.0)) != Some(written)
-    }
-
-    /// The JSON form of a number that is written as people or other programs write it: `10,000`, `10 000`, `10_000`, `1,5`, `10k`,
-    /// `2M`, `+5`, `.5`, `5.`, `007`, `$5`. None for what is in form already, or may mean two numbers.
-    pub(crate) fn respell(text: &str) -> Option<String> {
-        let bare = text.trim().trim_matches(['$', '€', '£', '¥']).trim();
-        let (sign, unsigned) = match bare.strip_prefix(['-', '\u{2212}']) {
-            Some(unsigned) => ("-", unsigned),
-            None => ("", bare.strip_prefix('+').unwrap_or(bare)),
-        };
-        let (unsigned, zeros) = match unsigned.strip_suffix(['k', 'K']) {
-            Some(thousands) => (thousands, 3),
-            None => unsigned.strip_suffix('M').map_or((unsigned, 0), |millions| (millions, 6)),
-        };
-        let marks = |mark: char| unsigned.matches(mark).count();
-        let (point, group) = match (marks(','), marks('.')) {
-            (0, _) => ('.', None),
-            (1.., 0) if is_grouped(unsigned, ',') => ('.', Some(',')),
-            (1, 0) => (',', None),
-            // The last one of two sorts is the point.
-            (_, 1) if unsigned.rfind(',') < unsigned.rfind('.') => ('.', Some(',')),
-            (1, _) if unsigned.rfind('.') < unsigned.rfind(',') => (',', Some('.')),
-            _ => return None,
-        };
-        let (whole, fraction) = unsigned.split_once(point).unwrap_or((unsigned, ""));
-        let spaces = [' ', '_', '\'', '\u{a0}', '\u{202f}', '\u{2009}'];
-        let group = group.or_else(|| whole.chars().find(|c| spaces.contains(c)));
-        if group.is_some_and(|group| !is_grouped(whole, group)) {
-            return None;
-        }
-        let mut digits: String = whole.chars().filter(|c| Some(*c) != group).collect();
-        let shifted = fraction.get(..zeros.min(fraction.len()))?;
-        digits.push_str(shifted);
-        digits.extend(std::iter::repeat_n('0', zeros.saturating_sub(shifted.len())));
-        let fraction = fraction.get(shifted.len()..)?;
-        let digits = digits.trim_start_matches('0');
-        let digits = if digits.is_empty() { "0" } else { digits };
-        let point = if fraction.is_empty() { "" } else { "." };
-        let respelled = format!("{sign}{digits}{point}{fraction}");
-        let has_digits = unsigned.chars().any(|c| c.is_ascii_digit());
-        (has_digits && respelled != text && Self::parse(&respelled).is_some()).then_some(respelled)
-    }
-}
-
-/// Whether a whole number is in groups of three digits, the first of one to three, parted by this mark.
-fn is_grouped(text: &str, mark: char) -> bool {
-    let is_digits = |group: &str| group.bytes().all(|byte| byte.is_ascii_digit());
-    let mut groups = text.split(mark);
-    let first = groups.next().unwrap_or_default();
-    let is_first = (1..=3).contains(&first.len()) && !first.starts_with('0') && is_digits(first);
-    is_first && groups.all(|group| group.len() == 3 && is_digits(group))
-}
-
-/// The digits of a number in decimal: `0.digits * 10^exponent`.
-#[derive(Debug, PartialEq, Eq)]
-struct Decimal {
-    is_negative: bool,
-    /// Without zeros in front or at the end; none of zero.
-    digits: Vec<u8>,
-    exponent: i64,
-}
-
-impl Decimal {
-    /// Reads a text in the JSON number grammar; `None` of an exponent that no double has.
-    fn of(text: &str) -> Option<Self> {
-        let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
-        let unsigned = mantissa.strip_prefix('-').unwrap_or(mantissa);
-        let (whole, fraction) = unsigned.split_once('.').unwrap_or((unsigned, ""));
-        let digits = || whole.bytes().chain(fraction.bytes());
-        let zeros = digits().take_while(|byte| *byte == b'0').count();
-        let mut digits: Vec<u8> = digits().skip(zeros).collect();
-        while digits.last() == Some(&b'0') {
-            digits.pop();
-        }
-        if digits.is_empty() {
-            return Some(Self { is_negative: false, digits, exponent: 0 });
-        }
-        let exponent: i64 = exponent.parse().unwrap_or(i64::MIN);
-        let places = i64::try_from(whole.len()).ok()?.checked_sub(i64::try_from(zeros).ok()?)?;
-        let exponent = exponent.saturating_add(places);
-        Some(Self { is_negative: mantissa.starts_with('-'), digits, exponent })
     }
 }
 
@@ -392,109 +283,6 @@ mod tests {
             } else {
                 proptest::prop_assert!(digits.len() > 15);
             }
-        }
-    }
-
-    #[test]
-    fn digits_that_a_double_does_not_keep_are_told() {
-        let is_rounded = |text: &str| Number::parse(text).unwrap().is_rounded_from(text);
-        for kept in [
-            "0",
-            "-0",
-            "0.0",
-            "0e5",
-            "1",
-            "-1.50",
-            "0.1",
-            "123456789.123",
-            "9007199254740992",
-            "9007199254740994",
-            "-9007199254740992",
-            "0.30000000000000004",
-            "0.1000000000000000055511",
-            "1234.55999999999994543",
-            "12345678901234567168",
-            "1e22",
-            "100000000000000000000000",
-            "1e23",
-            "5e-324",
-            "1.7976931348623157e308",
-            "10000000000000000",
-            "1.0000000000000000000000",
-            "1E+2",
-            "0.000000000000000000001",
-        ] {
-            assert!(!is_rounded(kept), "{kept}");
-        }
-        for changed in [
-            "9007199254740993",
-            "-9007199254740993",
-            "9007199254740993.0",
-            "9.007199254740993e15",
-            "12345678901234567890",
-            "0.12345678901234567890",
-            "1e-999",
-            "-1e-999",
-            "4e-324",
-            "1.00000000000000001",
-            "0.1000000000000000000001",
-        ] {
-            assert!(is_rounded(changed), "{changed}");
-        }
-        assert!(is_rounded(&format!("0.{}1", "3".repeat(100_000))));
-        assert!(!is_rounded(&format!("1{}", "0".repeat(300))));
-        assert!(is_rounded(&format!("1e-{}", "9".repeat(100))));
-    }
-
-    proptest::proptest! {
-        #[test]
-        fn what_a_double_prints_is_kept(bits: u64, extra in 0..40_usize) {
-            if let Some(number) = Number::new(f64::from_bits(bits)) {
-                proptest::prop_assert!(!number.is_rounded_from(&number.to_string()));
-                let longer = format!("{:.*e}", 16 + extra, number.get());
-                proptest::prop_assert_eq!(Number::parse(&longer), Some(number));
-                proptest::prop_assert!(!number.is_rounded_from(&longer), "{}", longer);
-            }
-        }
-
-        #[test]
-        fn integers_are_kept_when_they_convert_both_ways(integer: i64) {
-            let number = Number::new(integer as f64).unwrap();
-            proptest::prop_assert_eq!(number.is_rounded_from(&integer.to_string()), number.get() as i128 != i128::from(integer));
-        }
-    }
-
-    #[test]
-    fn what_others_write_is_respelled() {
-        for (text, respelled) in [
-            ("10,000", "10000"),
-            ("1,234,567", "1234567"),
-            ("10 000", "10000"),
-            ("10_000", "10000"),
-            ("10'000", "10000"),
-            ("1,234.50", "1234.50"),
-            ("1.234,50", "1234.50"),
-            ("1,5", "1.5"),
-            ("-1,25", "-1.25"),
-            ("10k", "10000"),
-            ("1.5K", "1500"),
-            ("1.2345k", "1234.5"),
-            ("2M", "2000000"),
-            ("+5", "5"),
-            (".5", "0.5"),
-            ("5.", "5"),
-            ("007", "7"),
-            ("$5", "5"),
-            ("5 €", "5"),
-            (" 12 ", "12"),
-            ("\u{2212}3", "-3"),
-        ] {
-            assert_eq!(Number::respell(text).as_deref(), Some(respelled), "{text}");
-        }
-        for text in
-            ["10", "-1.5e3", "", "k", ",", "1,00,000", "1,2,3", "12m", "0x10", "abc", "1 2", "NaN", "1.2.3"]
-        {
-            assert_eq!(Number::respell(text), None, "{text}");
         }
     }
 

@@ -1,6 +1,8 @@
 //! Types whose values are ordered by one integer each.
 
-use super::{Number, Timestamp, Value};
+use super::datetime::Timestamp;
+use super::literal::Value;
+use super::number::Number;
 use crate::catalog::FieldType;
 
 /// A type whose values have *ordinals*: 64-bit integers in the order of the values, so that neighbours have consecutive ones.

@@ -11,7 +11,6 @@ use super::source::{Source, library, sources_below};
 const WITH_CIRCLES: &[&str] = &[
     "arrow",
     "batch",
-    "catalog",
     "column",
     "criteria",
     "domain",
@@ -24,8 +23,6 @@ const WITH_CIRCLES: &[&str] = &[
     "sample",
     "service",
     "sql",
-    "store",
-    "value",
 ];
 
 /// A use of one file by another: where it is written, and the path that is written there.
