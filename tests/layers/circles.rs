@@ -42,7 +42,7 @@ struct Names {
 }
 
 /// The files of one crate and the uses among them.
-pub struct Graph {
+pub(crate) struct Graph {
     modules: Vec<String>,
     uses: BTreeMap<(usize, usize), Use>,
 }
@@ -92,7 +92,7 @@ fn segments(path: &str) -> Vec<String> {
 }
 
 impl Graph {
-    pub fn new(sources: &[Source]) -> Self {
+    pub(crate) fn new(sources: &[Source]) -> Self {
         let modules: Vec<String> = sources.iter().map(|source| source.module.clone()).collect();
         let names: Vec<Names> = sources.iter().map(Names::of).collect();
         let mut uses = BTreeMap::new();
@@ -115,7 +115,7 @@ impl Graph {
     }
 
     /// The shortest circle through each use that lies on one, the shortest first, no file in two of them.
-    pub fn circles(&self, leaving_out: &[&str]) -> Vec<String> {
+    pub(crate) fn circles(&self, leaving_out: &[&str]) -> Vec<String> {
         let left_out = |file: &usize| leaving_out.contains(&super::top(&self.modules[*file]));
         let mut circles: Vec<Vec<usize>> =
             self.uses.keys().filter_map(|&(from, to)| self.way(to, from)).collect();
