@@ -3,7 +3,7 @@
 use super::copy::{View, copy};
 use super::error::DomainError;
 use super::records::{AML_CASES, AmlHead, part_of, read};
-use super::shapes;
+use super::schemas;
 use crate::store::Store;
 
 /// The latest active AML case of an applicant, as JSON, by `createdAt` and then `id`; without `reviewerName`,
@@ -46,5 +46,5 @@ pub fn aml_case(store: &Store, applicant_id: &str, sees_personal_data: bool) -> 
     }
     let Some((_, text)) = latest else { return Err(DomainError::no_aml_case()) };
     let view = View { unknown: true, personal: sees_personal_data };
-    copy(&text, &shapes::AML_CASE, view).map_err(|fault| store.corrupt_record(&fault.to_string()).into())
+    copy(&text, &schemas::AML_CASE, view).map_err(|fault| store.corrupt_record(&fault.to_string()).into())
 }

@@ -6,7 +6,7 @@
 use chrono::{DateTime, Utc};
 
 use super::members::{Members, json_string};
-use super::shapes::INFO_CHANGED_AT;
+use super::schemas::INFO_CHANGED_AT;
 use super::time::with_offset;
 use crate::json;
 use crate::value::Timestamp;

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::country::country;
 use super::members::{json_string, push_string};
-use super::shape::{Kind, Need, Shape};
-use super::shapes::STEPS;
+use super::schema::{Kind, Need, Shape};
+use super::schemas::STEPS;
 use super::time::{date, has_offset, in_utc, with_offset};
 use crate::error::{Error, ErrorKind, nearest, quote};
 use crate::json::{self, JsonType, Reader, paths_at};

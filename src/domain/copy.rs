@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::members::{json_string, push_string};
-use super::shape::{Kind, Shape, Sight};
+use super::schema::{Kind, Shape, Sight};
 use super::time::with_offset;
 use crate::json::{self, JsonType, Reader};
 
@@ -176,7 +176,7 @@ mod tests {
 
     use super::super::check::check;
     use super::super::members::Members;
-    use super::super::shapes;
+    use super::super::schemas;
     use super::*;
     use crate::error::Error;
 
@@ -254,16 +254,16 @@ mod tests {
                 value[name] = own.into();
             }
             let text = value.to_string();
-            if stored(&text, &shapes::AML_CASE) == Ok(text.clone()) {
-                let served = copy(&text, &shapes::AML_CASE, ALL).unwrap();
+            if stored(&text, &schemas::AML_CASE) == Ok(text.clone()) {
+                let served = copy(&text, &schemas::AML_CASE, ALL).unwrap();
                 value.as_object_mut().unwrap().remove("active");
                 prop_assert_eq!(serde_json::from_str::<Value>(&served).unwrap(), stripped(&value));
-                let redacted = copy(&text, &shapes::AML_CASE, View { personal: false, ..ALL }).unwrap();
+                let redacted = copy(&text, &schemas::AML_CASE, View { personal: false, ..ALL }).unwrap();
                 prop_assert!(redacted.len() <= served.len());
-                prop_assert_eq!(stored(&redacted, &shapes::AML_CASE), Ok(redacted));
+                prop_assert_eq!(stored(&redacted, &schemas::AML_CASE), Ok(redacted));
             }
             // What is stored without its faults has none left, and is stored as it is.
-            for shape in [&shapes::AML_CASE, &shapes::APPLICANT, &shapes::DOCUMENT, &shapes::LEVEL] {
+            for shape in [&schemas::AML_CASE, &schemas::APPLICANT, &schemas::DOCUMENT, &schemas::LEVEL] {
                 if let Ok(checked) = check(&text, shape) {
                     let kept = checked.text.into_owned();
                     prop_assert_eq!(stored(&kept, shape), Ok(kept));
@@ -273,10 +273,10 @@ mod tests {
 
         #[test]
         fn no_text_panics(text in "[\\[\\]{}\",:0-9aeE.\\\\+ -]{0,60}") {
-            for shape in [&EMPTY, &shapes::APPLICANT, &shapes::LEVEL, &shapes::DOCUMENT, &shapes::AML_CASE] {
+            for shape in [&EMPTY, &schemas::APPLICANT, &schemas::LEVEL, &schemas::DOCUMENT, &schemas::AML_CASE] {
                 let _ = check(&text, shape);
             }
-            let _ = copy(&text, &shapes::PREVIEW, ALL);
+            let _ = copy(&text, &schemas::PREVIEW, ALL);
             let _ = Members::read(&text);
         }
     }

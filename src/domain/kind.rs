@@ -1,8 +1,8 @@
 //! The kinds of records.
 
 use super::records::{AML_CASES, APPLICANTS, DOCUMENTS, LEVELS};
-use super::shape::Shape;
-use super::shapes;
+use super::schema::Shape;
+use super::schemas;
 
 /// The records beside the cases, by kind. An import takes one kind; what a record refers to is stored before
 /// it: levels, then applicants, then documents and AML cases.
@@ -32,10 +32,10 @@ impl RecordKind {
 
     pub(super) fn shape(self) -> &'static Shape {
         match self {
-            Self::Levels => &shapes::LEVEL,
-            Self::Applicants => &shapes::APPLICANT,
-            Self::Documents => &shapes::DOCUMENT,
-            Self::AmlCases => &shapes::AML_CASE,
+            Self::Levels => &schemas::LEVEL,
+            Self::Applicants => &schemas::APPLICANT,
+            Self::Documents => &schemas::DOCUMENT,
+            Self::AmlCases => &schemas::AML_CASE,
         }
     }
 }

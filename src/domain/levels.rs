@@ -1,7 +1,7 @@
 //! Levels: whether their steps go together, and for whom they are.
 
 use super::records::{ApplicantKind, Level, PAYMENT_METHODS};
-use super::shapes::ACTIONS_LEVEL;
+use super::schemas::ACTIONS_LEVEL;
 use crate::error::{Error, ErrorKind, quote};
 
 /// Refuses a level whose steps do not go together.

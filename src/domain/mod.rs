@@ -128,8 +128,8 @@ mod members;
 mod profile;
 mod records;
 mod report;
-mod shape;
-mod shapes;
+mod schema;
+mod schemas;
 mod steps;
 #[cfg(test)]
 mod tests;

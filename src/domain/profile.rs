@@ -9,7 +9,7 @@ use super::copy::{View, copy};
 use super::error::DomainError;
 use super::members::Members;
 use super::records::{APPLICANTS, Applicant, ApplicantKind, LEVELS, Level, SHARE_TOKENS, read};
-use super::shapes;
+use super::schemas;
 use crate::store::Store;
 
 /// A share token as it is stored, under the hash of its text.
@@ -138,7 +138,7 @@ pub fn preview(store: &Store, share_token: &str, now: DateTime<Utc>) -> Result<S
     let corrupt =
         |fault: Box<crate::error::Error>| DomainError::from(store.corrupt_record(&fault.to_string()));
     let view = View { unknown: false, personal: true };
-    let shown = copy(&text, &shapes::PREVIEW, view).map_err(corrupt)?;
+    let shown = copy(&text, &schemas::PREVIEW, view).map_err(corrupt)?;
     let mut shown = Members::read(&shown).map_err(corrupt)?;
     if shown.get("requiredIdDocs").is_none() {
         let applicant: Applicant = read(store, &text)?;
@@ -146,7 +146,7 @@ pub fn preview(store: &Store, share_token: &str, now: DateTime<Utc>) -> Result<S
             && let Some(level) = records.get(LEVELS, name)?
         {
             let required = required_id_docs(store, &level, applicant.kind())?;
-            shown.set("requiredIdDocs", copy(&required, &shapes::REQUIRED_ID_DOCS, view).map_err(corrupt)?);
+            shown.set("requiredIdDocs", copy(&required, &schemas::REQUIRED_ID_DOCS, view).map_err(corrupt)?);
         }
     }
     Ok(shown.to_json())

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use super::copy::without_nulls;
 use super::error::DomainError;
 use super::members::Members;
-use super::shapes::{ACTIONS_LEVEL, PARTS};
+use super::schemas::{ACTIONS_LEVEL, PARTS};
 use crate::store::Store;
 
 /// The step that only levels for applicant actions have.

@@ -9,7 +9,7 @@ use super::records::{
     APPLICANTS, Answer, Applicant, DOCUMENTS, Document, Image, LEVELS, Level, RejectType, ReviewResult, Step,
     part_of, read,
 };
-use super::shapes::PARTS;
+use super::schemas::PARTS;
 use crate::store::Store;
 
 /// The result of each step of an applicant's level, as JSON: required documents status.

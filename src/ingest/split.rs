@@ -1,22 +1,22 @@
 //! Parting a file into its documents, whichever of the layouts it has.
 
+mod array;
+mod detect_layout;
 mod documents;
-mod elements;
 mod faults;
-mod layout;
 mod lines;
 mod nesting;
 mod part;
-mod rest;
 mod start;
+mod trailer;
 
+use array::Elements;
+use detect_layout::{Head, Start};
 use documents::Documents;
-use elements::Elements;
-use layout::{Head, Start};
 use lines::Lines;
-use rest::Rest;
+use trailer::Rest;
 
-use super::read::case_limit;
+use super::strict::case_limit;
 use crate::error::{Error, ErrorKind};
 use crate::json::{trim, trim_start};
 use crate::limits::Limits;
@@ -250,16 +250,16 @@ impl Splitter {
             if line_end.is_none() && !at_end && bytes.len() <= self.limit {
                 return Ok(None);
             }
-            if layout::is_document(line, self.limit) {
+            if detect_layout::is_document(line, self.limit) {
                 let envelope = line.get(..self.limit).filter(|start| start.len() < line.len());
-                let envelope = envelope.and_then(layout::envelope);
+                let envelope = envelope.and_then(detect_layout::envelope);
                 self.layout = Layout::Lines(self.lines().with_envelope(envelope));
                 return Ok(Some(0));
             }
         }
         let is_too_long = bytes.len() > self.limit;
         let start = bytes.get(..self.limit).unwrap_or(bytes);
-        let head = layout::head(start, at_end && !is_too_long);
+        let head = detect_layout::head(start, at_end && !is_too_long);
         let is_next = matches!(self.layout, Layout::Next { .. });
         match head {
             Head::Array(start) => {
@@ -279,9 +279,9 @@ impl Splitter {
                 // A first line that lacks its end reads on too, in a next one that is a document of its own.
                 let is_broken_off = reads_on && next.starts_with(b"{") && !matches!(head, Head::Whole { .. });
                 if let Head::Open { .. } = head
-                    && (is_next || is_broken_off || !reads_on || !layout::has_id(start))
+                    && (is_next || is_broken_off || !reads_on || !detect_layout::has_id(start))
                 {
-                    let envelope = layout::envelope(start);
+                    let envelope = detect_layout::envelope(start);
                     return Err(faults::no_items(self.place.line, self.limit, envelope).into());
                 }
                 if is_broken_off {

@@ -104,12 +104,12 @@
 //! are to be joined with other tables, take Citus (pages, points, single updates, tenants) or ClickHouse (counts and
 //! ranges over everything).
 
+mod condition;
 mod copy;
 mod datum;
 mod dialect;
 mod statement;
 mod table;
-mod test;
 
 pub use copy::write_copy;
 pub use datum::Datum;

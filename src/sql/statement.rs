@@ -1,9 +1,9 @@
 //! Requests as statements.
 
+use super::condition::write_predicate;
 use super::datum::Datum;
 use super::dialect::{Dialect, Form, Operand, Syntax, separated, table_name};
 use super::table::{DOCUMENT, PLACE, Table};
-use super::test::write_predicate;
 use crate::catalog::FieldId;
 use crate::error::Error;
 use crate::filter::Filter;

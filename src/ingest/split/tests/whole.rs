@@ -1,7 +1,7 @@
 //! Parting a file that is there as a whole, which is far simpler: what the splitter is held against.
 
 use super::start::BYTE_ORDER_MARK;
-use super::{Error, ErrorKind, FileFault, Given, Piece, layout, start, trim, trim_start};
+use super::{Error, ErrorKind, FileFault, Given, Piece, detect_layout, start, trim, trim_start};
 use crate::error::quote;
 use crate::json::{JsonType, Reader, Result};
 
@@ -17,7 +17,7 @@ pub(super) fn split(file: &[u8], limit: usize) -> Given {
     let line_end = bytes.iter().position(|byte| *byte == b'\n').unwrap_or(bytes.len());
     let is_one_text = match bytes.first() {
         Some(b'[') => true,
-        Some(b'{') => !layout::is_document(&bytes[..line_end], limit),
+        Some(b'{') => !detect_layout::is_document(&bytes[..line_end], limit),
         _ => false,
     };
     let next = bytes.len() - trim_start(&bytes[line_end..]).len();

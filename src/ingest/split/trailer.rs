@@ -1,6 +1,6 @@
 //! What stands behind the array of a search answer.
 
-use super::layout::{may_go_on, sound};
+use super::detect_layout::{may_go_on, sound};
 use super::nesting::Nesting;
 use super::{FileFault, Place};
 use crate::error::{Error, ErrorKind, quote};

@@ -1,6 +1,6 @@
 //! The shapes of the records, and of the preview.
 
-use super::shape::{Kind, Member, Shape, Sight};
+use super::schema::{Kind, Member, Shape, Sight};
 
 /// The steps that a level may have.
 pub(super) const STEPS: &[&str] = &[

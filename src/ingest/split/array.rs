@@ -2,7 +2,7 @@
 
 use super::nesting::Nesting;
 use super::part::Part;
-use super::rest::Rest;
+use super::trailer::Rest;
 use super::{FileFault, Piece, Place, Sink};
 use crate::error::{Error, ErrorKind, quote};
 

@@ -11,9 +11,9 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::links::{Form, Keys, Links, Place};
 use super::members::Members;
-use super::read::{case_limit, complete, read_case_with};
+use super::segments::{Form, Keys, Links, Place};
+use super::strict::{case_limit, complete, read_case_with};
 use crate::batch::{Remark, Row};
 use crate::catalog::{Catalog, Expected, Paths, Shape};
 use crate::error::Error;
