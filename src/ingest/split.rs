@@ -1,19 +1,24 @@
 //! Parting a file into its documents, whichever of the layouts it has.
 
 mod array;
+mod bound;
 mod detect_layout;
 mod documents;
 mod faults;
 mod lines;
 mod nesting;
 mod part;
+mod piece;
+mod place;
 mod start;
 mod trailer;
 
 use array::Elements;
+use bound::SPACE_BYTES;
 use detect_layout::{Head, Start};
 use documents::Documents;
 use lines::Lines;
+use place::Place;
 use trailer::Rest;
 
 use super::strict::case_limit;
@@ -21,20 +26,7 @@ use crate::error::{Error, ErrorKind};
 use crate::json::{trim, trim_start};
 use crate::limits::Limits;
 
-/// The bytes of one document, or of what stands in its place.
-pub(crate) struct Piece<'a> {
-    /// The line where it starts, counted from 1.
-    pub(crate) line: u64,
-    /// The document, which may have space around it.
-    pub(crate) bytes: Result<&'a [u8], Error>,
-}
-
-/// A fault of the file rather than of one document in it.
-#[derive(Debug)]
-pub(crate) struct FileFault {
-    pub(crate) line: u64,
-    pub(crate) error: Error,
-}
+pub(crate) use piece::{FileFault, Piece, Sink};
 
 /// Parts a file that arrives in chunks of any size.
 ///
@@ -80,37 +72,6 @@ enum Layout {
     /// As `Laid`, of an object behind an array or an answer.
     Next { look: usize },
 }
-
-/// What takes the pieces; its error ends the splitting.
-pub(crate) trait Sink<E>: FnMut(Piece<'_>) -> Result<(), E> {}
-impl<E, F: FnMut(Piece<'_>) -> Result<(), E>> Sink<E> for F {}
-
-/// A place in a file.
-#[derive(Clone, Copy)]
-struct Place {
-    /// In bytes from the first that is no space.
-    offset: usize,
-    /// Counted from 1.
-    line: u64,
-}
-
-impl Place {
-    /// Goes on behind these bytes.
-    fn pass(&mut self, bytes: &[u8]) {
-        self.offset = self.offset.saturating_add(bytes.len());
-        self.line = self.line.saturating_add(memchr::memchr_iter(b'\n', bytes).count() as u64);
-    }
-
-    /// Goes on behind the space that these bytes begin with; gives the others.
-    fn pass_space<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
-        let rest = trim_start(bytes);
-        self.pass(bytes.get(..bytes.len().saturating_sub(rest.len())).unwrap_or_default());
-        rest
-    }
-}
-
-/// A line may have so much space around its document.
-const SPACE_BYTES: usize = 4096;
 
 /// How much of an object is held before it is first looked at for the array of an answer, behind another answer.
 const FIRST_LOOK: usize = 64;
@@ -354,12 +315,6 @@ impl Splitter {
         };
         self.held.len().saturating_add(more.len())
     }
-}
-
-/// The error of a document that is longer than `limit`.
-fn too_large(found: &str, limit: usize) -> Error {
-    let limit = limit.saturating_sub(SPACE_BYTES);
-    Error::new(ErrorKind::CaseTooLarge, 0, found, format!("a case of at most {limit} bytes"))
 }
 
 #[cfg(test)]

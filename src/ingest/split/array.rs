@@ -2,8 +2,9 @@
 
 use super::nesting::Nesting;
 use super::part::Part;
+use super::piece::{FileFault, Piece, Sink};
+use super::place::Place;
 use super::trailer::Rest;
-use super::{FileFault, Piece, Place, Sink};
 use crate::error::{Error, ErrorKind, quote};
 
 /// Parts an array that arrives in chunks of any size.

@@ -2,7 +2,8 @@
 
 use super::nesting::Nesting;
 use super::part::Part;
-use super::{Piece, Place, Sink};
+use super::piece::{Piece, Sink};
+use super::place::Place;
 
 /// Parts documents that arrive in chunks of any size.
 ///

@@ -1,6 +1,7 @@
 //! What is wrong with a file rather than with a document in it.
 
-use super::{FileFault, Place};
+use super::piece::FileFault;
+use super::place::Place;
 use crate::error::{Error, ErrorKind, quote};
 use crate::ingest::envelope::expected_case;
 

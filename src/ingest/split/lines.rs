@@ -1,6 +1,7 @@
 //! Lines, each of which is a document.
 
-use super::{Piece, Sink, too_large};
+use super::bound::too_large;
+use super::piece::{Piece, Sink};
 use crate::ingest::envelope::expected_case;
 use crate::json::trim;
 

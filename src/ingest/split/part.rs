@@ -1,6 +1,6 @@
 //! The part of a document that arrived before the chunk in which it ends.
 
-use super::too_large;
+use super::bound::too_large;
 use crate::error::Error;
 use crate::json::trim;
 

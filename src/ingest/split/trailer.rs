@@ -2,7 +2,8 @@
 
 use super::detect_layout::{may_go_on, sound};
 use super::nesting::Nesting;
-use super::{FileFault, Place};
+use super::piece::FileFault;
+use super::place::Place;
 use crate::error::{Error, ErrorKind, quote};
 use crate::json::{Reader, Result, trim};
 

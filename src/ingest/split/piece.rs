@@ -1,0 +1,23 @@
+//! What splitting hands on: documents, and faults of the file.
+
+use crate::error::Error;
+
+/// The bytes of one document, or of what stands in its place.
+pub(crate) struct Piece<'a> {
+    /// The line where it starts, counted from 1.
+    pub(crate) line: u64,
+    /// The document, which may have space around it.
+    pub(crate) bytes: Result<&'a [u8], Error>,
+}
+
+/// A fault of the file rather than of one document in it.
+#[derive(Debug)]
+pub(crate) struct FileFault {
+    pub(crate) line: u64,
+    pub(crate) error: Error,
+}
+
+/// What takes the pieces; its error ends the splitting.
+pub(crate) trait Sink<E>: FnMut(Piece<'_>) -> Result<(), E> {}
+
+impl<E, F: FnMut(Piece<'_>) -> Result<(), E>> Sink<E> for F {}

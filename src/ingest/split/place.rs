@@ -1,0 +1,27 @@
+//! Places in a file.
+
+use crate::json::trim_start;
+
+/// A place in a file.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    /// In bytes from the first that is no space.
+    pub(super) offset: usize,
+    /// Counted from 1.
+    pub(super) line: u64,
+}
+
+impl Place {
+    /// Goes on behind these bytes.
+    pub(super) fn pass(&mut self, bytes: &[u8]) {
+        self.offset = self.offset.saturating_add(bytes.len());
+        self.line = self.line.saturating_add(memchr::memchr_iter(b'\n', bytes).count() as u64);
+    }
+
+    /// Goes on behind the space that these bytes begin with; gives the others.
+    pub(super) fn pass_space<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
+        let rest = trim_start(bytes);
+        self.pass(bytes.get(..bytes.len().saturating_sub(rest.len())).unwrap_or_default());
+        rest
+    }
+}
