@@ -52,7 +52,7 @@ struct Node {
     children: Vec<(Box<str>, PathId)>,
 }
 
-/// What a reader of usual documents asks about a node.
+/// The facts about a node that the template reader needs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Step {
     /// The node above; of the document itself, that too.
@@ -165,7 +165,7 @@ impl Paths {
         self.nodes.get(array)?.children.first().map(|(_, child)| *child)
     }
 
-    /// What a reader of usual documents asks about each node, by its number.
+    /// Returns the facts about each node, by its number.
     pub(crate) fn steps(&self) -> &[Step] {
         &self.steps
     }

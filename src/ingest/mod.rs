@@ -3,16 +3,20 @@
 mod checked;
 mod envelope;
 mod members;
+mod rules;
+mod scan;
+mod segment;
 mod segments;
+mod slot_keys;
 mod split;
 mod strict;
 mod template;
 
 pub(crate) use checked::Checked;
+#[cfg(feature = "arrow")]
+pub(crate) use rules::{case_limit, complete, expected_value};
 pub(crate) use split::{FileFault, Piece, Splitter};
 pub(crate) use strict::read_case;
-#[cfg(feature = "arrow")]
-pub(crate) use strict::{case_limit, complete, expected_value};
-pub(crate) use template::{Habits, read_usual_case};
+pub(crate) use template::{DocumentTemplate as Habits, read_by_template as read_usual_case};
 
 pub(crate) use crate::json::{trim, trim_start};

@@ -21,7 +21,7 @@ use lines::Lines;
 use place::Place;
 use trailer::Rest;
 
-use super::strict::case_limit;
+use super::rules::case_limit;
 use crate::error::{Error, ErrorKind};
 use crate::json::{trim, trim_start};
 use crate::limits::Limits;

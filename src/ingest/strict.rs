@@ -1,4 +1,4 @@
-//! One case document: JSON text to a [`Row`].
+//! The strict parser: reads one case document into a [`Row`], or says what is wrong with it.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -8,15 +8,14 @@ use smallvec::SmallVec;
 
 use super::envelope::{expected_case, member_with_cases};
 use super::members::Members;
-use crate::batch::{MAX_DOCUMENT_BYTES, Remark, Row};
-use crate::catalog::{Catalog, Field, FieldId, FieldType, Shape};
+use super::rules::{case_limit, complete, expected_value};
+use crate::batch::{Remark, Row};
+use crate::catalog::{Catalog, FieldId, FieldType, Shape};
 use crate::error::{Error, ErrorKind, quote};
 use crate::json::{self, JsonType, Reader, paths_at};
 use crate::limits::Limits;
 use crate::value::{Number, Timestamp, Value};
 
-/// The longest `id`, in bytes of UTF-8.
-const MAX_ID_BYTES: usize = 1024;
 /// How many keys an object may have before they are looked up by hash.
 const FEW_KEYS: usize = 16;
 
@@ -78,54 +77,6 @@ pub(super) fn read_case_with<'a>(
         }
     }
     Ok(())
-}
-
-/// Ends a row whose values are all in: fields of which one was refused become absent, absent fields
-/// that have a default get it.
-///
-/// # Errors
-/// When there is no usable `id`; its value, where there is one, stands at `id_offset`.
-pub(crate) fn complete(
-    row: &mut Row<'_>,
-    refused: &[FieldId],
-    id_offset: usize,
-    catalog: &Catalog,
-) -> Result<(), Error> {
-    if !refused.is_empty() {
-        row.remove(refused);
-    }
-    check_id(row, id_offset)?;
-    row.begin_defaults();
-    for (field, default) in catalog.defaults() {
-        if !row.has(*field) {
-            row.push(*field, Value::String(Cow::Owned(default.to_string())));
-        }
-    }
-    Ok(())
-}
-
-/// The largest case: what the host allows, up to what offsets in a batch can hold.
-pub(crate) fn case_limit(limits: &Limits) -> usize {
-    limits.case_bytes.min(MAX_DOCUMENT_BYTES)
-}
-
-/// A case must have a usable `id`; a wrong type was noted as a fault of the field.
-fn check_id(row: &Row<'_>, offset: usize) -> Result<(), Error> {
-    let bad = |offset, found: String| {
-        let expected = format!("a string of 1 to {MAX_ID_BYTES} bytes");
-        Err(Error::new(ErrorKind::BadId, offset, found, expected))
-    };
-    match row.values(FieldId::ID).next() {
-        Some(Value::String(id)) if id.is_empty() => bad(offset, "an empty `id`".to_owned()),
-        Some(Value::String(id)) if id.len() > MAX_ID_BYTES => {
-            bad(offset, format!("an `id` of {} bytes", id.len()))
-        }
-        Some(_) => Ok(()),
-        None => match row.faults().iter().find(|fault| fault.kind == ErrorKind::BadId) {
-            Some(fault) => bad(fault.offset, fault.found.clone()),
-            None => bad(0, "no `id`".to_owned()),
-        },
-    }
 }
 
 /// Says of an object without an `id` that cases seem to lie in it.
@@ -380,16 +331,5 @@ impl<'a> Walk<'a, '_> {
         self.refuse(field);
         self.row.fault(fault);
         Ok(())
-    }
-}
-
-/// What a document may hold as a value of the field.
-pub(crate) fn expected_value(field: &Field) -> &'static str {
-    match field.kind() {
-        FieldType::String => "a string",
-        FieldType::Number => "a number",
-        FieldType::Timestamp if field.is_unix_millis() => "Unix milliseconds, an integer or a string of one",
-        FieldType::Timestamp => "a string `yyyy-MM-dd HH:mm:ss`, then nothing (UTC) or an offset",
-        FieldType::Boolean => "a boolean",
     }
 }

@@ -18,25 +18,25 @@ fn outcome<'a>(read: Result<(), Error>, row: &Row<'a>, catalog: &Catalog) -> Out
     })
 }
 
-/// Holds both readers together over documents in turn, and says which were read as usual.
+/// Holds both readers together over documents in turn, and says which matched the template.
 #[track_caller]
 fn check(catalog: &Catalog, limits: &Limits, documents: &[&str]) -> Vec<bool> {
-    let (mut habits, mut members) = (Habits::default(), Members::default());
-    let mut were_usual = Vec::new();
+    let (mut template, mut members) = (DocumentTemplate::default(), Members::default());
+    let mut matched = Vec::new();
     for text in documents {
         let (mut quick, mut slow) = (Row::default(), Row::default());
         let expected = read_case_with(text, catalog, limits, &mut slow, Some(&mut members));
         let expected = outcome(expected, &slow, catalog);
         let mut tried = Row::default();
-        let is_usual = is_read_as_usual(text, catalog, limits, &mut habits, &mut tried);
-        if is_usual {
+        let matches = matches_template(text, catalog, limits, &mut template, &mut tried);
+        if matches {
             assert_eq!(outcome(Ok(()), &tried, catalog), expected, "{text}");
         }
-        let read = read_usual_case(text, catalog, limits, &mut habits, &mut quick);
+        let read = read_by_template(text, catalog, limits, &mut template, &mut quick);
         assert_eq!(outcome(read, &quick, catalog), expected, "{text}");
-        were_usual.push(is_usual);
+        matched.push(matches);
     }
-    were_usual
+    matched
 }
 
 const WHOLE: &str = concat!(
@@ -48,12 +48,12 @@ const WHOLE: &str = concat!(
 );
 
 #[test]
-fn usual_documents_are_read_as_usual() {
+fn documents_of_one_form_match_the_template() {
     let spaced =
         WHOLE.replace(',', " , ").replace(':', ": ").replace("2024-02-29 12: 00: 00", "2024-02-29 12:00:00");
     let unknown = r#" {"id":"a","x":{"y":[{"z":null}],"tags":1},"tags":["\u00e9\n"],"review":null,"w":[]} "#;
-    let usual = [WHOLE, &spaced, WHOLE, unknown, r#"{"name":"b","id":"a"}"#, WHOLE];
-    assert_eq!(check(&Catalog::cases(), &Limits::default(), &usual), [true; 6]);
+    let documents = [WHOLE, &spaced, WHOLE, unknown, r#"{"name":"b","id":"a"}"#, WHOLE];
+    assert_eq!(check(&Catalog::cases(), &Limits::default(), &documents), [true; 6]);
 }
 
 #[test]
@@ -105,11 +105,11 @@ fn any_other_document_is_left_to_the_other_reader() {
     assert_eq!(check(&Catalog::cases(), &limits, &[WHOLE, r#"{"id":"a","tags":["b"]}"#]), [false, true]);
     let limits = Limits { case_bytes: 20, ..Limits::default() };
     assert_eq!(check(&Catalog::cases(), &limits, &[WHOLE, r#"{"id":"a"}"#]), [false, true]);
-    for (count, are_usual) in [(40, true), (200, false)] {
+    for (count, match_it) in [(40, true), (200, false)] {
         let many: String = (0..count).map(|n| format!(r#","k{n}":{n}"#)).collect();
         let (many, again) = (format!(r#"{{"id":"a"{many}}}"#), format!(r#"{{"id":"a"{many},"k7":0}}"#));
-        let were_usual = check(&Catalog::cases(), &Limits::default(), &[&many, &again, &many, &again]);
-        assert_eq!(were_usual, [are_usual, false, are_usual, false], "{count} keys");
+        let matched = check(&Catalog::cases(), &Limits::default(), &[&many, &again, &many, &again]);
+        assert_eq!(matched, [match_it, false, match_it, false], "{count} keys");
     }
     // Keys of which each document has others.
     let documents: Vec<String> =
@@ -119,8 +119,8 @@ fn any_other_document_is_left_to_the_other_reader() {
     let again = r#"{"id":"a","z":1,"amlCases":[{"z":1}],"z":2}"#;
     let apart = r#"{"id":"a","amlCases":[{"z":1},{"z":2}],"w":[{"v":1}],"v":2}"#;
     documents.extend([again, r#"{"id":"a","z":1,"tags":[],"z":1}"#, apart, WHOLE]);
-    let were_usual = check(&Catalog::cases(), &Limits::default(), &documents);
-    assert_eq!(were_usual.split_at(300).1, [false, false, true, true]);
+    let matched = check(&Catalog::cases(), &Limits::default(), &documents);
+    assert_eq!(matched.split_at(300).1, [false, false, true, true]);
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn keys_are_met_once_however_they_are_led_to() {
     let check = |documents: &[&str], expected: &[bool]| {
         assert_eq!(check(&catalog, &Limits::default(), documents), expected, "{documents:?}");
     };
-    // By links that other documents taught.
+    // By segments that other documents taught.
     check(
         &[
             r#"{"id":"a","name":"b","clientId":"c"}"#,
@@ -162,7 +162,7 @@ fn keys_are_met_once_however_they_are_led_to() {
         ],
         &[true, true, true, true, false],
     );
-    // Keys that have no place.
+    // Keys that have no slot.
     let others: Vec<String> = (0..150).map(|n| format!(r#"{{"id":"a","k{n}":{n}}}"#)).collect();
     let mut documents: Vec<&str> = others.iter().map(String::as_str).collect();
     let mut expected = vec![true; documents.len()];
@@ -182,7 +182,7 @@ fn objects_of_arrays_have_keys_of_their_own() {
     let fields = [("a[].d", FieldType::Number), ("a[].e[]", FieldType::String), ("w[]", FieldType::Number)];
     let catalog = Catalog::cases().with(fields.map(|(path, kind)| Field::new(path, kind))).unwrap();
     for (documents, expected) in [
-        // A key that a link has before and behind the beginning of an object.
+        // A key that a segment has before and behind the beginning of an object.
         (
             [
                 r#"{"id":"i","a":[{"d":1,"e":null},{"e":null,"d":2}]}"#,
@@ -224,17 +224,17 @@ fn more_fields_than_keys_are_told_apart() {
 #[test]
 fn what_was_learned_under_one_limit_counts_for_no_other() {
     let catalog = Catalog::cases();
-    let mut habits = Habits::default();
-    for (case_depth, is_usual) in [(128, true), (3, false), (128, true), (2, false), (4, true)] {
+    let mut template = DocumentTemplate::default();
+    for (case_depth, matches) in [(128, true), (3, false), (128, true), (2, false), (4, true)] {
         let limits = Limits { case_depth, ..Limits::default() };
         let text = r#"{"id":"a","caseReview":{"checklistState":{"checklist":[]}},"tags":["b"]}"#;
         let mut row = Row::default();
         assert_eq!(
-            is_read_as_usual(text, &catalog, &limits, &mut habits, &mut row),
-            is_usual,
+            matches_template(text, &catalog, &limits, &mut template, &mut row),
+            matches,
             "{case_depth}"
         );
-        assert_eq!(read_case(text, &catalog, &limits, &mut row).is_ok(), is_usual, "{case_depth}");
+        assert_eq!(read_case(text, &catalog, &limits, &mut row).is_ok(), matches, "{case_depth}");
     }
 }
 
@@ -280,8 +280,8 @@ proptest! {
             .map(|(edits, is_whole)| {
                 let mut text = if *is_whole { WHOLE.to_owned() } else { r#"{"id":"a","tags":["b"]}"#.to_owned() };
                 for (at, piece, is_over) in edits {
-                    let places: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
-                    let Some(start) = places.get(at % places.len().max(1)).copied() else { continue };
+                    let slots: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
+                    let Some(start) = slots.get(at % slots.len().max(1)).copied() else { continue };
                     let piece = PIECES[*piece];
                     let end = start + text[start..].chars().take(piece.chars().count() * usize::from(*is_over)).map(char::len_utf8).sum::<usize>();
                     text.replace_range(start..end, piece);
@@ -445,7 +445,7 @@ impl Writer {
 
 proptest! {
     #[test]
-    fn documents_of_one_form_are_read_alike_and_sound_ones_as_usual(
+    fn documents_of_one_form_are_read_alike_and_sound_ones_match_the_template(
         seeds in prop::collection::vec(any::<u64>(), 1..40),
         case_depth in prop::option::of(0..7_usize),
     ) {
@@ -462,8 +462,8 @@ proptest! {
         let written: Vec<Writer> = seeds.into_iter().map(Writer::document).collect();
         let documents: Vec<&str> = written.iter().map(|writer| writer.text.as_str()).collect();
         let limits = Limits { case_depth: case_depth.unwrap_or(32), ..Limits::default() };
-        for (writer, is_usual) in written.iter().zip(check(&catalog, &limits, &documents)) {
-            prop_assert!(is_usual || !writer.is_sound || case_depth.is_some(), "{}", writer.text);
+        for (writer, matches) in written.iter().zip(check(&catalog, &limits, &documents)) {
+            prop_assert!(matches || !writer.is_sound || case_depth.is_some(), "{}", writer.text);
         }
     }
 }
