@@ -32,27 +32,29 @@
 //! those "out", or `Utf8View`.
 
 mod bind;
+mod columns;
 mod encode;
 mod footer;
+mod json;
 mod mask;
+mod parquet_reader;
 mod parquet_writer;
 mod plan;
 mod read;
 mod rows;
+mod types;
 mod value;
+mod values;
 mod view;
 
 pub use encode::{CaseEncoder, schema};
 pub use parquet_writer::ParquetWriter;
+pub use types::TABLE_KEY;
 
 use arrow_array::RecordBatchReader;
 use parquet::file::reader::ChunkReader;
 
 use crate::engine::{Import, Refusal};
-
-/// The key in a schema's metadata of a file whose rows are laid out for SQL engines, a flat column a field, and are no cases:
-/// most of its columns would lead to no field. An import refuses such a file.
-pub const TABLE_KEY: &str = "casefilter.table";
 
 /// Parquet files; with the feature `arrow`.
 impl Import<'_> {

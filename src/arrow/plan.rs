@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef};
+use arrow_schema::{DataType, Fields, Schema, SchemaRef};
 
-use super::rows::push_json;
-use super::view::view_schema;
-use crate::catalog::{Catalog, FieldId, FieldType, Paths, Shape, Stray};
+use super::json::push_json;
+use super::types::{allowed, fits, sort_of, view_schema};
+use crate::catalog::{Catalog, FieldId, Paths, Shape, Stray};
 use crate::error::{Error, ErrorKind, quote};
 
 /// How deep structs and lists may lie in each other.
@@ -76,77 +76,8 @@ impl Node {
     }
 }
 
-/// What the values of a scalar column are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sort {
-    Text,
-    Number,
-    Boolean,
-    Instant,
-}
-
-/// The type as which a column is read, one for all that hold the same values.
-pub(super) fn read_as(kind: &DataType) -> DataType {
-    let list = |field: &Field| DataType::List(read_field_as(field).into());
-    match kind {
-        DataType::Utf8 | DataType::LargeUtf8 => DataType::Utf8View,
-        DataType::Dictionary(_, values) => read_as(values),
-        DataType::RunEndEncoded(_, values) => read_as(values.data_type()),
-        DataType::List(field)
-        | DataType::LargeList(field)
-        | DataType::FixedSizeList(field, _)
-        | DataType::ListView(field)
-        | DataType::LargeListView(field) => list(field),
-        DataType::Struct(fields) => {
-            DataType::Struct(fields.iter().map(|field| read_field_as(field)).collect())
-        }
-        other => other.clone(),
-    }
-}
-
-pub(super) fn read_field_as(field: &Field) -> Field {
-    field.clone().with_data_type(read_as(field.data_type()))
-}
-
-/// What a scalar column holds; none for types that a case has no place for.
-fn sort_of(kind: &DataType) -> Option<Sort> {
-    match kind {
-        DataType::Utf8View => Some(Sort::Text),
-        DataType::Boolean => Some(Sort::Boolean),
-        DataType::Decimal32(..) | DataType::Decimal64(..) | DataType::Decimal128(..) => Some(Sort::Number),
-        kind if kind.is_integer() || kind.is_floating() => Some(Sort::Number),
-        DataType::Timestamp(..) | DataType::Date32 | DataType::Date64 => Some(Sort::Instant),
-        _ => None,
-    }
-}
-
-/// True when the values of such a column can be values of the field.
-fn fits(field: &crate::catalog::Field, kind: &DataType) -> bool {
-    match (field.kind(), sort_of(kind)) {
-        (FieldType::String, Some(Sort::Text))
-        | (FieldType::Number, Some(Sort::Number))
-        | (FieldType::Boolean, Some(Sort::Boolean))
-        | (FieldType::Timestamp, Some(Sort::Text | Sort::Instant)) => true,
-        (FieldType::Timestamp, Some(Sort::Number)) => field.is_unix_millis() && kind.is_integer(),
-        _ => false,
-    }
-}
-
-/// The types that a column of the field may have, for messages.
-fn allowed(field: &crate::catalog::Field) -> &'static str {
-    match field.kind() {
-        FieldType::String => "strings",
-        FieldType::Number => "integers, floats or decimals",
-        FieldType::Boolean => "booleans",
-        FieldType::Timestamp if field.is_unix_millis() => {
-            "integers or strings of Unix milliseconds, timestamps or dates"
-        }
-        FieldType::Timestamp => "timestamps, dates or strings `yyyy-MM-dd HH:mm:ss`",
-    }
-}
-
 impl Plan {
-    /// Finds the case in a schema whose types are those of [`read_as`].
+    /// Finds the case in a schema whose types are those of [`view_schema`].
     ///
     /// # Errors
     /// A column that cannot be what the catalogue says of its place, two columns for one place,

@@ -1,43 +1,32 @@
-//! A Parquet file, a record batch at a time.
+//! Rows of a Parquet file or of record batches, a batch at a time, into an import.
 
 use std::collections::HashSet;
 use std::iter;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 
 use arrow_array::{Array, RecordBatch, RecordBatchReader};
-use arrow_schema::{Schema, SchemaRef};
-use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{
-    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
-};
-use parquet::basic::Compression;
 use parquet::file::reader::ChunkReader;
 
-use super::TABLE_KEY;
 use super::bind::{Object, bind};
-use super::footer;
+use super::parquet_reader::{guarded, open, plan};
 use super::plan::Plan;
 use super::rows::Rows;
-use super::view::{view, view_schema};
+use super::view::view;
 use crate::batch::Row;
-use crate::catalog::Catalog;
 #[cfg(feature = "parallel")]
 use crate::engine::{Apart, Groups};
 use crate::engine::{Engine, Import, Refusal};
 use crate::error::{Error, ErrorKind, quote};
 use crate::ingest::{case_limit, complete};
 
-/// Rows that are decoded at once: enough that the work for a batch does not count.
-const BATCH_ROWS: usize = 4096;
-
 /// A group has no more than this in its buffers, in bytes, but for its last batch.
 const GROUP_BYTES: usize = 1 << 27;
 
 /// A file may become so many times its size in documents …
 const EXPANSION: u64 = 1000;
+
 /// … or this much, whatever its size.
 const SMALL_BYTES: u64 = 64 << 20;
+
 /// What a row counts beside its document.
 const ROW_BYTES: u64 = 64;
 
@@ -289,69 +278,8 @@ impl Groups for Source<'_> {
     }
 }
 
-fn open(
-    reader: impl ChunkReader + 'static,
-    catalog: &Catalog,
-) -> Result<(Plan, ParquetRecordBatchReader), Error> {
-    if !guarded(|| footer::is_sound(&reader))? {
-        return Err(bad_file("a footer that is damaged, or a schema that nests too deeply"));
-    }
-    let found = guarded(|| ArrowReaderMetadata::load(&reader, ArrowReaderOptions::new()))?;
-    let (plan, schema) = plan(found.schema(), catalog)?;
-    let schema_of_file = found.metadata().file_metadata().schema_descr();
-    let is_read = |leaf: usize| plan.columns.contains(&schema_of_file.get_column_root_idx(leaf));
-    let columns = found.metadata().row_groups().iter().flat_map(|group| group.columns().iter().enumerate());
-    let mut columns = columns.filter(|(leaf, _)| is_read(*leaf)).map(|(_, column)| column);
-    if let Some(column) = columns.find(|column| !is_unpacked(column.compression())) {
-        let codec = column.compression().to_string();
-        let codec = codec.split('(').next().unwrap_or_default().to_lowercase();
-        let expected = "columns compressed with snappy, zstd, gzip or lz4, or not at all";
-        let error = Error::new(ErrorKind::BadFile, 0, format!("a column compressed with {codec}"), expected);
-        return Err(error.at(column.column_path().string()));
-    }
-    let batches = guarded(|| {
-        let options = ArrowReaderOptions::new().with_schema(schema);
-        let metadata = ArrowReaderMetadata::try_new(Arc::clone(found.metadata()), options)?;
-        let mask = ProjectionMask::roots(metadata.parquet_schema(), plan.columns.iter().copied());
-        ParquetRecordBatchReaderBuilder::new_with_metadata(reader, metadata)
-            .with_projection(mask)
-            .with_batch_size(BATCH_ROWS)
-            .build()
-    })?;
-    Ok((plan, batches))
-}
-
-/// Whether this build unpacks what is packed so.
-fn is_unpacked(codec: Compression) -> bool {
-    use Compression::{GZIP, LZ4, LZ4_RAW, SNAPPY, UNCOMPRESSED, ZSTD};
-    matches!(codec, UNCOMPRESSED | SNAPPY | ZSTD(_) | GZIP(_) | LZ4 | LZ4_RAW)
-}
-
-/// Where the parts of a case stand in a schema, and the types that its columns are read as.
-fn plan(schema: &Schema, catalog: &Catalog) -> Result<(Plan, SchemaRef), Error> {
-    if schema.metadata().contains_key(TABLE_KEY) {
-        let expected = "cases: nested as in JSON, or columns named by field paths";
-        return Err(Error::new(ErrorKind::BadFile, 0, "rows laid out for SQL engines", expected));
-    }
-    let schema = view_schema(schema);
-    Plan::new(&schema, catalog).map(|plan| (plan, schema))
-}
-
-/// What a call into the Parquet library gives; its panics, which damaged files can cause, are errors too.
-fn guarded<T, E: std::fmt::Display>(call: impl FnOnce() -> Result<T, E>) -> Result<T, Error> {
-    match catch_unwind(AssertUnwindSafe(call)) {
-        Ok(result) => result.map_err(|error| bad_file(&error.to_string())),
-        Err(_) => Err(bad_file("damage that the Parquet library cannot name")),
-    }
-}
-
 fn too_much() -> Error {
     let found = format!("cases of more than {EXPANSION} times the size of their file");
     let expected = format!("at most that, or {} MiB", SMALL_BYTES >> 20);
     Error::new(ErrorKind::BadFile, 0, found, expected)
-}
-
-fn bad_file(found: &str) -> Error {
-    let found = found.strip_prefix("Parquet error: ").unwrap_or(found);
-    Error::new(ErrorKind::BadFile, 0, quote(found), "a sound Parquet file")
 }

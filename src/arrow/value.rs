@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use arrow_array::Array;
 use arrow_array::types::{Decimal128Type, DecimalType};
 
-use super::bind::Values;
+use super::values::Values;
 use crate::batch::Remark;
 use crate::catalog::{Field, FieldId, FieldType};
 use crate::error::{Error, ErrorKind, quote};

@@ -1,16 +1,11 @@
 //! Record batches as plans read them.
 
 use arrow_array::{RecordBatch, RecordBatchOptions};
-use arrow_schema::{Schema, SchemaRef};
+use arrow_schema::Schema;
 
-use super::plan::{Plan, read_as, read_field_as};
+use super::plan::Plan;
+use super::types::{read_as, read_field_as};
 use crate::error::{Error, ErrorKind};
-
-/// A schema of the types of [`read_as`].
-pub(super) fn view_schema(schema: &Schema) -> SchemaRef {
-    let fields: Vec<_> = schema.fields().iter().map(|field| read_field_as(field)).collect();
-    Schema::new(fields).into()
-}
 
 /// The columns of a plan, each of the type of [`read_as`]. Those that have it already are shared, not copied.
 ///

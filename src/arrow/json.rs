@@ -1,0 +1,29 @@
+//! Strings as JSON.
+
+use std::fmt::Write as _;
+
+/// Appends a string as JSON.
+pub(super) fn push_json(out: &mut String, text: &str) {
+    out.push('"');
+    let needs_escape = |byte: u8| byte < 0x20 || byte == b'"' || byte == b'\\';
+    // Without a way out early the loop goes over many bytes at once.
+    if text.bytes().fold(false, |any, byte| any | needs_escape(byte)) {
+        for c in text.chars() {
+            match c {
+                '"' => out.push_str("\\\""),
+                '\\' => out.push_str("\\\\"),
+                '\n' => out.push_str("\\n"),
+                '\t' => out.push_str("\\t"),
+                '\r' => out.push_str("\\r"),
+                c if c < ' ' => {
+                    // Writing to a string cannot fail.
+                    let _ = write!(out, "\\u{:04x}", u32::from(c));
+                }
+                c => out.push(c),
+            }
+        }
+    } else {
+        out.push_str(text);
+    }
+    out.push('"');
+}

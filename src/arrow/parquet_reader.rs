@@ -1,0 +1,82 @@
+//! A Parquet file, opened and checked, and calls into the Parquet library.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use arrow_schema::{Schema, SchemaRef};
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
+};
+use parquet::basic::Compression;
+use parquet::file::reader::ChunkReader;
+
+use super::footer;
+use super::plan::Plan;
+use super::types::{TABLE_KEY, view_schema};
+use crate::catalog::Catalog;
+use crate::error::{Error, ErrorKind, quote};
+
+/// Rows that are decoded at once: enough that the work for a batch does not count.
+const BATCH_ROWS: usize = 4096;
+
+pub(super) fn open(
+    reader: impl ChunkReader + 'static,
+    catalog: &Catalog,
+) -> Result<(Plan, ParquetRecordBatchReader), Error> {
+    if !guarded(|| footer::is_sound(&reader))? {
+        return Err(bad_file("a footer that is damaged, or a schema that nests too deeply"));
+    }
+    let found = guarded(|| ArrowReaderMetadata::load(&reader, ArrowReaderOptions::new()))?;
+    let (plan, schema) = plan(found.schema(), catalog)?;
+    let schema_of_file = found.metadata().file_metadata().schema_descr();
+    let is_read = |leaf: usize| plan.columns.contains(&schema_of_file.get_column_root_idx(leaf));
+    let columns = found.metadata().row_groups().iter().flat_map(|group| group.columns().iter().enumerate());
+    let mut columns = columns.filter(|(leaf, _)| is_read(*leaf)).map(|(_, column)| column);
+    if let Some(column) = columns.find(|column| !is_unpacked(column.compression())) {
+        let codec = column.compression().to_string();
+        let codec = codec.split('(').next().unwrap_or_default().to_lowercase();
+        let expected = "columns compressed with snappy, zstd, gzip or lz4, or not at all";
+        let error = Error::new(ErrorKind::BadFile, 0, format!("a column compressed with {codec}"), expected);
+        return Err(error.at(column.column_path().string()));
+    }
+    let batches = guarded(|| {
+        let options = ArrowReaderOptions::new().with_schema(schema);
+        let metadata = ArrowReaderMetadata::try_new(Arc::clone(found.metadata()), options)?;
+        let mask = ProjectionMask::roots(metadata.parquet_schema(), plan.columns.iter().copied());
+        ParquetRecordBatchReaderBuilder::new_with_metadata(reader, metadata)
+            .with_projection(mask)
+            .with_batch_size(BATCH_ROWS)
+            .build()
+    })?;
+    Ok((plan, batches))
+}
+
+/// Whether this build unpacks what is packed so.
+fn is_unpacked(codec: Compression) -> bool {
+    use Compression::{GZIP, LZ4, LZ4_RAW, SNAPPY, UNCOMPRESSED, ZSTD};
+    matches!(codec, UNCOMPRESSED | SNAPPY | ZSTD(_) | GZIP(_) | LZ4 | LZ4_RAW)
+}
+
+/// Where the parts of a case stand in a schema, and the types that its columns are read as.
+pub(super) fn plan(schema: &Schema, catalog: &Catalog) -> Result<(Plan, SchemaRef), Error> {
+    if schema.metadata().contains_key(TABLE_KEY) {
+        let expected = "cases: nested as in JSON, or columns named by field paths";
+        return Err(Error::new(ErrorKind::BadFile, 0, "rows laid out for SQL engines", expected));
+    }
+    let schema = view_schema(schema);
+    Plan::new(&schema, catalog).map(|plan| (plan, schema))
+}
+
+/// What a call into the Parquet library gives; its panics, which damaged files can cause, are errors too.
+pub(super) fn guarded<T, E: std::fmt::Display>(call: impl FnOnce() -> Result<T, E>) -> Result<T, Error> {
+    match catch_unwind(AssertUnwindSafe(call)) {
+        Ok(result) => result.map_err(|error| bad_file(&error.to_string())),
+        Err(_) => Err(bad_file("damage that the Parquet library cannot name")),
+    }
+}
+
+fn bad_file(found: &str) -> Error {
+    let found = found.strip_prefix("Parquet error: ").unwrap_or(found);
+    Error::new(ErrorKind::BadFile, 0, quote(found), "a sound Parquet file")
+}
