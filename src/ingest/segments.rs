@@ -189,8 +189,6 @@ mod tests {
 
     use crate::catalog::Catalog;
 
-    const NONE: Keys = Keys([0; 2]);
-
     /// Whether the segment that stands there is known at slot 1.
     fn is_known(segments: &mut Segments, text: &str) -> bool {
         segments.follow(1, text.as_bytes()).is_some_and(|segment| segment.len == text.len())
@@ -200,7 +198,9 @@ mod tests {
     fn links_met_more_often_come_first_and_one_that_is_seldom_met_makes_room() {
         let mut segments = Segments::default();
         segments.prepare(Catalog::cases().paths(), 9);
-        let learn = |segments: &mut Segments, text: &str| segments.learn(1, text, NONE, NONE, 1, Form::Other);
+        let learn = |segments: &mut Segments, text: &str| {
+            segments.learn(1, text, Keys::default(), Keys::default(), 1, Form::Other)
+        };
         let texts: Vec<String> = (0..MAX_SEGMENTS).map(|n| format!("\"key{n}\":")).collect();
         for text in &texts {
             assert!(!is_known(&mut segments, text));
@@ -271,7 +271,10 @@ mod tests {
             assert!(!all.has_any(*key));
             all.with(*key)
         });
-        assert_eq!((all, segments.below(Paths::ROOT)), (Keys([u64::MAX; 2]), all));
+        assert_eq!(
+            (all, segments.below(Paths::ROOT)),
+            ((0..MAX_KEYS).map(Keys::numbered).fold(Keys::default(), Keys::with), all)
+        );
         assert_eq!(keys.iter().fold(all, |all, key| all.without(*key)), Keys::default());
     }
 }

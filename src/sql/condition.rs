@@ -4,11 +4,10 @@
 //! null. Since conditions are joined by *and* and *or* alone, a null then counts as false wherever it stands,
 //! and the tests that an absent field passes say so themselves.
 
-use std::borrow::Cow;
-
+use super::column::Column;
 use super::datum::Datum;
 use super::statement::{ListTest, Statement};
-use super::table::{Column, Table};
+use super::table::Table;
 use crate::operator::Connective;
 use crate::predicate::{Leaf, Node, Set, Test, Tree, bound};
 use crate::value::{OrdinalRange, Value};
@@ -134,7 +133,7 @@ fn write_points(points: Vec<Value<'static>>, name: &str, is_list: bool, statemen
         [] => statement.push("FALSE"),
         [_] if !is_list => {
             statement.push(&format!("{name} = "));
-            points.into_iter().for_each(|point| statement.push_value(scalar(point)));
+            points.iter().for_each(|point| statement.push_value(Datum::of(point)));
         }
         _ => {
             write_lists(if is_list { ListTest::Overlaps } else { ListTest::Member }, name, points, statement);
@@ -149,7 +148,7 @@ fn write_none(points: Vec<Value<'static>>, name: &str, is_nullable: bool, statem
     }
     if points.len() == 1 {
         statement.push(&format!("{name} <> "));
-        points.into_iter().for_each(|point| statement.push_value(scalar(point)));
+        points.iter().for_each(|point| statement.push_value(Datum::of(point)));
     } else {
         write_lists(ListTest::NoMember, name, points, statement);
     }
@@ -200,14 +199,14 @@ fn write_ranges(
             [] => statement.push(&format!("{name} IS NOT NULL")),
             [(operator, value)] => {
                 statement.push(&format!("{name} {operator} "));
-                statement.push_value(scalar(value.clone()));
+                statement.push_value(Datum::of(value));
             }
             ends => {
                 statement.push("(");
                 for (at, (operator, value)) in ends.iter().enumerate() {
                     statement.push(if at > 0 { " AND " } else { "" });
                     statement.push(&format!("{name} {operator} "));
-                    statement.push_value(scalar(value.clone()));
+                    statement.push_value(Datum::of(value));
                 }
                 statement.push(")");
             }
@@ -222,15 +221,6 @@ fn write_ranges(
     }
 }
 
-fn scalar(value: Value<'static>) -> Datum<'static> {
-    match value {
-        Value::String(text) => Datum::Text(text),
-        Value::Number(number) => Datum::Number(number.get()),
-        Value::Timestamp(timestamp) => Datum::Integer(timestamp.as_millis()),
-        Value::Boolean(boolean) => Datum::Boolean(boolean),
-    }
-}
-
 /// Values of one type as lists, each of about so many bytes at most.
 fn lists(values: Vec<Value<'static>>, most_bytes: usize) -> Vec<Datum<'static>> {
     let mut lists: Vec<Datum<'static>> = Vec::new();
@@ -242,31 +232,13 @@ fn lists(values: Vec<Value<'static>>, most_bytes: usize) -> Vec<Datum<'static>> 
             _ => 28,
         };
         bytes = bytes.saturating_add(own);
-        let scalar = scalar(value);
-        if bytes <= most_bytes
-            && let Some(last) = lists.last_mut()
-        {
-            append(last, scalar);
-            continue;
+        match lists.last_mut() {
+            Some(last) if bytes <= most_bytes => last.push(Datum::of(&value)),
+            _ => {
+                bytes = own;
+                lists.push(Datum::of(&value).into_list());
+            }
         }
-        bytes = own;
-        lists.push(match scalar {
-            Datum::Text(text) => Datum::Texts(vec![text]),
-            Datum::Number(number) => Datum::Numbers(vec![number]),
-            Datum::Integer(integer) => Datum::Integers(vec![integer]),
-            Datum::Boolean(boolean) => Datum::Booleans(vec![boolean]),
-            list => list,
-        });
     }
     lists
-}
-
-fn append(list: &mut Datum<'static>, scalar: Datum<'static>) {
-    match (list, scalar) {
-        (Datum::Texts(texts), Datum::Text(text)) => texts.push(Cow::Owned(text.into_owned())),
-        (Datum::Numbers(numbers), Datum::Number(number)) => numbers.push(number),
-        (Datum::Integers(integers), Datum::Integer(integer)) => integers.push(integer),
-        (Datum::Booleans(booleans), Datum::Boolean(boolean)) => booleans.push(boolean),
-        _ => debug_assert!(false, "the values of a set are of one type"),
-    }
 }

@@ -1,10 +1,36 @@
-//! Values as SQL has them.
+//! Values as SQL has them, and the types of columns.
 
 use std::borrow::Cow;
 
 use serde::{Serialize, Serializer};
 
-use super::table::ColumnType;
+use crate::catalog::{Field, FieldType};
+use crate::value::Value;
+
+/// The type of a column, or of the elements of one that holds lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ColumnType {
+    /// Text, ordered by code point.
+    Text,
+    /// IEEE doubles, all finite, none a negative zero.
+    Number,
+    /// Integers of 64 bits: places, and instants in milliseconds since 1970-01-01 00:00:00 UTC.
+    Integer,
+    /// `true` and `false`.
+    Boolean,
+}
+
+impl ColumnType {
+    /// Returns the type of the values of a field.
+    pub(super) fn of(field: &Field) -> Self {
+        match field.kind() {
+            FieldType::String => Self::Text,
+            FieldType::Number => Self::Number,
+            FieldType::Timestamp => Self::Integer,
+            FieldType::Boolean => Self::Boolean,
+        }
+    }
+}
 
 /// A value, or a list of values: what a parameter is bound to, and what a row has in a column.
 ///
@@ -89,6 +115,55 @@ impl Serialize for Datum<'_> {
             Self::Numbers(numbers) => serializer.collect_seq(numbers),
             Self::Integers(integers) => serializer.collect_seq(integers),
             Self::Booleans(booleans) => serializer.collect_seq(booleans),
+        }
+    }
+}
+
+impl<'a> Datum<'a> {
+    /// Returns a value as a datum.
+    pub(super) fn of(value: &Value<'a>) -> Self {
+        match value {
+            Value::String(text) => Self::Text(text.clone()),
+            Value::Number(number) => Self::Number(number.get()),
+            Value::Timestamp(timestamp) => Self::Integer(timestamp.as_millis()),
+            Value::Boolean(boolean) => Self::Boolean(*boolean),
+        }
+    }
+
+    /// Returns a list of values of one type.
+    pub(super) fn list<'v>(kind: ColumnType, values: impl Iterator<Item = &'v Value<'a>>) -> Self
+    where
+        'a: 'v,
+    {
+        let mut list = match kind {
+            ColumnType::Text => Self::Texts(Vec::new()),
+            ColumnType::Number => Self::Numbers(Vec::new()),
+            ColumnType::Integer => Self::Integers(Vec::new()),
+            ColumnType::Boolean => Self::Booleans(Vec::new()),
+        };
+        values.for_each(|value| list.push(Self::of(value)));
+        list
+    }
+
+    /// Returns a list of one value.
+    pub(super) fn into_list(self) -> Self {
+        match self {
+            Self::Text(text) => Self::Texts(vec![text]),
+            Self::Number(number) => Self::Numbers(vec![number]),
+            Self::Integer(integer) => Self::Integers(vec![integer]),
+            Self::Boolean(boolean) => Self::Booleans(vec![boolean]),
+            list => list,
+        }
+    }
+
+    /// Adds a value to a list of values of its type.
+    pub(super) fn push(&mut self, scalar: Self) {
+        match (self, scalar) {
+            (Self::Texts(texts), Self::Text(text)) => texts.push(text),
+            (Self::Numbers(numbers), Self::Number(number)) => numbers.push(number),
+            (Self::Integers(integers), Self::Integer(integer)) => integers.push(integer),
+            (Self::Booleans(booleans), Self::Boolean(boolean)) => booleans.push(boolean),
+            _ => debug_assert!(false, "the values of a field are of one type"),
         }
     }
 }

@@ -104,15 +104,21 @@
 //! are to be joined with other tables, take Citus (pages, points, single updates, tenants) or ClickHouse (counts and
 //! ranges over everything).
 
+mod column;
 mod condition;
 mod copy;
 mod datum;
+mod ddl;
 mod dialect;
+mod names;
+mod requests;
 mod statement;
 mod table;
 
+pub use column::Column;
 pub use copy::write_copy;
-pub use datum::Datum;
+pub use datum::{ColumnType, Datum};
 pub use dialect::{Dialect, UnknownDialect};
+pub use names::BadTableName;
 pub use statement::Statement;
-pub use table::{BadTableName, Column, ColumnType, Table};
+pub use table::Table;

@@ -1,14 +1,7 @@
-//! Requests as statements.
+//! Statements: text and the values of their parameters.
 
-use super::condition::write_predicate;
 use super::datum::Datum;
-use super::dialect::{Dialect, Form, Operand, Syntax, separated, table_name};
-use super::table::{DOCUMENT, PLACE, Table};
-use crate::catalog::FieldId;
-use crate::error::Error;
-use crate::filter::Filter;
-use crate::order::SortKey;
-use crate::request::Request;
+use super::dialect::{Dialect, Form, Operand, Syntax};
 
 /// A statement of one dialect, and the values of its parameters.
 ///
@@ -136,110 +129,6 @@ impl Statement {
                     }
                 }
             }
-        }
-        out
-    }
-}
-
-/// What errors about catalogues call a table.
-const TABLE: &str = "table";
-
-/// Statements over a table.
-impl Table {
-    /// The statement that gives `id` and document of the cases on the page that a request wants.
-    ///
-    /// ```
-    /// use casefilter::{Catalog, Filter, Order, Request, sql::{Dialect, Table}};
-    /// let catalog = Catalog::cases();
-    /// let request = Request::new(Filter::all(&catalog)).order(Order::parse(&catalog, "-createdAt")?).limit(20);
-    /// assert_eq!(
-    ///     Table::new(&catalog).page(Dialect::DuckDb, &request)?.sql(),
-    ///     r#"SELECT "id", "document" FROM "cases" ORDER BY "created_at" DESC NULLS LAST, "id" LIMIT 20"#
-    /// );
-    /// # Ok::<(), casefilter::Error>(())
-    /// ```
-    ///
-    /// The limit is taken as it is.
-    ///
-    /// # Errors
-    /// [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch), a mistake of the host: the filter was compiled for
-    /// a catalogue that is not [within](crate::Catalog::is_within) the table's, or for one that hides the field of the order.
-    ///
-    /// Complexity: linear in the normal form of the filter, as for [`count`](Self::count).
-    pub fn page(&self, dialect: Dialect, request: &Request) -> Result<Statement, Error> {
-        let order = request.check(self.catalog(), TABLE)?;
-        let syntax = dialect.syntax();
-        let mut wanted = String::new();
-        separated(["id", DOCUMENT].iter(), ", ", &mut wanted, |name, out| syntax.identifier(name, out));
-        let order = self.order_by(syntax, order);
-        let (before, behind) = syntax.page(&wanted, &order, request.offset, request.limit);
-        let mut statement = self.select(dialect, &before, &request.filter);
-        statement.push(&behind);
-        Ok(statement)
-    }
-
-    /// The statement that counts the cases that a filter selects.
-    ///
-    /// # Errors
-    /// As [`page`](Self::page).
-    pub fn count(&self, dialect: Dialect, filter: &Filter) -> Result<Statement, Error> {
-        filter.catalog().check_within(self.catalog(), TABLE)?;
-        Ok(self.select(dialect, "SELECT count(*)", filter))
-    }
-
-    fn select(&self, dialect: Dialect, what: &str, filter: &Filter) -> Statement {
-        let mut statement = Statement::new(dialect);
-        statement.push(what);
-        statement.push(" FROM ");
-        statement.push(&table_name(statement.syntax(), self));
-        if !filter.is_all() {
-            statement.push(" WHERE ");
-            write_predicate(filter.predicate(), self, &mut statement);
-        }
-        statement
-    }
-
-    /// What an order sorts by: absent last in both directions, known values first, ties by `id`.
-    fn order_by(&self, syntax: &dyn Syntax, order: Option<SortKey>) -> String {
-        let quote = |name: &str, collation: &str| {
-            let mut out = String::new();
-            syntax.identifier(name, &mut out);
-            out.push_str(collation);
-            out
-        };
-        let Some((order, column)) = order.and_then(|order| Some((order, self.column_of(order.field)?)))
-        else {
-            return quote(PLACE, "");
-        };
-        let field = self.catalog().field(order.field);
-        let direction = match (order.descending, column.is_nullable()) {
-            (false, false) => "",
-            (false, true) => " NULLS LAST",
-            (true, false) => " DESC",
-            (true, true) => " DESC NULLS LAST",
-        };
-        let mut out = String::new();
-        if field.known_values().len() > 0 {
-            // Null where the field is null, so that it is the last whichever the direction.
-            let name = quote(column.name(), "");
-            out.push_str("CASE");
-            if column.is_nullable() {
-                out.push_str(&format!(" WHEN {name} IS NULL THEN NULL"));
-            }
-            for (rank, known) in field.known_values().enumerate() {
-                out.push_str(&format!(" WHEN {name} = "));
-                syntax.literal(&Datum::Text(known.into()), &mut out);
-                out.push_str(&format!(" THEN {rank}"));
-            }
-            out.push_str(&format!(" ELSE {} END{direction}, ", field.known_values().len()));
-        }
-        let collation =
-            if field.kind() == crate::catalog::FieldType::String { syntax.collation() } else { "" };
-        out.push_str(&quote(column.name(), collation));
-        out.push_str(direction);
-        if order.field != FieldId::ID {
-            out.push_str(", ");
-            out.push_str(&quote("id", syntax.collation()));
         }
         out
     }

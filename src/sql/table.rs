@@ -1,97 +1,21 @@
 //! The table that cases lie in: one column for each field.
 
 use std::collections::HashSet;
-use std::fmt;
 
-use super::datum::Datum;
-use super::dialect::Dialect;
+use super::column::Column;
+use super::datum::{ColumnType, Datum};
+use super::names::{BadTableName, MAX_NAME_BYTES, unique};
 use crate::batch::Row;
-use crate::catalog::{Catalog, Field, FieldId, FieldType};
+use crate::catalog::{Catalog, FieldId};
 use crate::error::Error;
 use crate::ingest::read_case;
 use crate::limits::Limits;
-use crate::value::Value;
 
 /// The column of the order in which cases were first stored.
 pub(super) const PLACE: &str = "place";
+
 /// The column of documents.
 pub(super) const DOCUMENT: &str = "document";
-/// The longest name that every dialect takes, in bytes: that of PostgreSQL.
-const MAX_NAME_BYTES: usize = 63;
-
-/// The type of a column, or of the elements of one that holds lists.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ColumnType {
-    /// Text, ordered by code point.
-    Text,
-    /// IEEE doubles, all finite, none a negative zero.
-    Number,
-    /// Integers of 64 bits: places, and instants in milliseconds since 1970-01-01 00:00:00 UTC.
-    Integer,
-    /// `true` and `false`.
-    Boolean,
-}
-
-/// A column of a [`Table`].
-///
-/// Only a column of neither lists nor a default may hold nulls.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Column {
-    name: String,
-    kind: ColumnType,
-    is_list: bool,
-    is_nullable: bool,
-    field: Option<FieldId>,
-}
-
-impl Column {
-    /// The name, of the letters `a` to `z`, digits and `_`.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// The type of the values.
-    #[must_use]
-    pub fn kind(&self) -> ColumnType {
-        self.kind
-    }
-
-    /// True when each case has a list of values, which may be empty but not null.
-    #[must_use]
-    pub fn is_list(&self) -> bool {
-        self.is_list
-    }
-
-    /// True when a case without the field has a null.
-    #[must_use]
-    pub fn is_nullable(&self) -> bool {
-        self.is_nullable
-    }
-
-    /// The field whose values it holds; none for place and document.
-    #[must_use]
-    pub fn field(&self) -> Option<FieldId> {
-        self.field
-    }
-}
-
-/// A name that a table cannot have.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BadTableName(String);
-
-impl fmt::Display for BadTableName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "found table name {}, expected one to three words joined by dots, each of the letters a to z, \
-             digits and underscores, no digit first, at most {MAX_NAME_BYTES} bytes",
-            crate::error::quote(&self.0)
-        )
-    }
-}
-
-impl std::error::Error for BadTableName {}
 
 /// A table of cases: `place`, a column for each field of a catalogue, and `document`.
 ///
@@ -141,7 +65,7 @@ impl Table {
             }
             columns.push(Column {
                 name,
-                kind: kind_of(field),
+                kind: ColumnType::of(field),
                 is_list: field.is_many(),
                 is_nullable: !field.is_many() && id != FieldId::ID && field.default().is_none(),
                 field: Some(id),
@@ -209,21 +133,6 @@ impl Table {
         self.columns.get((*self.by_field.get(field.index())?)?)
     }
 
-    /// The script that makes this table and loads an export into it.
-    ///
-    /// `file` is the export: rows as [`write_copy`](super::write_copy) writes them for PostgreSQL, a Parquet
-    /// file with the columns of the table for the others.
-    ///
-    /// ```
-    /// use casefilter::{Catalog, sql::{Dialect, Table}};
-    /// let script = Table::new(&Catalog::cases()).script(Dialect::DuckDb, "cases.parquet");
-    /// assert!(script.contains(r#""priority" VARCHAR NOT NULL DEFAULT 'medium'"#));
-    /// ```
-    #[must_use]
-    pub fn script(&self, dialect: Dialect, file: &str) -> String {
-        dialect.syntax().script(self, file)
-    }
-
     /// The row of a case, a datum for each column.
     ///
     /// Members that are malformed count as absent, as in a lenient import.
@@ -255,101 +164,11 @@ impl Table {
     }
 }
 
-fn kind_of(field: &Field) -> ColumnType {
-    match field.kind() {
-        FieldType::String => ColumnType::Text,
-        FieldType::Number => ColumnType::Number,
-        FieldType::Timestamp => ColumnType::Integer,
-        FieldType::Boolean => ColumnType::Boolean,
-    }
-}
-
-/// The name of a field in snake case, with a number behind it where the name is taken.
-fn unique(field: &Field, taken: &mut HashSet<String>) -> String {
-    let snake = snake_case(field.name());
-    let mut number = 1_u32;
-    let mut name = snake.clone();
-    while !taken.insert(name.clone()) {
-        number = number.saturating_add(1);
-        name = format!("{snake}_{number}");
-    }
-    name
-}
-
-/// Lower-case words joined by underscores; short enough that a number fits behind.
-fn snake_case(name: &str) -> String {
-    let mut snake = String::new();
-    let mut after_small = false;
-    for c in name.chars() {
-        if c.is_ascii_uppercase() && after_small {
-            snake.push('_');
-        }
-        after_small = c.is_ascii_lowercase() || c.is_ascii_digit();
-        snake.push(if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' });
-    }
-    if !snake.starts_with(|c: char| c.is_ascii_lowercase()) {
-        snake.insert_str(0, "f_");
-    }
-    // A number of ten digits and its underscore fit behind.
-    snake.truncate(MAX_NAME_BYTES.saturating_sub(11));
-    snake
-}
-
-/// A value as a datum.
-impl<'a> Datum<'a> {
-    fn of<'v>(value: &'v Value<'a>) -> Self {
-        match value {
-            Value::String(text) => Self::Text(text.clone()),
-            Value::Number(number) => Self::Number(number.get()),
-            Value::Timestamp(timestamp) => Self::Integer(timestamp.as_millis()),
-            Value::Boolean(boolean) => Self::Boolean(*boolean),
-        }
-    }
-
-    fn list<'v>(kind: ColumnType, values: impl Iterator<Item = &'v Value<'a>>) -> Self
-    where
-        'a: 'v,
-    {
-        match kind {
-            ColumnType::Text => Self::Texts(
-                values
-                    .filter_map(|value| match value {
-                        Value::String(text) => Some(text.clone()),
-                        _ => None,
-                    })
-                    .collect(),
-            ),
-            ColumnType::Number => Self::Numbers(
-                values
-                    .filter_map(|value| match value {
-                        Value::Number(number) => Some(number.get()),
-                        _ => None,
-                    })
-                    .collect(),
-            ),
-            ColumnType::Integer => Self::Integers(
-                values
-                    .filter_map(|value| match value {
-                        Value::Timestamp(timestamp) => Some(timestamp.as_millis()),
-                        _ => None,
-                    })
-                    .collect(),
-            ),
-            ColumnType::Boolean => Self::Booleans(
-                values
-                    .filter_map(|value| match value {
-                        Value::Boolean(boolean) => Some(*boolean),
-                        _ => None,
-                    })
-                    .collect(),
-            ),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::names::snake_case;
     use super::*;
+    use crate::catalog::{Field, FieldType};
 
     #[test]
     fn names_are_snake_case_and_unique() {

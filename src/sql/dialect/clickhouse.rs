@@ -1,9 +1,10 @@
 //! ClickHouse.
 
-use super::{Form, Operand, Syntax, columns, heading, separated, table_name};
+use super::syntax::{Form, Operand, Syntax, columns, heading, separated, table_name};
 use crate::catalog::FieldType;
-use crate::sql::datum::Datum;
-use crate::sql::table::{Column, ColumnType, Table};
+use crate::sql::column::Column;
+use crate::sql::datum::{ColumnType, Datum};
+use crate::sql::table::Table;
 
 pub(super) struct ClickHouse;
 

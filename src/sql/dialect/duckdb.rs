@@ -1,8 +1,9 @@
 //! DuckDB.
 
-use super::{Form, Operand, Syntax, columns, heading, separated, table_name};
-use crate::sql::datum::Datum;
-use crate::sql::table::{Column, ColumnType, Table};
+use super::syntax::{Form, Operand, Syntax, columns, heading, separated, table_name};
+use crate::sql::column::Column;
+use crate::sql::datum::{ColumnType, Datum};
+use crate::sql::table::Table;
 
 pub(super) struct DuckDb;
 
@@ -44,12 +45,12 @@ fn bare(datum: &Datum<'_>, out: &mut String) {
 fn string(text: &str, out: &mut String) {
     let is_spelled = |c: char| matches!(c, '\0' | '\r');
     if !text.contains(is_spelled) {
-        return super::quoted(text, '\'', out);
+        return super::syntax::quoted(text, '\'', out);
     }
     out.push('(');
     for piece in text.split_inclusive(is_spelled) {
         let plain = piece.strip_suffix(is_spelled).unwrap_or(piece);
-        super::quoted(plain, '\'', out);
+        super::syntax::quoted(plain, '\'', out);
         if let Some(c) = piece.chars().next_back().filter(|c| is_spelled(*c)) {
             out.push_str(&format!(" || chr({}) || ", u32::from(c)));
         }
@@ -152,7 +153,7 @@ impl Syntax for DuckDb {
         let mut path = String::new();
         string(file, &mut path);
         let mut by = String::new();
-        self.identifier(super::time_column(table), &mut by);
+        self.identifier(super::syntax::time_column(table), &mut by);
         out.push_str(&format!("INSERT INTO {name} SELECT * FROM read_parquet({path}) ORDER BY {by};\n"));
         out
     }

@@ -1,9 +1,10 @@
 //! PostgreSQL, and Citus.
 
-use super::{Operand, Syntax, columns, heading, quoted, separated, table_name, time_column};
+use super::syntax::{Operand, Syntax, columns, heading, quoted, separated, table_name, time_column};
 use crate::catalog::FieldId;
-use crate::sql::datum::Datum;
-use crate::sql::table::{Column, ColumnType, Table};
+use crate::sql::column::Column;
+use crate::sql::datum::{ColumnType, Datum};
+use crate::sql::table::Table;
 
 pub(super) struct Postgres;
 

@@ -1,8 +1,9 @@
 //! Spark SQL.
 
-use super::{Form, MAX_ROWS, Operand, Syntax, columns, heading, quoted, separated, table_name};
-use crate::sql::datum::Datum;
-use crate::sql::table::{Column, ColumnType, Table};
+use super::syntax::{Form, MAX_ROWS, Operand, Syntax, columns, heading, quoted, separated, table_name};
+use crate::sql::column::Column;
+use crate::sql::datum::{ColumnType, Datum};
+use crate::sql::table::Table;
 
 pub(super) struct Spark;
 
@@ -145,7 +146,7 @@ impl Syntax for Spark {
         columns(self, table, &mut out);
         out.push_str("\n) USING parquet;\n\n");
         let mut by = String::new();
-        self.identifier(super::time_column(table), &mut by);
+        self.identifier(super::syntax::time_column(table), &mut by);
         let mut path = String::new();
         quoted(file, '`', &mut path);
         out.push_str(&format!(

@@ -1,0 +1,57 @@
+//! Names of tables and columns.
+
+use std::collections::HashSet;
+use std::fmt;
+
+use crate::catalog::Field;
+
+/// A name that a table cannot have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadTableName(pub(super) String);
+
+impl fmt::Display for BadTableName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "found table name {}, expected one to three words joined by dots, each of the letters a to z, \
+             digits and underscores, no digit first, at most {MAX_NAME_BYTES} bytes",
+            crate::error::quote(&self.0)
+        )
+    }
+}
+
+impl std::error::Error for BadTableName {}
+
+/// The name of a field in snake case, with a number behind it where the name is taken.
+pub(super) fn unique(field: &Field, taken: &mut HashSet<String>) -> String {
+    let snake = snake_case(field.name());
+    let mut number = 1_u32;
+    let mut name = snake.clone();
+    while !taken.insert(name.clone()) {
+        number = number.saturating_add(1);
+        name = format!("{snake}_{number}");
+    }
+    name
+}
+
+/// Lower-case words joined by underscores; short enough that a number fits behind.
+pub(super) fn snake_case(name: &str) -> String {
+    let mut snake = String::new();
+    let mut after_small = false;
+    for c in name.chars() {
+        if c.is_ascii_uppercase() && after_small {
+            snake.push('_');
+        }
+        after_small = c.is_ascii_lowercase() || c.is_ascii_digit();
+        snake.push(if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' });
+    }
+    if !snake.starts_with(|c: char| c.is_ascii_lowercase()) {
+        snake.insert_str(0, "f_");
+    }
+    // A number of ten digits and its underscore fit behind.
+    snake.truncate(MAX_NAME_BYTES.saturating_sub(11));
+    snake
+}
+
+/// The longest name that every dialect takes, in bytes: that of PostgreSQL.
+pub(super) const MAX_NAME_BYTES: usize = 63;
