@@ -1,20 +1,24 @@
 //! The check of a record that comes in: what is at fault in it, and how it is stored.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
+use super::check_errors::{repeated, wrong, wrong_type};
 use super::country::country;
-use super::members::{json_string, push_string};
-use super::schema::{Kind, Need, Shape};
+use super::members::json_string;
+use super::rewrite::{Edit, Edits, rewrite};
+use super::schema::{Kind, Need, Schema};
 use super::schemas::STEPS;
 use super::time::{date, has_offset, in_utc, with_offset};
 use crate::error::{Error, ErrorKind, nearest, quote};
 use crate::json::{self, JsonType, Reader, paths_at};
 
-/// The deepest nesting of a value that no shape describes.
+/// The deepest nesting of a value that no schema describes.
 const MAX_DEPTH: usize = 128;
+
 /// The longest id, in bytes.
 const MAX_ID_BYTES: usize = 1024;
+
 /// How many faults of one record are listed.
 const MAX_FAULTS: usize = 10;
 
@@ -32,14 +36,14 @@ pub(super) struct Checked<'t> {
     pub(super) unknown_steps: Vec<(String, Error)>,
 }
 
-/// Checks that a text is a record of a shape.
+/// Checks that a text is a record of a schema.
 ///
 /// The smallest part that a fault lies in and that a record can do without counts as absent: an optional member, or an element of a
 /// list that is not needed.
 ///
 /// # Errors
 /// What is wrong with it, the first ten faults, if it cannot be stored even without them. Linear in the length of the text.
-pub(super) fn check<'t>(text: &'t str, shape: &'static Shape) -> Result<Checked<'t>, Vec<Error>> {
+pub(super) fn check<'t>(text: &'t str, schema: &'static Schema) -> Result<Checked<'t>, Vec<Error>> {
     let mut walk = Check {
         reader: Reader::new(text),
         edits: Edits::new(),
@@ -47,7 +51,7 @@ pub(super) fn check<'t>(text: &'t str, shape: &'static Shape) -> Result<Checked<
         without_zone: 0,
         unknown_steps: Vec::new(),
     };
-    let result = walk.record(shape).and_then(|is_whole| walk.reader.end().map(|()| is_whole));
+    let result = walk.record(schema).and_then(|is_whole| walk.reader.end().map(|()| is_whole));
     let Check { edits, mut faults, without_zone, unknown_steps, .. } = walk;
     let is_whole = result.unwrap_or_else(|error| {
         faults.push(*error);
@@ -73,16 +77,6 @@ fn place(text: &str, error: Error) -> Error {
     error.at(path)
 }
 
-/// What becomes of the values that start at these offsets.
-type Edits = BTreeMap<usize, Edit>;
-
-enum Edit {
-    /// The member or element is left out.
-    Cut,
-    /// Another value stands there.
-    Replace(String),
-}
-
 struct Check<'t> {
     reader: Reader<'t>,
     edits: Edits,
@@ -93,14 +87,14 @@ struct Check<'t> {
 
 /// The methods give false when the value is at fault, which is noted; an error ends the reading.
 impl<'t> Check<'t> {
-    fn record(&mut self, shape: &'static Shape) -> json::Result<bool> {
+    fn record(&mut self, schema: &'static Schema) -> json::Result<bool> {
         let found = self.reader.peek()?;
         let offset = self.reader.offset();
         if found != JsonType::Object {
             let expected = "a record, which is an object";
             return Err(Box::new(Error::new(ErrorKind::WrongType, offset, found.name(), expected)));
         }
-        self.object(shape, offset)
+        self.object(schema, offset)
     }
 
     /// Checks a value. Of a list or map that is needed, every element is.
@@ -110,7 +104,7 @@ impl<'t> Check<'t> {
         match (kind, found) {
             (Kind::Any, _) => self.any().map(|()| true),
             (_, JsonType::Null) => self.reader.null().map(|()| true),
-            (Kind::Object(shape), JsonType::Object) => self.object(shape, offset),
+            (Kind::Object(schema), JsonType::Object) => self.object(schema, offset),
             (Kind::Map(kind), JsonType::Object) => self.map(kind, is_needed),
             (Kind::List(kind), JsonType::Array) => self.list(kind, is_needed),
             _ => self.scalar(kind, found, offset),
@@ -265,12 +259,12 @@ impl<'t> Check<'t> {
         }
     }
 
-    fn object(&mut self, shape: &'static Shape, offset: usize) -> json::Result<bool> {
-        let required = shape.members.iter().filter(|member| member.need == Need::Required);
+    fn object(&mut self, schema: &'static Schema, offset: usize) -> json::Result<bool> {
+        let required = schema.members.iter().filter(|member| member.need == Need::Required);
         let mut missing: Vec<&'static str> = required.map(|member| member.name).collect();
         let mut is_whole = true;
         self.members(|own, key| {
-            let Some(member) = shape.member(&key) else { return own.any() };
+            let Some(member) = schema.member(&key) else { return own.any() };
             if own.reader.peek()? != JsonType::Null {
                 missing.retain(|name| *name != key);
             }
@@ -345,54 +339,6 @@ impl<'t> Check<'t> {
     }
 }
 
-/// Writes a value with its edits. Goes into what has any, which a shape describes, and no deeper.
-fn rewrite(reader: &mut Reader<'_>, edits: &Edits, out: &mut String) -> json::Result<()> {
-    let found = reader.peek()?;
-    let start = reader.offset();
-    let mut behind = reader.clone();
-    behind.skip_value()?;
-    if let Some(Edit::Replace(value)) = edits.get(&start) {
-        out.push_str(value);
-        *reader = behind;
-        return Ok(());
-    }
-    let has_edits = edits.range(start..behind.offset()).next().is_some();
-    if !has_edits || !matches!(found, JsonType::Object | JsonType::Array) {
-        out.push_str(reader.between(start, behind.offset()));
-        *reader = behind;
-        return Ok(());
-    }
-    let is_object = found == JsonType::Object;
-    reader.open();
-    out.push(if is_object { '{' } else { '[' });
-    let (mut first, mut is_empty) = (true, true);
-    loop {
-        let key = match is_object {
-            true => match reader.next_key(std::mem::take(&mut first))? {
-                Some((key, _)) => Some(key),
-                None => break,
-            },
-            false if reader.next_element(std::mem::take(&mut first))? => None,
-            false => break,
-        };
-        reader.peek()?;
-        if matches!(edits.get(&reader.offset()), Some(Edit::Cut)) {
-            reader.skip_value()?;
-            continue;
-        }
-        if !std::mem::take(&mut is_empty) {
-            out.push(',');
-        }
-        if let Some(key) = key {
-            push_string(&key, out);
-            out.push(':');
-        }
-        rewrite(reader, edits, out)?;
-    }
-    out.push(if is_object { '}' } else { ']' });
-    Ok(())
-}
-
 fn is_id(text: &str) -> bool {
     (1..=MAX_ID_BYTES).contains(&text.len()) && !text.chars().any(char::is_control)
 }
@@ -400,47 +346,4 @@ fn is_id(text: &str) -> bool {
 /// Whether a JSON number has neither fraction nor exponent.
 fn is_integer(number: &str) -> bool {
     number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')
-}
-
-fn repeated(key: &str, offset: usize) -> Box<Error> {
-    let found = format!("{} again", quote(key));
-    Box::new(Error::new(ErrorKind::DuplicateKey, offset, found, "each key at most once"))
-}
-
-fn wrong_type(offset: usize, found: &str, kind: &Kind) -> Error {
-    wrong(ErrorKind::WrongType, offset, found.to_owned(), kind)
-}
-
-fn wrong(error_kind: ErrorKind, offset: usize, found: String, kind: &Kind) -> Error {
-    Error::new(error_kind, offset, found, expected(kind))
-}
-
-/// What a kind allows, in words.
-fn expected(kind: &Kind) -> String {
-    let one_of = |allowed: &[&str]| {
-        let allowed: Vec<String> = allowed.iter().map(|name| format!("`{name}`")).collect();
-        format!("one of {}", allowed.join(", "))
-    };
-    match kind {
-        Kind::Id => "a string of 1 to 1024 bytes without control characters, or an integer".to_owned(),
-        Kind::LooseId => "a string or an integer".to_owned(),
-        Kind::Step => one_of(STEPS),
-        Kind::Text => "a string".to_owned(),
-        Kind::OneOf(allowed) => one_of(allowed),
-        Kind::Country => {
-            "an ISO 3166-1 alpha-3 code, such as `DEU`, or one of ICAO Doc 9303, such as `XXA`".to_owned()
-        }
-        Kind::Date => "a date `yyyy-MM-dd`".to_owned(),
-        Kind::DateOrYear => "a date `yyyy-MM-dd` or a year `yyyy`".to_owned(),
-        Kind::Moment | Kind::ZonedMoment => {
-            "a time `yyyy-MM-dd HH:mm:ss`, then nothing (UTC) or an offset such as `+0000`".to_owned()
-        }
-        Kind::Boolean => "a boolean".to_owned(),
-        Kind::Integer => "an integer of at most 18 characters".to_owned(),
-        Kind::Count => "an integer from 0 to 1000".to_owned(),
-        Kind::Number => "a number".to_owned(),
-        Kind::Object(_) | Kind::Map(_) => "an object".to_owned(),
-        Kind::List(kind) => format!("an array, each element {}", expected(kind)),
-        Kind::Any => "any value".to_owned(),
-    }
 }

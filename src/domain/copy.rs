@@ -3,14 +3,14 @@
 use std::borrow::Cow;
 
 use super::members::{json_string, push_string};
-use super::schema::{Kind, Shape, Sight};
+use super::schema::{Kind, Schema, Sight};
 use super::time::with_offset;
 use crate::json::{self, JsonType, Reader};
 
 /// What a copy of a record keeps.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct View {
-    /// Members that their shape does not name.
+    /// Members that their schema does not name.
     pub(super) unknown: bool,
     /// Members that are personal data.
     pub(super) personal: bool,
@@ -21,11 +21,11 @@ pub(super) struct View {
 ///
 /// # Errors
 /// When the text is not JSON, which a checked record always is.
-pub(super) fn copy(text: &str, shape: &'static Shape, view: View) -> json::Result<String> {
+pub(super) fn copy(text: &str, schema: &'static Schema, view: View) -> json::Result<String> {
     let mut out = String::with_capacity(text.len());
     let mut reader = Reader::new(text);
     reader.peek()?;
-    copy_object(&mut reader, shape, view, &mut out)?;
+    copy_object(&mut reader, schema, view, &mut out)?;
     Ok(out)
 }
 
@@ -47,7 +47,7 @@ fn copy_value(
     out: &mut String,
 ) -> json::Result<()> {
     match (kind, reader.peek()?) {
-        (Kind::Object(shape), JsonType::Object) => copy_object(reader, shape, view, out),
+        (Kind::Object(schema), JsonType::Object) => copy_object(reader, schema, view, out),
         (Kind::List(kind), JsonType::Array) => {
             reader.open();
             out.push('[');
@@ -80,7 +80,7 @@ fn copy_value(
 
 fn copy_object(
     reader: &mut Reader<'_>,
-    shape: &'static Shape,
+    schema: &'static Schema,
     view: View,
     out: &mut String,
 ) -> json::Result<()> {
@@ -88,7 +88,7 @@ fn copy_object(
     out.push('{');
     let (mut first, mut is_empty) = (true, true);
     while let Some((key, _)) = reader.next_key(std::mem::take(&mut first))? {
-        let member = shape.member(&key);
+        let member = schema.member(&key);
         let is_kept = match member.map(|member| member.sight) {
             None => view.unknown,
             Some(Sight::Everyone) => true,
@@ -181,8 +181,8 @@ mod tests {
     use crate::error::Error;
 
     /// The text that is stored, if nothing is at fault.
-    fn stored(text: &str, shape: &'static Shape) -> Result<String, Vec<Error>> {
-        let checked = check(text, shape)?;
+    fn stored(text: &str, schema: &'static Schema) -> Result<String, Vec<Error>> {
+        let checked = check(text, schema)?;
         if checked.faults.is_empty() { Ok(checked.text.into_owned()) } else { Err(checked.faults) }
     }
 
@@ -202,10 +202,10 @@ mod tests {
         }
     }
 
-    static EMPTY: Shape = Shape { members: &[] };
+    static EMPTY: Schema = Schema { members: &[] };
     const ALL: View = View { unknown: true, personal: true };
 
-    /// Objects with members that shapes know and others.
+    /// Objects with members that schemas know and others.
     fn object() -> impl Strategy<Value = Value> {
         let leaf = prop_oneof![
             Just(Value::Null),
@@ -263,18 +263,18 @@ mod tests {
                 prop_assert_eq!(stored(&redacted, &schemas::AML_CASE), Ok(redacted));
             }
             // What is stored without its faults has none left, and is stored as it is.
-            for shape in [&schemas::AML_CASE, &schemas::APPLICANT, &schemas::DOCUMENT, &schemas::LEVEL] {
-                if let Ok(checked) = check(&text, shape) {
+            for schema in [&schemas::AML_CASE, &schemas::APPLICANT, &schemas::DOCUMENT, &schemas::LEVEL] {
+                if let Ok(checked) = check(&text, schema) {
                     let kept = checked.text.into_owned();
-                    prop_assert_eq!(stored(&kept, shape), Ok(kept));
+                    prop_assert_eq!(stored(&kept, schema), Ok(kept));
                 }
             }
         }
 
         #[test]
         fn no_text_panics(text in "[\\[\\]{}\",:0-9aeE.\\\\+ -]{0,60}") {
-            for shape in [&EMPTY, &schemas::APPLICANT, &schemas::LEVEL, &schemas::DOCUMENT, &schemas::AML_CASE] {
-                let _ = check(&text, shape);
+            for schema in [&EMPTY, &schemas::APPLICANT, &schemas::LEVEL, &schemas::DOCUMENT, &schemas::AML_CASE] {
+                let _ = check(&text, schema);
             }
             let _ = copy(&text, &schemas::PREVIEW, ALL);
             let _ = Members::read(&text);

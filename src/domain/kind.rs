@@ -1,7 +1,7 @@
 //! The kinds of records.
 
 use super::records::{AML_CASES, APPLICANTS, DOCUMENTS, LEVELS};
-use super::schema::Shape;
+use super::schema::Schema;
 use super::schemas;
 
 /// The records beside the cases, by kind. An import takes one kind; what a record refers to is stored before
@@ -30,7 +30,7 @@ impl RecordKind {
         }
     }
 
-    pub(super) fn shape(self) -> &'static Shape {
+    pub(super) fn schema(self) -> &'static Schema {
         match self {
             Self::Levels => &schemas::LEVEL,
             Self::Applicants => &schemas::APPLICANT,

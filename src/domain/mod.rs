@@ -1,7 +1,7 @@
 //! Applicants, their verification steps, documents and AML cases: what four of the five operations answer from.
 //!
 //! Records lie in the [store](crate::store) beside the cases, as text, in the form in which they were
-//! imported. An import checks them against the shapes below; members that no shape names are kept, and number
+//! imported. An import checks them against the schemas below; members that no schema names are kept, and number
 //! spellings too. `null` counts as absent.
 //!
 //! | operation | function |
@@ -48,7 +48,7 @@
 //! | `videoRequired`, `nfcVerificationSettings` | shown in the preview; all others *decide* |
 //!
 //! **`applicants`**, by `id`: `id`, `type` (`individual` or `company`) are needed; then all that the
-//! interface document lists for the preview, with the same formats; `fixedInfo` in the shape of `info`,
+//! interface document lists for the preview, with the same formats; `fixedInfo` in the schema of `info`,
 //! `info` with `placeOfBirth`, `placeOfBirthEn`, `countryOfBirth` and `stateOfBirth` besides; `phone`;
 //! `questionnaires`, a list of objects with an `id`. `review.levelName` names the level. `infoChangedAt` is ours: when operation 5
 //! changed members of `info`, such as `{"firstName":"2026-11-21 10:00:00+0000"}`. An import leaves such a member as it is, unless
@@ -116,11 +116,13 @@
 mod aml;
 mod changes;
 mod check;
+mod check_errors;
 mod copy;
 mod country;
 mod error;
 mod export;
 mod import;
+mod import_records;
 mod info;
 mod kind;
 mod levels;
@@ -128,8 +130,10 @@ mod members;
 mod profile;
 mod records;
 mod report;
+mod rewrite;
 mod schema;
 mod schemas;
+mod step_status;
 mod steps;
 #[cfg(test)]
 mod tests;

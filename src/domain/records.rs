@@ -1,6 +1,6 @@
 //! Records as they are stored: the tables they lie in, and the members that answers are computed from.
 //!
-//! These types read members of records that [`shape`](super::shape) has checked; everything else stays as text.
+//! These types read members of records that [`schema`](super::schema) has checked; everything else stays as text.
 
 use std::collections::HashMap;
 

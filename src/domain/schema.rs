@@ -1,10 +1,10 @@
 //! What records look like: checked when they come in (`check`), and copied by when they go out (`copy`).
 //!
-//! A shape names the members that this library knows, with their types. Members that it does not know are
-//! kept and served as they came. Nothing recurses deeper than the shapes do, which are constants.
+//! A schema names the members that this library knows, with their types. Members that it does not know are
+//! kept and served as they came. Nothing recurses deeper than the schemas do, which are constants.
 
 /// The members of an object.
-pub(super) struct Shape {
+pub(super) struct Schema {
     pub(super) members: &'static [Member],
 }
 
@@ -63,7 +63,7 @@ pub(super) enum Kind {
     /// An integer from 0 to 1,000.
     Count,
     Number,
-    Object(&'static Shape),
+    Object(&'static Schema),
     List(&'static Kind),
     /// Any keys, with values of one kind.
     Map(&'static Kind),
@@ -88,7 +88,7 @@ impl Member {
     }
 }
 
-impl Shape {
+impl Schema {
     pub(super) fn member(&self, name: &str) -> Option<&'static Member> {
         self.members.iter().find(|member| member.name == name)
     }

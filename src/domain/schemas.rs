@@ -1,6 +1,6 @@
-//! The shapes of the records, and of the preview.
+//! The schemas of the records, and of the preview.
 
-use super::schema::{Kind, Member, Shape, Sight};
+use super::schema::{Kind, Member, Schema, Sight};
 
 /// The steps that a level may have.
 pub(super) const STEPS: &[&str] = &[
@@ -54,8 +54,8 @@ const fn of(name: &'static str, kind: Kind) -> Member {
     Member::new(name, kind)
 }
 
-const fn object(name: &'static str, shape: &'static Shape) -> Member {
-    Member::new(name, Kind::Object(shape))
+const fn object(name: &'static str, schema: &'static Schema) -> Member {
+    Member::new(name, Kind::Object(schema))
 }
 
 const fn list(name: &'static str, kind: &'static Kind) -> Member {
@@ -65,7 +65,7 @@ const fn list(name: &'static str, kind: &'static Kind) -> Member {
 static TEXT: Kind = Kind::Text;
 static LOOSE_ID: Kind = Kind::LooseId;
 
-pub(super) static APPLICANT: Shape = Shape {
+pub(super) static APPLICANT: Schema = Schema {
     members: &[
         id("id"),
         of("type", Kind::OneOf(&["individual", "company"])).required(),
@@ -90,7 +90,7 @@ pub(super) static APPLICANT: Shape = Shape {
 /// When operation 5 changed members of `info`.
 pub(super) const INFO_CHANGED_AT: &str = "infoChangedAt";
 
-static CHANGED_AT: Shape = Shape {
+static CHANGED_AT: Schema = Schema {
     members: &[
         of("firstName", Kind::ZonedMoment),
         of("lastName", Kind::ZonedMoment),
@@ -101,7 +101,7 @@ static CHANGED_AT: Shape = Shape {
     ],
 };
 
-static INFO: Shape = Shape {
+static INFO: Schema = Schema {
     members: &[
         text("firstName"),
         text("firstNameEn"),
@@ -118,7 +118,7 @@ static INFO: Shape = Shape {
     ],
 };
 
-static ID_DOC: Shape = Shape {
+static ID_DOC: Schema = Schema {
     members: &[
         text("idDocType"),
         of("country", Kind::Country),
@@ -138,7 +138,7 @@ static ID_DOC: Shape = Shape {
     ],
 };
 
-static AGREEMENT: Shape = Shape {
+static AGREEMENT: Schema = Schema {
     members: &[
         list("items", &Kind::Object(&AGREEMENT_ITEM)),
         text("createdAt"),
@@ -148,7 +148,7 @@ static AGREEMENT: Shape = Shape {
     ],
 };
 
-static AGREEMENT_ITEM: Shape = Shape {
+static AGREEMENT_ITEM: Schema = Schema {
     members: &[
         loose_id("id"),
         text("acceptedAt"),
@@ -159,10 +159,10 @@ static AGREEMENT_ITEM: Shape = Shape {
 };
 
 /// What the preview shows of the steps of a level; that of a level is got by copying the level so.
-pub(super) static REQUIRED_ID_DOCS: Shape =
-    Shape { members: &[list("docSets", &Kind::Object(&SHOWN_DOC_SET))] };
+pub(super) static REQUIRED_ID_DOCS: Schema =
+    Schema { members: &[list("docSets", &Kind::Object(&SHOWN_DOC_SET))] };
 
-static SHOWN_DOC_SET: Shape = Shape {
+static SHOWN_DOC_SET: Schema = Schema {
     members: &[
         text("idDocSetType"),
         list("types", &TEXT),
@@ -171,11 +171,11 @@ static SHOWN_DOC_SET: Shape = Shape {
     ],
 };
 
-static NFC_SETTINGS: Shape = Shape { members: &[text("mode")] };
+static NFC_SETTINGS: Schema = Schema { members: &[text("mode")] };
 
-static QUESTIONNAIRE: Shape = Shape { members: &[id("id")] };
+static QUESTIONNAIRE: Schema = Schema { members: &[id("id")] };
 
-static REVIEW: Shape = Shape {
+static REVIEW: Schema = Schema {
     members: &[
         loose_id("reviewId"),
         loose_id("attemptId"),
@@ -192,10 +192,10 @@ static REVIEW: Shape = Shape {
     ],
 };
 
-static ANSWER: Shape = Shape { members: &[text("reviewAnswer")] };
+static ANSWER: Schema = Schema { members: &[text("reviewAnswer")] };
 
 /// Of an applicant, what is shown before the profile is copied; members outside of it are not.
-pub(super) static PREVIEW: Shape = Shape {
+pub(super) static PREVIEW: Schema = Schema {
     members: &[
         text("id"),
         of("createdAt", Kind::Moment),
@@ -213,7 +213,7 @@ pub(super) static PREVIEW: Shape = Shape {
     ],
 };
 
-static PREVIEW_INFO: Shape = Shape {
+static PREVIEW_INFO: Schema = Schema {
     members: &[
         text("firstName"),
         text("firstNameEn"),
@@ -226,7 +226,7 @@ static PREVIEW_INFO: Shape = Shape {
     ],
 };
 
-pub(super) static LEVEL: Shape = Shape {
+pub(super) static LEVEL: Schema = Schema {
     members: &[
         id("name"),
         of("type", Kind::OneOf(LEVEL_TYPES)).decisive(),
@@ -235,7 +235,7 @@ pub(super) static LEVEL: Shape = Shape {
 };
 
 /// A step of a level.
-static DOC_SET: Shape = Shape {
+static DOC_SET: Schema = Schema {
     members: &[
         of("idDocSetType", Kind::Step).required(),
         list("types", &TEXT).decisive(),
@@ -251,7 +251,7 @@ static DOC_SET: Shape = Shape {
     ],
 };
 
-pub(super) static DOCUMENT: Shape = Shape {
+pub(super) static DOCUMENT: Schema = Schema {
     members: &[
         id("id"),
         id("applicantId"),
@@ -266,7 +266,7 @@ pub(super) static DOCUMENT: Shape = Shape {
     ],
 };
 
-static IMAGE: Shape = Shape {
+static IMAGE: Schema = Schema {
     members: &[
         id("imageId"),
         text("idDocSubType"),
@@ -275,7 +275,7 @@ static IMAGE: Shape = Shape {
     ],
 };
 
-pub(super) static REVIEW_RESULT: Shape = Shape {
+pub(super) static REVIEW_RESULT: Schema = Schema {
     members: &[
         text("moderationComment"),
         text("clientComment"),
@@ -286,7 +286,7 @@ pub(super) static REVIEW_RESULT: Shape = Shape {
     ],
 };
 
-pub(super) static AML_CASE: Shape = Shape {
+pub(super) static AML_CASE: Schema = Schema {
     members: &[
         id("id"),
         of("createdAt", Kind::Moment).required(),
@@ -302,9 +302,9 @@ pub(super) static AML_CASE: Shape = Shape {
     ],
 };
 
-static MONITORING: Shape = Shape { members: &[of("enabled", Kind::Boolean)] };
+static MONITORING: Schema = Schema { members: &[of("enabled", Kind::Boolean)] };
 
-static HIT: Shape = Shape {
+static HIT: Schema = Schema {
     members: &[
         id("id"),
         text("name"),
@@ -319,7 +319,7 @@ static HIT: Shape = Shape {
     ],
 };
 
-static SOURCE: Shape = Shape {
+static SOURCE: Schema = Schema {
     members: &[
         of("type", Kind::OneOf(&["watchlist", "media", "related"])),
         text("url"),
@@ -332,7 +332,7 @@ static SOURCE: Shape = Shape {
     ],
 };
 
-static HIT_REVIEW: Shape = Shape {
+static HIT_REVIEW: Schema = Schema {
     members: &[
         of("matchStatus", Kind::OneOf(&["unknown", "potential_match", "false_positive", "true_positive"])),
         of("whitelisted", Kind::Boolean),
@@ -341,7 +341,7 @@ static HIT_REVIEW: Shape = Shape {
     ],
 };
 
-static VENDOR_INFO: Shape = Shape {
+static VENDOR_INFO: Schema = Schema {
     members: &[
         list("warnings", &TEXT),
         object("searchRequestEnrichment", &ENRICHMENT),
@@ -349,12 +349,12 @@ static VENDOR_INFO: Shape = Shape {
     ],
 };
 
-static ENRICHMENT: Shape =
-    Shape { members: &[text("linguisticGroup"), list("nameRarity", &Kind::Object(&RARITY))] };
+static ENRICHMENT: Schema =
+    Schema { members: &[text("linguisticGroup"), list("nameRarity", &Kind::Object(&RARITY))] };
 
-static RARITY: Shape = Shape { members: &[text("country"), text("rarity"), text("rarityDescription")] };
+static RARITY: Schema = Schema { members: &[text("country"), text("rarity"), text("rarityDescription")] };
 
-static HIT_VENDOR_INFO: Shape = Shape {
+static HIT_VENDOR_INFO: Schema = Schema {
     members: &[
         object("dataSource", &DATA_SOURCE),
         text("riskLevel"),
@@ -371,12 +371,12 @@ static HIT_VENDOR_INFO: Shape = Shape {
     ],
 };
 
-static DATA_SOURCE: Shape =
-    Shape { members: &[text("shortName"), text("longName"), text("maxConfidenceLevel")] };
+static DATA_SOURCE: Schema =
+    Schema { members: &[text("shortName"), text("longName"), text("maxConfidenceLevel")] };
 
-static RISK_FACTOR: Shape = Shape { members: &[text("riskLevel"), text("name")] };
+static RISK_FACTOR: Schema = Schema { members: &[text("riskLevel"), text("name")] };
 
-static ATTRIBUTE: Shape = Shape { members: &[text("name"), text("value")] };
+static ATTRIBUTE: Schema = Schema { members: &[text("name"), text("value")] };
 
-static CLUSTERED_LINK: Shape =
-    Shape { members: &[text("title"), text("sourceDetail"), text("datePublished"), text("url")] };
+static CLUSTERED_LINK: Schema =
+    Schema { members: &[text("title"), text("sourceDetail"), text("datePublished"), text("url")] };

@@ -1,15 +1,13 @@
 //! The status of each step: computed from what the applicant gave and how it was reviewed.
 
-use serde::ser::{Serialize, Serializer};
-use serde_json::value::RawValue;
-
 use super::country::is_same_country;
 use super::error::DomainError;
 use super::records::{
-    APPLICANTS, Answer, Applicant, DOCUMENTS, Document, Image, LEVELS, Level, RejectType, ReviewResult, Step,
-    part_of, read,
+    APPLICANTS, Answer, Applicant, DOCUMENTS, Document, Image, LEVELS, Level, ReviewResult, Step, part_of,
+    read,
 };
 use super::schemas::PARTS;
+use super::step_status::{ByImage, ImageStatus, PartStatus, Statuses, StepReview, StepStatus};
 use crate::store::Store;
 
 /// The result of each step of an applicant's level, as JSON: required documents status.
@@ -242,91 +240,11 @@ fn joined<'c>(comments: impl Iterator<Item = Option<&'c str>>) -> Option<String>
     (!distinct.is_empty()).then(|| distinct.join("\n"))
 }
 
-struct Statuses<'d>(Vec<(&'d str, Option<StepStatus<'d>>)>);
-
-impl Serialize for Statuses<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|(name, status)| (name, status)))
-    }
-}
-
-#[derive(Debug, serde::Serialize)]
-#[serde(rename_all = "camelCase")]
-struct StepStatus<'d> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    review_result: Option<StepReview>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    country: Option<&'d str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    id_doc_type: Option<&'d str>,
-    image_ids: Vec<&'d str>,
-    image_review_results: ByImage<'d>,
-    forbidden: bool,
-    /// Whether the minimum of images and documents was uploaded, as the interface document has it.
-    partial_completion: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    step_statuses: Option<Vec<PartStatus<'d>>>,
-    image_statuses: Vec<ImageStatus<'d>>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
-struct StepReview {
-    #[serde(rename = "moderationComment", skip_serializing_if = "Option::is_none")]
-    moderation_comment: Option<String>,
-    #[serde(rename = "clientComment", skip_serializing_if = "Option::is_none")]
-    client_comment: Option<String>,
-    #[serde(rename = "reviewAnswer", skip_serializing_if = "Option::is_none")]
-    answer: Option<Answer>,
-    #[serde(rename = "reviewRejectType", skip_serializing_if = "Option::is_none")]
-    reject_type: Option<RejectType>,
-}
-
-#[derive(Debug)]
-struct ByImage<'d>(Vec<(&'d str, &'d RawValue)>);
-
-impl Serialize for ByImage<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().copied())
-    }
-}
-
-#[derive(Debug, serde::Serialize)]
-#[serde(rename_all = "camelCase")]
-struct PartStatus<'d> {
-    name: &'static str,
-    review_status: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    review_result: Option<StepReview>,
-    images: Vec<ImageStatus<'d>>,
-}
-
-#[derive(Debug, serde::Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ImageStatus<'d> {
-    image_id: &'d str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    id_doc_type: Option<&'d str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    id_doc_sub_type: Option<&'d str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    review_result: Option<&'d RawValue>,
-}
-
-impl<'d> ImageStatus<'d> {
-    fn of(image: &'d Image, id_doc_type: Option<&'d str>, is_checked: bool) -> Self {
-        Self {
-            image_id: &image.id,
-            id_doc_type,
-            id_doc_sub_type: image.id_doc_sub_type.as_deref(),
-            review_result: image.review_result.as_ref().filter(|_| is_checked).map(|own| &*own.text),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::records::RejectType;
     use super::*;
 
     fn review() -> impl Strategy<Value = Option<ReviewResult>> {

@@ -25,6 +25,7 @@ mod cyrillic;
 mod greek;
 mod kana;
 mod language;
+mod letters;
 #[cfg(test)]
 mod tests;
 
@@ -37,6 +38,7 @@ use self::greek::greek;
 use self::kana::kana;
 use self::language::Language;
 pub(super) use self::language::Origin;
+use self::letters::{is_apostrophe, plain, small};
 
 /// Writes a text of a person in Latin letters, ASCII alone. `origin` is the evidence about its language.
 ///
@@ -108,9 +110,9 @@ impl Script {
 fn letter(c: char, before: Option<char>, rest: &[char], language: Language) -> (String, usize) {
     let small = small(c);
     let starts_word = !before.is_some_and(|before| before.is_alphabetic() || is_apostrophe(before));
-    let next = rest.get(1).map(|next| self::small(*next));
+    let next = rest.get(1).map(|next| letters::small(*next));
     let ends_word = !next.is_some_and(|next| next.is_alphabetic() || is_apostrophe(next));
-    let place = Place { before: before.map(self::small), starts_word, ends_word };
+    let place = Place { before: before.map(letters::small), starts_word, ends_word };
     let latin = match small {
         'ո' if next == Some('ւ') => return ("u".to_owned(), 2),
         'ո' if starts_word => "vo",
@@ -132,36 +134,6 @@ fn letter(c: char, before: Option<char>, rest: &[char], language: Language) -> (
         }
     };
     (latin.to_owned(), 1)
-}
-
-/// Whether a character is one of those that texts have as the apostrophe.
-fn is_apostrophe(c: char) -> bool {
-    matches!(c, '\'' | '`' | '\u{b4}' | '\u{2bc}' | '\u{2018}' | '\u{2019}' | '\u{2032}')
-}
-
-/// What any_ascii makes of a character, in small letters, without marks that stand for sounds.
-fn plain(c: char, small: char) -> String {
-    if c.is_ascii() {
-        return small.to_string();
-    }
-    // Apostrophes in the text are kept as such; those that stand for a letter are not.
-    let latin = any_ascii_char(small);
-    match c.is_alphabetic() && !matches!(c, '\u{2b9}'..='\u{2bf}') {
-        true => latin.to_lowercase().chars().filter(char::is_ascii_alphanumeric).collect(),
-        // Pictures, which have names in colons there, have no letters.
-        false if latin.len() > 1 && latin.starts_with(':') => String::new(),
-        false => latin.to_owned(),
-    }
-}
-
-/// The small form of a letter; itself where that is not one character.
-fn small(c: char) -> char {
-    let mut small = c.to_lowercase();
-    match (small.next(), small.next()) {
-        // The capital İ has a small form with a dot of its own.
-        (Some(small), None | Some('\u{307}')) => small,
-        _ => c,
-    }
 }
 
 /// Latin letters that ICAO writes as two.

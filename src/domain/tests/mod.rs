@@ -212,7 +212,7 @@ fn a_preview_has_the_members_of_the_interface_document_and_no_others() {
     }
     expected["info"]["idDocs"][0].as_object_mut().unwrap().remove("scanScore").unwrap();
     expected["review"]["reviewResult"].as_object_mut().unwrap().remove("moderatorNames").unwrap();
-    // The level's, in the shape of the preview.
+    // The level's, in the schema of the preview.
     expected["requiredIdDocs"] = json!({"docSets": [
         {"idDocSetType": "APPLICANT_DATA"},
         {"idDocSetType": "IDENTITY", "types": ["PASSPORT", "ID_CARD", "DRIVERS"], "videoRequired": "disabled",

@@ -1,7 +1,7 @@
 //! Cyrillic.
 
-use super::is_apostrophe;
 use super::language::Language;
+use super::letters::is_apostrophe;
 
 /// The place of a letter in its word: the character before it, in small form, and whether it is the first or the last one.
 #[derive(Clone, Copy)]

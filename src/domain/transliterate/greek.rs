@@ -2,7 +2,7 @@
 
 use unicode_normalization::UnicodeNormalization;
 
-use super::{plain, small};
+use super::letters::{plain, small};
 
 /// The start of a Greek text, after ELOT 743, and how many characters it took.
 pub(super) fn greek(before: Option<char>, rest: &[char]) -> (String, usize) {

@@ -3,7 +3,7 @@
 //! Each text rules out the languages that cannot write it: first the text itself, then the person's other texts. Among the languages
 //! that are left, the first country of the record that has one of them decides. The table is in the docs of [`crate::domain`].
 
-use super::{is_apostrophe, small};
+use super::letters::{is_apostrophe, small};
 
 /// A language with rules of its own for Cyrillic letters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,0 +1,334 @@
+//! The records of an import, one after the other: checked, merged with what is stored, stored or refused.
+
+use std::collections::HashSet;
+
+use super::changes::{Merged, merge};
+use super::check::{Checked, check};
+use super::kind::RecordKind;
+use super::levels::{check_level, misfits};
+use super::members::Members;
+use super::records::{APPLICANTS, AmlHead, Applicant, ApplicantKind, Document, LEVELS, Level, part_of};
+use super::report::{ImportNote, ImportNoteKind, Imported};
+use crate::engine::{Mode, Refusal};
+use crate::error::{Error, ErrorKind, quote};
+use crate::filter::utf8;
+use crate::ingest::{FileFault, Piece, trim};
+use crate::store::{RecordWrite, Store, StoreError};
+
+pub(super) struct Pending<'i, 's> {
+    pub(super) store: &'i Store,
+    pub(super) kind: RecordKind,
+    pub(super) mode: Mode,
+    pub(super) records: &'i mut RecordWrite<'s>,
+    pub(super) source: String,
+    /// The applicant that a record referred to last, and that was found to be there.
+    pub(super) last_applicant: Option<String>,
+    /// The level that an applicant referred to last.
+    pub(super) last_level: Option<Level>,
+    /// What was noted once, and is not noted again.
+    pub(super) noted: Noted,
+    pub(super) imported: Imported,
+}
+
+/// What a report notes once.
+#[derive(Default)]
+pub(super) struct Noted {
+    steps: HashSet<String>,
+    levels: HashSet<(String, ApplicantKind)>,
+}
+
+/// How many things are remembered to have been noted; more are noted again.
+const REMEMBERED: usize = 10_000;
+
+/// Why an import ends.
+pub(super) enum Stop {
+    Refused(u64, Box<Error>),
+    Store(StoreError),
+}
+
+impl From<FileFault> for Stop {
+    fn from(fault: FileFault) -> Self {
+        Self::Refused(fault.line, Box::new(fault.error))
+    }
+}
+
+/// What is wrong with a record, or with the file.
+enum Fault {
+    Record(Vec<Error>),
+    Store(StoreError),
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        Self::Record(vec![error])
+    }
+}
+
+impl From<StoreError> for Fault {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+/// The error for a member whose value does not fit what is around it.
+fn unfit(path: impl Into<String>, found: impl Into<String>, expected: impl Into<String>) -> Error {
+    Error::new(ErrorKind::BadValue, 0, found, expected).at(path)
+}
+
+/// A record that is in order, and where it came from.
+struct Ready {
+    key: String,
+    text: String,
+    /// What was left out of it.
+    faults: Vec<Error>,
+    merged: Option<Merged>,
+}
+
+/// The lines of a record.
+struct Lines<'p> {
+    first: u64,
+    bytes: &'p [u8],
+}
+
+impl Lines<'_> {
+    /// The line of an error in the record, which may span lines.
+    fn of(&self, error: &Error) -> u64 {
+        let before = self.bytes.get(..error.offset.min(self.bytes.len())).unwrap_or_default();
+        self.first.saturating_add(memchr::memchr_iter(b'\n', before).count() as u64)
+    }
+}
+
+impl Pending<'_, '_> {
+    fn refusal(&self, line: u64, error: Error, kept: bool) -> Refusal {
+        Refusal { source: self.source.clone(), line, kept, error: Box::new(error) }
+    }
+
+    pub(super) fn error(&self, stop: Stop) -> StoreError {
+        match stop {
+            Stop::Store(error) => error,
+            Stop::Refused(line, error) => self.store.refuse(self.refusal(line, *error, false)),
+        }
+    }
+
+    /// Takes in a record, leaves it out, or ends the import.
+    pub(super) fn piece(&mut self, piece: Piece<'_>) -> Result<(), Stop> {
+        let bytes = match piece.bytes {
+            Ok(bytes) => trim(bytes),
+            Err(error) => return self.refuse(&Lines { first: piece.line, bytes: b"" }, vec![error]),
+        };
+        let lines = Lines { first: piece.line, bytes };
+        let taken = match utf8(bytes) {
+            Ok(text) => self.record(text, &lines),
+            Err(error) => Err(error.into()),
+        };
+        match taken {
+            Ok(()) => Ok(()),
+            Err(Fault::Store(error)) => Err(Stop::Store(error)),
+            Err(Fault::Record(errors)) => self.refuse(&lines, errors),
+        }
+    }
+
+    /// Leaves a record out, or ends a strict import.
+    fn refuse(&mut self, lines: &Lines<'_>, errors: Vec<Error>) -> Result<(), Stop> {
+        self.imported.skipped = self.imported.skipped.saturating_add(1);
+        for error in errors {
+            let line = lines.of(&error);
+            if self.mode == Mode::Strict {
+                return Err(Stop::Refused(line, Box::new(error)));
+            }
+            let refusal = self.refusal(line, error, false);
+            self.imported.list(refusal);
+        }
+        Ok(())
+    }
+
+    fn record(&mut self, text: &str, lines: &Lines<'_>) -> Result<(), Fault> {
+        let checked = check(text, self.kind.schema()).map_err(Fault::Record)?;
+        let Checked { text, faults, without_zone, unknown_steps } = checked;
+        if self.mode == Mode::Strict && !faults.is_empty() {
+            return Err(Fault::Record(faults));
+        }
+        let record = Ready { key: String::new(), text: text.into_owned(), faults, merged: None };
+        let Ready { key, text, faults, merged } = match self.kind {
+            RecordKind::Levels => {
+                let level: Level = read(&record.text)?;
+                check_level(&level)?;
+                Ready { key: level.name, ..record }
+            }
+            RecordKind::Applicants => self.applicant(record, lines)?,
+            RecordKind::Documents => {
+                let document: Document = read(&record.text)?;
+                self.check_applicant("applicantId", &document.applicant_id)?;
+                check_document(&document)?;
+                Ready { key: part_of(&document.applicant_id, &document.id), ..record }
+            }
+            RecordKind::AmlCases => {
+                let case: AmlHead = read(&record.text)?;
+                self.check_applicant("targetEntityId", &case.target_entity_id)?;
+                Ready { key: part_of(&case.target_entity_id, &case.id), ..record }
+            }
+        };
+        let count = match self.records.put(self.kind.table(), &key, &text)? {
+            true => &mut self.imported.replaced,
+            false => &mut self.imported.stored,
+        };
+        *count = count.saturating_add(1);
+        let imported = &mut self.imported;
+        imported.without_zone = imported.without_zone.saturating_add(without_zone);
+        if !faults.is_empty() {
+            imported.incomplete = imported.incomplete.saturating_add(1);
+        }
+        for fault in faults {
+            let refusal = self.refusal(lines.of(&fault), fault, true);
+            self.imported.list(refusal);
+        }
+        for (step, error) in unknown_steps {
+            if once(&mut self.noted.steps, step) {
+                let path = &error.path;
+                let message = format!("{path}: {}; kept as it is", error.message());
+                self.note(lines.of(&error), ImportNoteKind::UnknownStep, message);
+            }
+        }
+        if let Some(merged) = merged {
+            self.tell_merged(&key, &merged, lines.first);
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, line: u64, kind: ImportNoteKind, message: String) {
+        self.imported.note(ImportNote { source: self.source.clone(), line, kind, message });
+    }
+
+    /// Looks at what an applicant refers to, and at what operation 5 changed of it.
+    fn applicant(&mut self, mut record: Ready, lines: &Lines<'_>) -> Result<Ready, Fault> {
+        let mut applicant: Applicant = read(&record.text)?;
+        if let Some(name) = applicant.level_name().map(str::to_owned)
+            && let Err(fault) = self.check_level_of(&applicant, &name, lines)
+        {
+            match fault {
+                Fault::Record(errors) if self.mode == Mode::Lenient => {
+                    record.text = without_level(&record.text).map_err(|error| *error)?;
+                    record.faults.extend(errors);
+                    applicant = read(&record.text)?;
+                }
+                fault => return Err(fault),
+            }
+        }
+        record.key = applicant.id;
+        if let Some(stored) = self.records.get(APPLICANTS, &record.key)? {
+            let merged = merge(&stored, &record.text).map_err(|error| *error)?;
+            if let Some(merged) = merged {
+                record.text.clone_from(&merged.text);
+                record.merged = Some(merged);
+            }
+        }
+        Ok(record)
+    }
+
+    /// Refuses an applicant of a level that is not stored; notes one whose steps are for others.
+    fn check_level_of(&mut self, applicant: &Applicant, name: &str, lines: &Lines<'_>) -> Result<(), Fault> {
+        if self.last_level.as_ref().is_none_or(|level| level.name != name) {
+            let Some(text) = self.records.get(LEVELS, name)? else {
+                return Err(not_stored("review.levelName", "level", name).into());
+            };
+            self.last_level = Some(read(&text)?);
+        }
+        let Some(level) = &self.last_level else { return Ok(()) };
+        let kind = applicant.kind();
+        if let Some(message) = misfits(level, kind)
+            && once(&mut self.noted.levels, (name.to_owned(), kind))
+        {
+            self.note(lines.first, ImportNoteKind::StepsOfOthers, format!("review.levelName: {message}"));
+        }
+        Ok(())
+    }
+
+    /// Refuses a record of an applicant that is not stored.
+    fn check_applicant(&mut self, path: &str, id: &str) -> Result<(), Fault> {
+        if self.last_applicant.as_deref() == Some(id) {
+            return Ok(());
+        }
+        if self.records.get(APPLICANTS, id)?.is_none() {
+            return Err(not_stored(path, "applicant", id).into());
+        }
+        self.last_applicant = Some(id.to_owned());
+        Ok(())
+    }
+
+    /// Counts and notes what became of the members that operation 5 had changed.
+    fn tell_merged(&mut self, id: &str, merged: &Merged, line: u64) {
+        let date = match &merged.date {
+            Some(date) => format!("the latest date of the record is {date}"),
+            None => "the record has no date".to_owned(),
+        };
+        let told = [
+            (ImportNoteKind::KeptChanges, &merged.kept, "kept", "later"),
+            (ImportNoteKind::OverwrittenChanges, &merged.overwritten, "overwrote", "earlier"),
+        ];
+        for (kind, members, verb, when) in told {
+            if members.is_empty() {
+                continue;
+            }
+            let count = members.len();
+            let names = members.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+            let noun = if count == 1 { "member" } else { "members" };
+            let message = format!(
+                "applicant {}: {verb} {count} changed {noun}, {names}: changed by operation 5 {when}, {date}",
+                quote(id)
+            );
+            let total = match kind {
+                ImportNoteKind::KeptChanges => &mut self.imported.kept_changes,
+                _ => &mut self.imported.overwritten_changes,
+            };
+            *total = total.saturating_add(count as u64);
+            self.note(line, kind, message);
+        }
+    }
+}
+
+/// Whether something is noted for the first time.
+fn once<T: Eq + std::hash::Hash>(noted: &mut HashSet<T>, what: T) -> bool {
+    if noted.contains(&what) {
+        return false;
+    }
+    if noted.len() < REMEMBERED {
+        noted.insert(what);
+    }
+    true
+}
+
+fn not_stored(path: &str, what: &str, key: &str) -> Error {
+    let expected = format!("the {what} to be stored already; import {what}s first");
+    unfit(path, format!("no {what} {}", quote(key)), expected)
+}
+
+/// An applicant without its level.
+fn without_level(text: &str) -> crate::json::Result<String> {
+    let mut applicant = Members::read(text)?;
+    let review = applicant.get("review").unwrap_or("{}").to_owned();
+    let mut review = Members::read(&review)?;
+    review.remove("levelName");
+    applicant.set("review", review.to_json());
+    Ok(applicant.to_json())
+}
+
+/// Reads a record that was checked.
+fn read<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, Error> {
+    serde_json::from_str(text).map_err(|fault| unfit("", fault.to_string(), "a record that can be read"))
+}
+
+/// Refuses a document with an image twice, or with a part that its step does not have.
+fn check_document(document: &Document) -> Result<(), Error> {
+    if document.part.is_some() && document.step != "COMPANY" {
+        let expected = "no `part`, which only documents of the step `COMPANY` have";
+        return Err(unfit("part", format!("a part of {}", quote(&document.step)), expected));
+    }
+    let mut seen = HashSet::new();
+    for (at, image) in document.images().enumerate() {
+        if !seen.insert(&image.id) {
+            let path = format!("images[{at}].imageId");
+            return Err(unfit(path, format!("{} again", quote(&image.id)), "each image once"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,64 @@
+//! A record written anew, with other values or without some.
+
+use std::collections::BTreeMap;
+
+use super::members::push_string;
+use crate::json::{self, JsonType, Reader};
+
+/// What becomes of the values that start at these offsets.
+pub(super) type Edits = BTreeMap<usize, Edit>;
+
+pub(super) enum Edit {
+    /// The member or element is left out.
+    Cut,
+    /// Another value stands there.
+    Replace(String),
+}
+
+/// Writes a value with its edits. Goes into what has any, which a schema describes, and no deeper.
+pub(super) fn rewrite(reader: &mut Reader<'_>, edits: &Edits, out: &mut String) -> json::Result<()> {
+    let found = reader.peek()?;
+    let start = reader.offset();
+    let mut behind = reader.clone();
+    behind.skip_value()?;
+    if let Some(Edit::Replace(value)) = edits.get(&start) {
+        out.push_str(value);
+        *reader = behind;
+        return Ok(());
+    }
+    let has_edits = edits.range(start..behind.offset()).next().is_some();
+    if !has_edits || !matches!(found, JsonType::Object | JsonType::Array) {
+        out.push_str(reader.between(start, behind.offset()));
+        *reader = behind;
+        return Ok(());
+    }
+    let is_object = found == JsonType::Object;
+    reader.open();
+    out.push(if is_object { '{' } else { '[' });
+    let (mut first, mut is_empty) = (true, true);
+    loop {
+        let key = match is_object {
+            true => match reader.next_key(std::mem::take(&mut first))? {
+                Some((key, _)) => Some(key),
+                None => break,
+            },
+            false if reader.next_element(std::mem::take(&mut first))? => None,
+            false => break,
+        };
+        reader.peek()?;
+        if matches!(edits.get(&reader.offset()), Some(Edit::Cut)) {
+            reader.skip_value()?;
+            continue;
+        }
+        if !std::mem::take(&mut is_empty) {
+            out.push(',');
+        }
+        if let Some(key) = key {
+            push_string(&key, out);
+            out.push(':');
+        }
+        rewrite(reader, edits, out)?;
+    }
+    out.push(if is_object { '}' } else { ']' });
+    Ok(())
+}
