@@ -5,7 +5,10 @@ use std::collections::HashSet;
 use chrono::DateTime;
 use serde::{Deserialize, Serialize};
 
-use super::{Cases, Draws, write_case};
+use super::case::write_case;
+use super::cases::Cases;
+use super::draws::Draws;
+use super::write::Json;
 
 /// A kind of sample records, in the order in which they have to be imported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -387,7 +390,7 @@ fn utc(timestamp: &str) -> &str {
 /// The lowest hexadecimal digits of a number.
 fn hex(number: u64, digits: u32) -> String {
     let mut out = Vec::new();
-    super::write::Json { out: &mut out }.hex(number, digits);
+    Json { out: &mut out }.hex(number, digits);
     String::from_utf8(out).unwrap_or_default()
 }
 

@@ -2,6 +2,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
+use super::case::NUMBERS;
 use super::*;
 use crate::catalog::Catalog;
 use crate::filter::Filter;

@@ -1,6 +1,9 @@
 //! How a sample case is written: JSON, numbers and dates.
 
-use super::{DAY_S, Draws};
+use super::draws::Draws;
+
+/// Seconds of a day.
+pub(super) const DAY_S: u64 = 86_400;
 
 /// Writes JSON whose strings need no escaping.
 pub(super) struct Json<'o> {

@@ -1,0 +1,56 @@
+//! Sample cases, one after the other.
+
+use super::case::{CASES_IN_THREE_YEARS, write_case};
+use super::draws::Draws;
+
+/// A number of cases spread evenly over three years, oldest first.
+///
+/// Each is the case of some [`number`](Cases::number), so that any of them can be made without the
+/// others. Beyond [`CASES_IN_THREE_YEARS`] cases the numbers are simply 0, 1, 2, … and time goes on.
+#[derive(Clone, Debug)]
+pub struct Cases {
+    pub(super) count: u64,
+    seed: u64,
+    next: u64,
+}
+
+impl Cases {
+    /// The first `count` cases of a seed.
+    #[must_use]
+    pub fn new(count: u64, seed: u64) -> Self {
+        Self { count, seed, next: 0 }
+    }
+
+    /// The case number of the case at `index`: strictly ascending with the index.
+    #[must_use]
+    pub fn number(&self, index: u64) -> u64 {
+        if self.count >= CASES_IN_THREE_YEARS || self.count == 0 || index >= self.count {
+            return index;
+        }
+        let start = |index: u64| index * CASES_IN_THREE_YEARS / self.count;
+        let (from, to) = (start(index), start(index + 1));
+        from + Draws::new(index, !self.seed).below(to.saturating_sub(from).max(1))
+    }
+
+    /// Appends the next case to `out`, without a newline; false when there are no more.
+    ///
+    /// Faster than the iterator, which allocates each case.
+    pub fn write_next(&mut self, out: &mut Vec<u8>) -> bool {
+        if self.next >= self.count {
+            return false;
+        }
+        write_case(self.number(self.next), self.seed, out);
+        self.next += 1;
+        true
+    }
+}
+
+/// Each case as JSON on one line, without a newline.
+impl Iterator for Cases {
+    type Item = Vec<u8>;
+
+    fn next(&mut self) -> Option<Vec<u8>> {
+        let mut case = Vec::with_capacity(1_500);
+        self.write_next(&mut case).then_some(case)
+    }
+}
