@@ -2,16 +2,13 @@
 
 use std::sync::Arc;
 
-use arrow_array::builder::{BooleanBuilder, Float64Builder, StringBuilder, TimestampMillisecondBuilder};
 use arrow_array::{ArrayRef, ListArray, StructArray};
 use arrow_buffer::{NullBufferBuilder, OffsetBuffer, ScalarBuffer};
-use arrow_schema::{DataType, Field, Fields, TimeUnit};
+use arrow_schema::{DataType, Field, Fields};
 
-use crate::catalog::{Catalog, FieldId, FieldType};
+use super::leaf::Leaf;
+use crate::catalog::{Catalog, FieldId};
 use crate::json::{self, JsonType, Reader};
-use crate::value::{Number, Timestamp};
-
-const UTC: &str = "+00:00";
 
 /// The members of an object, being filled.
 #[derive(Default)]
@@ -28,34 +25,15 @@ pub(super) struct Member {
 
 pub(super) enum Column {
     Object(Members, NullBufferBuilder),
-    List {
-        element: Box<Column>,
-        offsets: Vec<i32>,
-        nulls: NullBufferBuilder,
-    },
-    String(FieldId, StringBuilder),
-    /// Milliseconds in digits.
-    UnixMillis(FieldId, StringBuilder),
-    Number(FieldId, Float64Builder),
-    Timestamp(FieldId, TimestampMillisecondBuilder),
-    Boolean(FieldId, BooleanBuilder),
+    List { element: Box<Column>, offsets: Vec<i32>, nulls: NullBufferBuilder },
+    Leaf(FieldId, Leaf),
 }
 
 impl Members {
     pub(super) fn new(catalog: &Catalog) -> Self {
         let mut members = Self::default();
         for (id, field) in catalog.visible_fields() {
-            let leaf = match field.kind() {
-                FieldType::Timestamp if field.is_unix_millis() => {
-                    Column::UnixMillis(id, StringBuilder::new())
-                }
-                FieldType::Timestamp => {
-                    Column::Timestamp(id, TimestampMillisecondBuilder::new().with_timezone(UTC))
-                }
-                FieldType::String => Column::String(id, StringBuilder::new()),
-                FieldType::Number => Column::Number(id, Float64Builder::new()),
-                FieldType::Boolean => Column::Boolean(id, BooleanBuilder::new()),
-            };
+            let leaf = Column::Leaf(id, Leaf::new(field));
             members.insert(&field.path().split('.').collect::<Vec<_>>(), leaf);
         }
         members
@@ -137,10 +115,7 @@ impl Column {
                 DataType::Struct(members.list.iter().map(Member::field).collect::<Fields>())
             }
             Self::List { element, .. } => DataType::List(Arc::new(element.element_field())),
-            Self::String(..) | Self::UnixMillis(..) => DataType::Utf8,
-            Self::Number(..) => DataType::Float64,
-            Self::Timestamp(..) => DataType::Timestamp(TimeUnit::Millisecond, Some(UTC.into())),
-            Self::Boolean(..) => DataType::Boolean,
+            Self::Leaf(_, leaf) => leaf.data_type(),
         }
     }
 
@@ -149,13 +124,9 @@ impl Column {
     }
 
     fn len(&self) -> usize {
-        use arrow_array::builder::ArrayBuilder;
         match self {
             Self::Object(_, nulls) | Self::List { nulls, .. } => nulls.len(),
-            Self::String(_, texts) | Self::UnixMillis(_, texts) => texts.len(),
-            Self::Number(_, numbers) => numbers.len(),
-            Self::Timestamp(_, instants) => instants.len(),
-            Self::Boolean(_, booleans) => booleans.len(),
+            Self::Leaf(_, leaf) => leaf.len(),
         }
     }
 
@@ -169,10 +140,7 @@ impl Column {
                 offsets.extend(offsets.last().copied());
                 nulls.append_null();
             }
-            Self::String(_, texts) | Self::UnixMillis(_, texts) => texts.append_null(),
-            Self::Number(_, numbers) => numbers.append_null(),
-            Self::Timestamp(_, instants) => instants.append_null(),
-            Self::Boolean(_, booleans) => booleans.append_null(),
+            Self::Leaf(_, leaf) => leaf.push_null(),
         }
     }
 
@@ -199,32 +167,8 @@ impl Column {
                 nulls.append_non_null();
                 return Ok(());
             }
-            Self::String(field, texts) if found == JsonType::String && is_there(field) => {
-                texts.append_value(reader.string()?);
-                return Ok(());
-            }
-            Self::UnixMillis(field, texts) if is_there(field) => match found {
-                JsonType::String => {
-                    texts.append_value(reader.string()?);
-                    return Ok(());
-                }
-                JsonType::Number => {
-                    texts.append_value(reader.number()?);
-                    return Ok(());
-                }
-                _ => {}
-            },
-            Self::Number(field, numbers) if found == JsonType::Number && is_there(field) => {
-                numbers.append_option(reader.number()?.parse().ok().and_then(Number::new).map(Number::get));
-                return Ok(());
-            }
-            Self::Timestamp(field, instants) if found == JsonType::String && is_there(field) => {
-                instants.append_option(Timestamp::parse(&reader.string()?).ok().map(Timestamp::as_millis));
-                return Ok(());
-            }
-            Self::Boolean(field, booleans) if found == JsonType::Boolean && is_there(field) => {
-                booleans.append_value(reader.boolean()?);
-                return Ok(());
+            Self::Leaf(field, leaf) if is_there(field) && leaf.takes(found) => {
+                return leaf.read(reader, found);
             }
             _ => {}
         }
@@ -237,11 +181,7 @@ impl Column {
         match self {
             Self::Object(..) => true,
             Self::List { element, .. } => element.is_there(has_value),
-            Self::String(field, _)
-            | Self::UnixMillis(field, _)
-            | Self::Number(field, _)
-            | Self::Timestamp(field, _)
-            | Self::Boolean(field, _) => has_value(field),
+            Self::Leaf(field, _) => has_value(field),
         }
     }
 
@@ -272,10 +212,7 @@ impl Column {
                     Err(_) => arrow_array::new_null_array(&data_type, length),
                 }
             }
-            Self::String(_, texts) | Self::UnixMillis(_, texts) => Arc::new(texts.finish()),
-            Self::Number(_, numbers) => Arc::new(numbers.finish()),
-            Self::Timestamp(_, instants) => Arc::new(instants.finish()),
-            Self::Boolean(_, booleans) => Arc::new(booleans.finish()),
+            Self::Leaf(_, leaf) => leaf.finish(),
         }
     }
 }

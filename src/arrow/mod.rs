@@ -36,6 +36,7 @@ mod columns;
 mod encode;
 mod footer;
 mod json;
+mod leaf;
 mod mask;
 mod parquet_reader;
 mod parquet_writer;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use arrow_schema::{DataType, Fields, Schema, SchemaRef};
 
 use super::json::push_json;
-use super::types::{allowed, fits, sort_of, view_schema};
+use super::types::view_schema;
+use super::value::{allowed, fits, sort_of};
 use crate::catalog::{Catalog, FieldId, Paths, Shape, Stray};
 use crate::error::{Error, ErrorKind, quote};
 

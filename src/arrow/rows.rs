@@ -11,7 +11,7 @@ use super::json::push_json;
 use super::value::{remark_on, value_of};
 use super::values::Values;
 use crate::batch::{Remark, Row};
-use crate::catalog::{Catalog, Field, FieldId, FieldType};
+use crate::catalog::{Catalog, Field, FieldId};
 use crate::error::{Error, ErrorKind};
 use crate::value::{Number, Timestamp};
 
@@ -168,7 +168,8 @@ impl<'b, 'c> Rows<'b, 'c> {
     }
 
     fn write_value(&mut self, field: Option<&Field>, values: &Values<'_>, at: usize) -> bool {
-        let is_timestamp = field.is_some_and(|field| field.kind() == FieldType::Timestamp);
+        // Integers fit timestamps in Unix milliseconds alone, which documents have in a string.
+        let is_quoted = field.is_some_and(Field::is_unix_millis);
         match values {
             Values::Text(texts) => {
                 let is_in = at < texts.len();
@@ -197,13 +198,12 @@ impl<'b, 'c> Rows<'b, 'c> {
             }
             Values::Integers(integers) => {
                 let integer = integers.get(at).copied().unwrap_or_default();
-                // Documents have Unix milliseconds in a string.
-                let quote = if is_timestamp { "\"" } else { "" };
+                let quote = if is_quoted { "\"" } else { "" };
                 self.write(format_args!("{quote}{integer}{quote}"));
             }
             Values::Unsigned(integers) => {
                 let integer = integers.get(at).copied().unwrap_or_default();
-                let quote = if is_timestamp && i64::try_from(integer).is_ok() { "\"" } else { "" };
+                let quote = if is_quoted && i64::try_from(integer).is_ok() { "\"" } else { "" };
                 self.write(format_args!("{quote}{integer}{quote}"));
             }
             Values::Floats(floats) => match Number::new(floats.get(at).copied().unwrap_or_default()) {

@@ -1,16 +1,66 @@
-//! What a value of a scalar column is as a value of a field.
+//! Which columns a field of the catalogue takes, and what their values are as values of the field.
+//!
+//! Another type of fields, or of columns, is told here and, for the way out, in [`leaf`](super::leaf).
 
 use std::borrow::Cow;
 
 use arrow_array::Array;
 use arrow_array::types::{Decimal128Type, DecimalType};
+use arrow_schema::DataType;
 
 use super::values::Values;
 use crate::batch::Remark;
 use crate::catalog::{Field, FieldId, FieldType};
-use crate::error::{Error, ErrorKind, quote};
-use crate::ingest::expected_value;
-use crate::value::{Number, Timestamp, TimestampFault, Value};
+use crate::error::{Error, ErrorKind};
+use crate::ingest::{OrderedForm, expected_value};
+use crate::json::JsonType;
+use crate::value::{Number, Timestamp, Value};
+
+/// What the values of a scalar column are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sort {
+    Text,
+    Number,
+    Boolean,
+    Instant,
+}
+
+/// What a scalar column holds; none for types that a case has no place for.
+pub(super) fn sort_of(kind: &DataType) -> Option<Sort> {
+    match kind {
+        DataType::Utf8View => Some(Sort::Text),
+        DataType::Boolean => Some(Sort::Boolean),
+        DataType::Decimal32(..) | DataType::Decimal64(..) | DataType::Decimal128(..) => Some(Sort::Number),
+        kind if kind.is_integer() || kind.is_floating() => Some(Sort::Number),
+        DataType::Timestamp(..) | DataType::Date32 | DataType::Date64 => Some(Sort::Instant),
+        _ => None,
+    }
+}
+
+/// True when the values of such a column can be values of the field.
+pub(super) fn fits(field: &Field, kind: &DataType) -> bool {
+    match (field.kind(), sort_of(kind)) {
+        (FieldType::String, Some(Sort::Text))
+        | (FieldType::Number, Some(Sort::Number))
+        | (FieldType::Boolean, Some(Sort::Boolean))
+        | (FieldType::Timestamp, Some(Sort::Text | Sort::Instant)) => true,
+        (FieldType::Timestamp, Some(Sort::Number)) => field.is_unix_millis() && kind.is_integer(),
+        _ => false,
+    }
+}
+
+/// The types that a column of the field may have, for messages.
+pub(super) fn allowed(field: &Field) -> &'static str {
+    match field.kind() {
+        FieldType::String => "strings",
+        FieldType::Number => "integers, floats or decimals",
+        FieldType::Boolean => "booleans",
+        FieldType::Timestamp if field.is_unix_millis() => {
+            "integers or strings of Unix milliseconds, timestamps or dates"
+        }
+        FieldType::Timestamp => "timestamps, dates or strings `yyyy-MM-dd HH:mm:ss`",
+    }
+}
 
 /// The value at a place that is not null, of a column whose type fits the field.
 ///
@@ -26,16 +76,10 @@ pub(super) fn value_of<'b>(field: &Field, values: &'b Values<'b>, at: usize) -> 
     match values {
         Values::Text(texts) => {
             let text = if at < texts.len() { texts.value(at) } else { "" };
-            if !is_timestamp {
-                return Ok(Value::String(Cow::Borrowed(text)));
+            match OrderedForm::of(field) {
+                Some(form) => form.parse(JsonType::String, text, 0).map_err(|error| *error),
+                None => Ok(Value::String(Cow::Borrowed(text))),
             }
-            let timestamp = if field.is_unix_millis() {
-                Timestamp::parse_millis(text).ok_or("Unix milliseconds, an integer or a string of one")
-            } else {
-                Timestamp::parse(text).map_err(TimestampFault::expected)
-            };
-            let bad = |expected| Error::new(ErrorKind::BadTimestamp, 0, quote(text), expected);
-            timestamp.map(Value::Timestamp).map_err(bad)
         }
         Values::Booleans(booleans) => Ok(Value::Boolean(at < booleans.len() && booleans.value(at))),
         Values::Integers(integers) => {

@@ -19,5 +19,5 @@ pub use error::CatalogError;
 pub use field::Field;
 pub use field_type::FieldType;
 pub use id::FieldId;
-pub(crate) use paths::{Expected, PathId, Paths, Shape};
+pub(crate) use paths::{PathId, Paths, Shape};
 pub(crate) use stray::Stray;

@@ -2,7 +2,6 @@
 
 use super::error::CatalogError;
 use super::field::Field;
-use super::field_type::FieldType;
 use super::id::FieldId;
 
 /// What must stand at a place of a document (or `null`, or nothing).
@@ -16,38 +15,11 @@ pub(crate) enum Shape {
     Leaf(FieldId),
 }
 
-/// As [`Shape`], with the form of a leaf's values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Expected {
-    Object,
-    Array,
-    String(FieldId),
-    Number(FieldId),
-    /// A string in the text form of timestamps.
-    Timestamp(FieldId),
-    /// Milliseconds since the Unix epoch, a string or a number.
-    UnixMillis(FieldId),
-    Boolean(FieldId),
-}
-
-impl Expected {
-    fn of(field: &Field, id: FieldId) -> Self {
-        match field.kind() {
-            FieldType::String => Self::String(id),
-            FieldType::Number => Self::Number(id),
-            FieldType::Timestamp if field.is_unix_millis() => Self::UnixMillis(id),
-            FieldType::Timestamp => Self::Timestamp(id),
-            FieldType::Boolean => Self::Boolean(id),
-        }
-    }
-}
-
 /// The number of a node of [`Paths`].
 pub(crate) type PathId = usize;
 
 #[derive(Clone, Debug)]
 struct Node {
-    shape: Shape,
     /// Key and node of each child; an array's child has an empty key.
     children: Vec<(Box<str>, PathId)>,
 }
@@ -59,7 +31,7 @@ pub(crate) struct Step {
     pub(crate) parent: PathId,
     /// How many brackets are open around it.
     pub(crate) depth: usize,
-    pub(crate) expected: Expected,
+    pub(crate) shape: Shape,
 }
 
 /// The tree of keys; node 0 is the document itself, an object.
@@ -76,8 +48,8 @@ impl Paths {
     /// The tree that leads to `id` alone, which every document needs, be it visible or not.
     pub(super) fn identity() -> Self {
         let mut paths = Self { nodes: Vec::new(), steps: Vec::new() };
-        paths.push(Self::ROOT, "", Shape::Object, Expected::Object);
-        paths.push(Self::ROOT, "id", Shape::Leaf(FieldId::ID), Expected::String(FieldId::ID));
+        paths.push(Self::ROOT, "", Shape::Object);
+        paths.push(Self::ROOT, "id", Shape::Leaf(FieldId::ID));
         paths
     }
 
@@ -97,34 +69,34 @@ impl Paths {
         }
         let mut node = Self::ROOT;
         for (i, (shape, key)) in steps.iter().enumerate() {
-            if self.nodes.get(node).map(|node| node.shape) != Some(*shape) {
+            if self.steps.get(node).map(|step| step.shape) != Some(*shape) {
                 return Err(conflict());
             }
-            let (child_shape, expected) = match steps.get(i.saturating_add(1)) {
-                Some((Shape::Array, _)) => (Shape::Array, Expected::Array),
-                Some(_) => (Shape::Object, Expected::Object),
-                None => (Shape::Leaf(id), Expected::of(field, id)),
+            let child_shape = match steps.get(i.saturating_add(1)) {
+                Some((Shape::Array, _)) => Shape::Array,
+                Some(_) => Shape::Object,
+                None => Shape::Leaf(id),
             };
             node = match self.child(node, key) {
                 Some((_, child)) => child,
-                None => self.push(node, key, child_shape, expected),
+                None => self.push(node, key, child_shape),
             };
         }
-        match self.nodes.get(node) {
+        match self.steps.get(node) {
             Some(leaf) if leaf.shape == Shape::Leaf(id) => Ok(()),
             _ => Err(conflict()),
         }
     }
 
     /// Adds a node; the first one is above itself.
-    fn push(&mut self, parent: PathId, key: &str, shape: Shape, expected: Expected) -> PathId {
+    fn push(&mut self, parent: PathId, key: &str, shape: Shape) -> PathId {
         let child = self.nodes.len();
         let depth = self.steps.get(parent).map_or(0, |parent| parent.depth.saturating_add(1));
         if let Some(parent) = self.nodes.get_mut(parent) {
             parent.children.push((key.into(), child));
         }
-        self.nodes.push(Node { shape, children: Vec::new() });
-        self.steps.push(Step { parent, depth, expected });
+        self.nodes.push(Node { children: Vec::new() });
+        self.steps.push(Step { parent, depth, shape });
         child
     }
 
@@ -143,7 +115,7 @@ impl Paths {
     }
 
     pub(crate) fn shape(&self, node: PathId) -> Shape {
-        self.nodes.get(node).map_or(Shape::Object, |node| node.shape)
+        self.steps.get(node).map_or(Shape::Object, |step| step.shape)
     }
 
     /// The keys that lead to an object, joined by dots; `None` of one within an array.
@@ -152,7 +124,7 @@ impl Paths {
         let mut at = object;
         while at != Self::ROOT {
             let parent = self.steps.get(at)?.parent;
-            let children = &self.nodes.get(parent).filter(|node| node.shape == Shape::Object)?.children;
+            let children = &self.nodes.get(parent).filter(|_| self.shape(parent) == Shape::Object)?.children;
             keys.push(&**children.iter().find(|(_, child)| *child == at).map(|(key, _)| key)?);
             at = parent;
         }
@@ -174,11 +146,12 @@ impl Paths {
     pub(crate) fn fields_below(&self, node: PathId) -> Vec<FieldId> {
         let mut found = Vec::new();
         let mut open = vec![node];
-        while let Some(node) = open.pop().and_then(|node| self.nodes.get(node)) {
-            if let Shape::Leaf(field) = node.shape {
+        while let Some(node) = open.pop() {
+            if let Shape::Leaf(field) = self.shape(node) {
                 found.push(field);
             }
-            open.extend(node.children.iter().map(|(_, child)| *child));
+            let children = self.nodes.get(node).map_or(&[][..], |node| &node.children);
+            open.extend(children.iter().map(|(_, child)| *child));
         }
         found
     }

@@ -3,6 +3,7 @@
 mod checked;
 mod envelope;
 mod members;
+mod ordered_form;
 mod rules;
 mod scan;
 mod segment;
@@ -13,6 +14,8 @@ mod strict;
 mod template;
 
 pub(crate) use checked::Checked;
+#[cfg(feature = "arrow")]
+pub(crate) use ordered_form::OrderedForm;
 #[cfg(feature = "arrow")]
 pub(crate) use rules::{case_limit, complete, expected_value};
 pub(crate) use split::{FileFault, Piece, Splitter};

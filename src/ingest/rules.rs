@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::ordered_form::OrderedForm;
 use crate::batch::{MAX_DOCUMENT_BYTES, Row};
 use crate::catalog::{Catalog, Field, FieldId, FieldType};
 use crate::error::{Error, ErrorKind};
@@ -61,11 +62,9 @@ fn check_id(row: &Row<'_>, offset: usize) -> Result<(), Error> {
 
 /// What a document may hold as a value of the field.
 pub(crate) fn expected_value(field: &Field) -> &'static str {
-    match field.kind() {
-        FieldType::String => "a string",
-        FieldType::Number => "a number",
-        FieldType::Timestamp if field.is_unix_millis() => "Unix milliseconds, an integer or a string of one",
-        FieldType::Timestamp => "a string `yyyy-MM-dd HH:mm:ss`, then nothing (UTC) or an offset",
-        FieldType::Boolean => "a boolean",
+    match (OrderedForm::of(field), field.kind()) {
+        (Some(form), _) => form.expected(),
+        (None, FieldType::Boolean) => "a boolean",
+        (None, _) => "a string",
     }
 }

@@ -2,42 +2,41 @@
 
 use wide::u8x16;
 
+use super::ordered_form::OrderedForm;
 use super::slot_keys::{Keys, SlotIndex};
-use crate::catalog::{Expected, FieldId};
+use crate::catalog::{Field, FieldId, FieldType};
 
-/// What a segment leads to, and how that is read.
+/// The value that a segment leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     /// A string; its opening quote belongs to the segment.
     String(FieldId),
-    /// A string in the text form of timestamps; its opening quote belongs to the segment.
-    Timestamp(FieldId),
-    /// Milliseconds since the Unix epoch, a string or a number.
-    UnixMillis(FieldId),
-    Number(FieldId),
+    /// A value of an ordered type; the opening quote of a form that is quoted belongs to the segment.
+    Ordered(OrderedForm, FieldId),
     Boolean(FieldId),
-    /// Anything, which is no field's value.
+    /// Any value, which is no field's.
     Other,
     /// The end of the document.
     End,
 }
 
 impl Form {
-    /// The form of the scalars of a node; `None` where none may stand.
-    pub(super) fn of(expected: Expected) -> Option<Self> {
-        Some(match expected {
-            Expected::String(field) => Self::String(field),
-            Expected::Timestamp(field) => Self::Timestamp(field),
-            Expected::UnixMillis(field) => Self::UnixMillis(field),
-            Expected::Number(field) => Self::Number(field),
-            Expected::Boolean(field) => Self::Boolean(field),
-            Expected::Object | Expected::Array => return None,
-        })
+    /// Returns the form of a field's values.
+    pub(super) fn of(id: FieldId, field: &Field) -> Self {
+        match (OrderedForm::of(field), field.kind()) {
+            (Some(form), _) => Self::Ordered(form, id),
+            (None, FieldType::Boolean) => Self::Boolean(id),
+            (None, _) => Self::String(id),
+        }
     }
 
-    /// Whether its opening quote belongs to the segment.
+    /// True when the opening quote of the value belongs to the segment.
     pub(super) fn is_quoted(self) -> bool {
-        matches!(self, Self::String(_) | Self::Timestamp(_))
+        match self {
+            Self::String(_) => true,
+            Self::Ordered(form, _) => form.is_quoted(),
+            Self::Boolean(_) | Self::Other | Self::End => false,
+        }
     }
 }
 

@@ -8,13 +8,14 @@ use smallvec::SmallVec;
 
 use super::envelope::{expected_case, member_with_cases};
 use super::members::Members;
+use super::ordered_form::OrderedForm;
 use super::rules::{case_limit, complete, expected_value};
 use crate::batch::{Remark, Row};
 use crate::catalog::{Catalog, FieldId, FieldType, Shape};
 use crate::error::{Error, ErrorKind, quote};
 use crate::json::{self, JsonType, Reader, paths_at};
 use crate::limits::Limits;
-use crate::value::{Number, Timestamp, Value};
+use crate::value::Value;
 
 /// How many keys an object may have before they are looked up by hash.
 const FEW_KEYS: usize = 16;
@@ -264,8 +265,27 @@ impl<'a> Walk<'a, '_> {
 
     /// Reads a scalar as a value of `field`, or notes why it is none.
     fn leaf(&mut self, field: FieldId, kind: JsonType, at: usize) -> json::Result<()> {
-        let fault = match (self.catalog.field(field).kind(), kind) {
-            (FieldType::String, JsonType::String) => {
+        let catalog_field = self.catalog.field(field);
+        let ordered = OrderedForm::of(catalog_field).filter(|form| form.takes(kind));
+        let fault = match (ordered, catalog_field.kind(), kind) {
+            (Some(form), ..) => {
+                let text = match kind {
+                    JsonType::String => self.reader.string()?,
+                    _ => Cow::Borrowed(self.reader.number()?),
+                };
+                match form.parse(kind, &text, at) {
+                    Ok(value) => {
+                        let remark = form.remark(field, &value, text);
+                        self.row.push(field, value);
+                        if let Some(remark) = remark {
+                            self.row.remark(remark);
+                        }
+                        return Ok(());
+                    }
+                    Err(fault) => *fault,
+                }
+            }
+            (None, FieldType::String, JsonType::String) => {
                 let text = self.reader.string()?;
                 if field == FieldId::ID {
                     self.id_offset = at;
@@ -273,56 +293,14 @@ impl<'a> Walk<'a, '_> {
                 self.row.push(field, Value::String(text));
                 return Ok(());
             }
-            (FieldType::Number, JsonType::Number) => {
-                let text = self.reader.number()?;
-                match text.parse().ok().and_then(Number::new) {
-                    Some(number) => {
-                        self.row.push(field, Value::Number(number));
-                        if number.is_rounded_from(text) {
-                            self.row.remark(Remark::Rounded(field, Cow::Borrowed(text)));
-                        }
-                        return Ok(());
-                    }
-                    None => Error::new(ErrorKind::BadNumber, at, quote(text), "a number that fits a double"),
-                }
-            }
-            (FieldType::Boolean, JsonType::Boolean) => {
+            (None, FieldType::Boolean, JsonType::Boolean) => {
                 let boolean = self.reader.boolean()?;
                 self.row.push(field, Value::Boolean(boolean));
                 return Ok(());
             }
-            (FieldType::Timestamp, JsonType::String | JsonType::Number) => {
-                let unix = self.catalog.field(field).is_unix_millis();
-                let text = match kind {
-                    JsonType::String => self.reader.string()?,
-                    _ => Cow::Borrowed(self.reader.number()?),
-                };
-                let expected = match (unix, kind) {
-                    (true, _) => match Timestamp::parse_millis(&text) {
-                        Some(timestamp) => Ok(timestamp),
-                        None => Err("Unix milliseconds, an integer or a string of one"),
-                    },
-                    (false, JsonType::String) => {
-                        Timestamp::parse(&text).map_err(crate::value::TimestampFault::expected)
-                    }
-                    (false, _) => Err("a string `yyyy-MM-dd HH:mm:ss`, then nothing (UTC) or an offset"),
-                };
-                match expected {
-                    Ok(timestamp) => {
-                        self.row.push(field, Value::Timestamp(timestamp));
-                        if !unix && Timestamp::is_without_zone(&text) {
-                            self.row.remark(Remark::NoZone(field, text));
-                        } else if unix && timestamp.is_mistaken_millis() {
-                            self.row.remark(Remark::Mistaken(field, text));
-                        }
-                        return Ok(());
-                    }
-                    Err(expected) => Error::new(ErrorKind::BadTimestamp, at, quote(&text), expected),
-                }
-            }
-            _ => {
+            (None, ..) => {
                 let error_kind = if field == FieldId::ID { ErrorKind::BadId } else { ErrorKind::WrongType };
-                let expected = expected_value(self.catalog.field(field));
+                let expected = expected_value(catalog_field);
                 let fault = Error::new(error_kind, at, kind.name(), expected);
                 self.reader.skip_scalar()?;
                 fault

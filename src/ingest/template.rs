@@ -12,18 +12,16 @@ use std::sync::Arc;
 
 use super::members::Members;
 use super::rules::{case_limit, complete};
-use super::scan::{
-    any_number, before, behind_space, behind_value, boolean, escaped_string, key, plain_string, unix_millis,
-};
+use super::scan::{before, behind_space, behind_value, boolean, escaped_string, key, plain_string};
 use super::segment::Form;
 use super::segments::Segments;
 use super::slot_keys::{Keys, SlotIndex};
 use super::strict::read_case_with;
 use crate::batch::{Remark, Row};
-use crate::catalog::{Catalog, Expected, Paths, Shape};
+use crate::catalog::{Catalog, Paths, Shape};
 use crate::error::Error;
 use crate::limits::Limits;
-use crate::value::{Number, Timestamp, Value};
+use crate::value::Value;
 
 /// Keys of a document that have no slot.
 const MAX_UNSLOTTED_KEYS: usize = 16;
@@ -148,41 +146,10 @@ impl<'a> Walk<'a, '_> {
                         rest = behind;
                     }
                 },
-                Form::Timestamp(field) => {
-                    let (string, behind) = plain_string(rest)?;
-                    self.row.push_borrowed(field, Value::Timestamp(Timestamp::parse(string).ok()?));
-                    if Timestamp::is_without_zone(string) {
-                        self.row.remark(Remark::NoZone(field, Cow::Borrowed(string)));
-                    }
-                    rest = behind;
-                }
-                Form::UnixMillis(field) => match unix_millis(rest) {
-                    Some((timestamp, behind)) => {
-                        self.row.push_borrowed(field, Value::Timestamp(timestamp));
-                        if timestamp.is_mistaken_millis() {
-                            let text = before(rest, behind)?.trim_matches(['"', ' ', '\t', '\n', '\r']);
-                            self.row.remark(Remark::Mistaken(field, Cow::Borrowed(text)));
-                        }
-                        rest = behind;
-                    }
+                Form::Ordered(form, field) => match form.read(field, rest, self.row) {
+                    Some(behind) => rest = behind,
+                    None if form.is_quoted() => return None,
                     None => (rest, slot) = self.behind_nothing(text, rest, slot)?,
-                },
-                Form::Number(field) => match Number::plain_at_front(rest.as_bytes()) {
-                    Some((number, len)) => {
-                        self.row.push_borrowed(field, Value::Number(number));
-                        rest = rest.get(len..)?;
-                    }
-                    None => match any_number(rest) {
-                        Some((number, behind)) => {
-                            self.row.push_borrowed(field, Value::Number(number));
-                            let text = before(rest, behind)?.trim();
-                            if number.is_rounded_from(text) {
-                                self.row.remark(Remark::Rounded(field, Cow::Borrowed(text)));
-                            }
-                            rest = behind;
-                        }
-                        None => (rest, slot) = self.behind_nothing(text, rest, slot)?,
-                    },
                 },
                 Form::Boolean(field) => match boolean(rest) {
                     Some((boolean, behind)) => {
@@ -219,7 +186,7 @@ impl<'a> Walk<'a, '_> {
         let (form, to) = loop {
             rest = behind_space(rest);
             let around = self.paths.steps().get(open)?;
-            let is_object = around.expected == Expected::Object;
+            let is_object = around.shape == Shape::Object;
             if let Some(behind) = rest.strip_prefix(if is_object { '}' } else { ']' }) {
                 rest = behind;
                 if open == Paths::ROOT {
@@ -267,9 +234,9 @@ impl<'a> Walk<'a, '_> {
                 rest = behind;
                 continue;
             }
-            match step.expected {
-                Expected::Object | Expected::Array => {
-                    let is_inner_object = step.expected == Expected::Object;
+            match step.shape {
+                Shape::Object | Shape::Array => {
+                    let is_inner_object = step.shape == Shape::Object;
                     rest = rest.strip_prefix(if is_inner_object { '{' } else { '[' })?;
                     if step.depth >= self.depth_limit {
                         return None;
@@ -283,8 +250,8 @@ impl<'a> Walk<'a, '_> {
                     }
                     (open, is_first) = (slot, true);
                 }
-                expected => {
-                    let form = Form::of(expected)?;
+                Shape::Leaf(field) => {
+                    let form = Form::of(field, self.catalog.field(field));
                     if form.is_quoted() {
                         rest = rest.strip_prefix('"')?;
                     }
