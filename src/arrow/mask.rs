@@ -6,6 +6,7 @@ use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
 use super::bind::{Bound, Object, Part, bind};
 use super::plan::Plan;
 use super::value::value_of;
+use super::values::range;
 use super::view::view;
 use crate::catalog::FieldId;
 use crate::error::{Error, ErrorKind};
@@ -163,22 +164,20 @@ impl<P: Fn(&Value<'_>) -> bool> Search<'_, P> {
     }
 
     fn list(&self, offsets: &[i32], element: &Part<'_>, there: &BooleanBuffer) -> Found {
-        let offset = |at: usize| offsets.get(at).and_then(|at| usize::try_from(*at).ok()).unwrap_or_default();
-        let range = |at: usize| (offset(at), offset(at.saturating_add(1)));
         let mut elements = BooleanBufferBuilder::new(0);
         for at in there.set_indices() {
-            let (start, end) = range(at);
+            let (start, end) = range(offsets, at);
             // Lists lie one behind the other; what is between them belongs to lists that are null.
             elements.append_n(start.saturating_sub(elements.len()), false);
             elements.append_n(end.saturating_sub(elements.len()), true);
         }
-        elements.append_n(offset(there.len()).saturating_sub(elements.len()), false);
+        elements.append_n(range(offsets, there.len()).0.saturating_sub(elements.len()), false);
         let elements = match self.part(element, &elements.finish())? {
             Ok(elements) => elements,
             Err(error) => return Some(Err(error)),
         };
         let has_any = |at: usize| {
-            let (start, end) = range(at);
+            let (start, end) = range(offsets, at);
             there.value(at) && (start..end.min(elements.len())).any(|at| elements.value(at))
         };
         Some(Ok(BooleanBuffer::collect_bool(there.len(), has_any)))

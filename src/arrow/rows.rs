@@ -9,7 +9,7 @@ use arrow_array::types::{Decimal128Type, DecimalType};
 use super::bind::{Bound, Object, Part};
 use super::json::push_json;
 use super::value::{remark_on, value_of};
-use super::values::Values;
+use super::values::{self, Values, range};
 use crate::batch::{Remark, Row};
 use crate::catalog::{Catalog, Field, FieldId};
 use crate::error::{Error, ErrorKind};
@@ -190,6 +190,7 @@ impl<'b, 'c> Rows<'b, 'c> {
                 }
                 let start = self.text.len();
                 self.text.push('"');
+                // An instant beyond 64 bits is beyond the years of the text form, and so is the last one.
                 if !Timestamp::from_millis(millis.unwrap_or(i64::MAX)).push_text(&mut self.text) {
                     self.text.truncate(start);
                     return false;
@@ -197,21 +198,21 @@ impl<'b, 'c> Rows<'b, 'c> {
                 self.text.push('"');
             }
             Values::Integers(integers) => {
-                let integer = integers.get(at).copied().unwrap_or_default();
+                let integer = values::at(integers, at);
                 let quote = if is_quoted { "\"" } else { "" };
                 self.write(format_args!("{quote}{integer}{quote}"));
             }
             Values::Unsigned(integers) => {
-                let integer = integers.get(at).copied().unwrap_or_default();
+                let integer = values::at(integers, at);
                 let quote = if is_quoted && i64::try_from(integer).is_ok() { "\"" } else { "" };
                 self.write(format_args!("{quote}{integer}{quote}"));
             }
-            Values::Floats(floats) => match Number::new(floats.get(at).copied().unwrap_or_default()) {
+            Values::Floats(floats) => match Number::new(values::at(floats, at)) {
                 Some(number) => self.write(format_args!("{number}")),
                 None => return false,
             },
             Values::Decimals(decimals, precision, scale) => {
-                let decimal = decimals.get(at).copied().unwrap_or_default();
+                let decimal = values::at(decimals, at);
                 self.text.push_str(&Decimal128Type::format_decimal(decimal, *precision, *scale));
             }
         }
@@ -238,11 +239,4 @@ impl<'b, 'c> Rows<'b, 'c> {
         }
         push_json(&mut self.text, text);
     }
-}
-
-/// Where the elements of a list start and end.
-fn range(offsets: &[i32], at: usize) -> (usize, usize) {
-    let offset =
-        |at: usize| offsets.get(at).and_then(|offset| usize::try_from(*offset).ok()).unwrap_or_default();
-    (offset(at), offset(at.saturating_add(1)))
 }

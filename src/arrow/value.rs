@@ -8,7 +8,7 @@ use arrow_array::Array;
 use arrow_array::types::{Decimal128Type, DecimalType};
 use arrow_schema::DataType;
 
-use super::values::Values;
+use super::values::{self, Values};
 use crate::batch::Remark;
 use crate::catalog::{Field, FieldId, FieldType};
 use crate::error::{Error, ErrorKind};
@@ -83,11 +83,11 @@ pub(super) fn value_of<'b>(field: &Field, values: &'b Values<'b>, at: usize) -> 
         }
         Values::Booleans(booleans) => Ok(Value::Boolean(at < booleans.len() && booleans.value(at))),
         Values::Integers(integers) => {
-            let integer = integers.get(at).copied().unwrap_or_default();
+            let integer = values::at(integers, at);
             if is_timestamp { Ok(millis(integer)) } else { number(integer as f64) }
         }
         Values::Unsigned(integers) => {
-            let integer = integers.get(at).copied().unwrap_or_default();
+            let integer = values::at(integers, at);
             if !is_timestamp {
                 return number(integer as f64);
             }
@@ -95,10 +95,11 @@ pub(super) fn value_of<'b>(field: &Field, values: &'b Values<'b>, at: usize) -> 
                 Error::new(ErrorKind::BadTimestamp, 0, integer.to_string(), expected_value(field))
             })
         }
-        Values::Floats(floats) => number(floats.get(at).copied().unwrap_or_default()),
+        Values::Floats(floats) => number(values::at(floats, at)),
         Values::Decimals(decimals, precision, scale) => {
-            let decimal = decimals.get(at).copied().unwrap_or_default();
+            let decimal = values::at(decimals, at);
             let text = Decimal128Type::format_decimal(decimal, *precision, *scale);
+            // Digits, at most one point and a sign: always a double.
             number(text.parse().unwrap_or_default())
         }
         Values::Instants(instants) => match instants.millis(at).map(Timestamp::from_millis) {
@@ -137,14 +138,10 @@ pub(super) fn remark_on<'b>(
             let text = || Cow::Owned(instant.as_millis().to_string());
             instant.is_mistaken_millis().then(|| Remark::Mistaken(id, text()))
         }
-        (Value::Number(number), Values::Integers(integers)) => {
-            rounded(id, *number, integers.get(at).copied().unwrap_or_default())
-        }
-        (Value::Number(number), Values::Unsigned(integers)) => {
-            rounded(id, *number, integers.get(at).copied().unwrap_or_default())
-        }
+        (Value::Number(number), Values::Integers(integers)) => rounded(id, *number, values::at(integers, at)),
+        (Value::Number(number), Values::Unsigned(integers)) => rounded(id, *number, values::at(integers, at)),
         (Value::Number(number), Values::Decimals(decimals, precision, scale)) => {
-            let decimal = decimals.get(at).copied().unwrap_or_default();
+            let decimal = values::at(decimals, at);
             // Every double keeps this many digits.
             if decimal.unsigned_abs() < 1_000_000_000_000_000 {
                 return None;

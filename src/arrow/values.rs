@@ -13,6 +13,20 @@ use arrow_array::{ArrayRef, StringViewArray};
 use arrow_buffer::BooleanBuffer;
 use arrow_schema::{DataType, TimeUnit};
 
+/// Returns the value at a place of an array.
+///
+/// Places are rows of the batch or lie between offsets that Arrow has checked, so that none is beyond the values: the default
+/// is there in place of a panic.
+pub(super) fn at<T: Copy + Default>(values: &[T], place: usize) -> T {
+    values.get(place).copied().unwrap_or_default()
+}
+
+/// Returns where the elements of a list start and end. Arrow has checked that offsets ascend from zero or more.
+pub(super) fn range(offsets: &[i32], list: usize) -> (usize, usize) {
+    let offset = |place: usize| usize::try_from(at(offsets, place)).unwrap_or_default();
+    (offset(list), offset(list.saturating_add(1)))
+}
+
 /// The values of a scalar column, those of absent ones anything.
 pub(super) enum Values<'b> {
     Text(&'b StringViewArray),

@@ -9,17 +9,17 @@ mod lines;
 mod nesting;
 mod part;
 mod piece;
-mod place;
+mod position;
 mod start;
 mod trailer;
 
-use array::Elements;
+use array::ArrayElements;
 use bound::SPACE_BYTES;
 use detect_layout::{Head, Start};
 use documents::Documents;
 use lines::Lines;
-use place::Place;
-use trailer::Rest;
+use position::Position;
+use trailer::Trailer;
 
 use super::rules::case_limit;
 use crate::error::{Error, ErrorKind};
@@ -44,7 +44,7 @@ pub(crate) struct Splitter {
     /// The start of an object whose layout is not told yet.
     held: Vec<u8>,
     /// Where `held` starts, or what is still to come, unless another part counts.
-    place: Place,
+    position: Position,
     /// The longest document that is handed on, with some space around it.
     limit: usize,
 }
@@ -64,9 +64,9 @@ enum Layout {
     /// Documents over several lines.
     Documents(Documents),
     /// The elements of an array.
-    Elements(Elements),
+    ArrayElements(ArrayElements),
     /// Behind the array.
-    Rest(Rest),
+    Trailer(Trailer),
     /// Behind an array or an answer, and space.
     Between,
     /// As `Laid`, of an object behind an array or an answer.
@@ -79,9 +79,9 @@ const FIRST_LOOK: usize = 64;
 impl Splitter {
     pub(crate) fn new(limits: &Limits) -> Self {
         let limit = case_limit(limits).saturating_add(SPACE_BYTES);
-        let place = Place { offset: 0, line: 1 };
+        let position = Position { offset: 0, line: 1 };
         let layout = Layout::Start(Default::default(), 0);
-        Self { layout, held: Vec::new(), place, limit }
+        Self { layout, held: Vec::new(), position, limit }
     }
 
     /// Takes the next bytes of the file.
@@ -96,18 +96,18 @@ impl Splitter {
         while !bytes.is_empty() {
             match &mut self.layout {
                 Layout::Lines(lines) => return lines.push(bytes, sink),
-                Layout::Elements(elements) => match elements.push(bytes, sink)? {
+                Layout::ArrayElements(elements) => match elements.push(bytes, sink)? {
                     Some(behind) => {
                         bytes = behind;
-                        self.layout = Layout::Rest(elements.rest());
+                        self.layout = Layout::Trailer(elements.rest());
                     }
                     None => return Ok(()),
                 },
                 Layout::Documents(documents) => return documents.push(bytes, sink),
-                Layout::Rest(rest) => match rest.push(bytes)? {
-                    Some((behind, place)) => {
+                Layout::Trailer(rest) => match rest.push(bytes)? {
+                    Some((behind, position)) => {
                         bytes = behind;
-                        self.place = place;
+                        self.position = position;
                         self.layout = Layout::Between;
                     }
                     None => return Ok(()),
@@ -117,8 +117,8 @@ impl Splitter {
                         bytes = bytes.get(self.begin_file(first)?..).unwrap_or_default();
                     }
                     _ => match (seen.get_mut(*len), bytes.split_first()) {
-                        (Some(place), Some((byte, rest))) => {
-                            *place = *byte;
+                        (Some(position), Some((byte, rest))) => {
+                            *position = *byte;
                             *len = len.saturating_add(1);
                             bytes = rest;
                         }
@@ -130,8 +130,8 @@ impl Splitter {
                     },
                 },
                 Layout::Unknown => {
-                    bytes = self.place.pass_space(bytes);
-                    self.place.offset = 0;
+                    bytes = self.position.pass_space(bytes);
+                    self.position.offset = 0;
                     match bytes.split_first() {
                         None => {}
                         Some((b'[', elements)) => {
@@ -143,7 +143,7 @@ impl Splitter {
                     }
                 }
                 Layout::Between => {
-                    bytes = self.place.pass_space(bytes);
+                    bytes = self.position.pass_space(bytes);
                     match bytes.split_first() {
                         None => {}
                         Some((b'[', elements)) => {
@@ -151,7 +151,7 @@ impl Splitter {
                             bytes = elements;
                         }
                         Some((b'{', _)) => self.layout = Layout::Next { look: FIRST_LOOK },
-                        Some((byte, _)) => return Err(faults::stray(*byte, self.place).into()),
+                        Some((byte, _)) => return Err(faults::stray(*byte, self.position).into()),
                     }
                 }
                 Layout::Begun | Layout::Laid { .. } | Layout::Next { .. } => {
@@ -232,7 +232,9 @@ impl Splitter {
                 self.layout = if is_next { Layout::Next { look } } else { Layout::Laid { look } };
                 Ok(None)
             }
-            Head::Whole { .. } | Head::Faulty { .. } if is_next => Err(faults::no_answer(self.place).into()),
+            Head::Whole { .. } | Head::Faulty { .. } if is_next => {
+                Err(faults::no_answer(self.position).into())
+            }
             Head::Whole { end: at } | Head::Faulty { at } | Head::Open { at } => {
                 let next_line = line.len().saturating_add(1);
                 let next = trim_start(bytes.get(next_line..).unwrap_or_default());
@@ -243,18 +245,18 @@ impl Splitter {
                     && (is_next || is_broken_off || !reads_on || !detect_layout::has_id(start))
                 {
                     let envelope = detect_layout::envelope(start);
-                    return Err(faults::no_items(self.place.line, self.limit, envelope).into());
+                    return Err(faults::no_items(self.position.line, self.limit, envelope).into());
                 }
                 if is_broken_off {
                     let (found, expected) = ("the end of the line", "the rest of the document");
                     let error = Error::new(ErrorKind::Syntax, trim(line).len(), found, expected);
-                    sink(Piece { line: self.place.line, bytes: Err(error) })?;
-                    self.place.line = self.place.line.saturating_add(1);
+                    sink(Piece { line: self.position.line, bytes: Err(error) })?;
+                    self.position.line = self.position.line.saturating_add(1);
                     self.layout = Layout::Lines(self.lines());
                     return Ok(Some(next_line));
                 }
                 self.layout = match reads_on {
-                    true => Layout::Documents(Documents::new(self.place, self.limit)),
+                    true => Layout::Documents(Documents::new(self.position, self.limit)),
                     false => Layout::Lines(self.lines()),
                 };
                 Ok(Some(0))
@@ -264,19 +266,19 @@ impl Splitter {
 
     /// The array of documents begins in these bytes.
     fn begin(&mut self, start: &Start, bytes: &[u8]) {
-        self.place.pass(bytes.get(..start.offset).unwrap_or_default());
-        self.layout = Layout::Elements(Elements::new(start.objects, self.place, self.limit));
+        self.position.pass(bytes.get(..start.offset).unwrap_or_default());
+        self.layout = Layout::ArrayElements(ArrayElements::new(start.objects, self.position, self.limit));
     }
 
     /// Lines, from here on.
     fn lines(&self) -> Lines {
-        Lines::new(self.place.line, self.limit)
+        Lines::new(self.position.line, self.limit)
     }
 
     /// Begins the file, of which these are the first bytes; gives how many of them are a byte-order mark.
     fn begin_file(&mut self, start: &[u8]) -> Result<usize, FileFault> {
         self.layout = Layout::Unknown;
-        start::check(start).map_err(|error| FileFault { line: self.place.line, error })?;
+        start::check(start).map_err(|error| FileFault { line: self.position.line, error })?;
         Ok(start::mark_len(start))
     }
 
@@ -294,9 +296,9 @@ impl Splitter {
             self.push(held.get(taken..).unwrap_or_default(), sink)?;
         }
         match self.layout {
-            Layout::Elements(elements) => elements.finish(sink),
+            Layout::ArrayElements(elements) => elements.finish(sink),
             Layout::Documents(documents) => documents.finish(sink),
-            Layout::Rest(rest) => rest.finish().map_err(E::from),
+            Layout::Trailer(rest) => rest.finish().map_err(E::from),
             Layout::Lines(lines) => lines.finish(sink),
             _ => Ok(()),
         }
@@ -307,10 +309,10 @@ impl Splitter {
 impl Splitter {
     fn held_bytes(&self) -> usize {
         let more = match &self.layout {
-            Layout::Elements(elements) => elements.held(),
+            Layout::ArrayElements(elements) => elements.held(),
             Layout::Documents(documents) => documents.held(),
             Layout::Lines(lines) => lines.held(),
-            Layout::Rest(rest) => rest.held(),
+            Layout::Trailer(rest) => rest.held(),
             _ => &[],
         };
         self.held.len().saturating_add(more.len())

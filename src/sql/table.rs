@@ -156,6 +156,7 @@ impl Table {
             Some(field) if column.is_list => Datum::list(column.kind, row.values(field)),
             Some(field) => row.values(field).next().map_or(Datum::Null, Datum::of),
             None if column.kind == ColumnType::Integer => {
+                // Two places beyond 63 bits would be one; no export counts so far.
                 Datum::Integer(i64::try_from(place).unwrap_or(i64::MAX))
             }
             None => Datum::Text(document.into()),

@@ -83,6 +83,7 @@ pub(super) fn read(
                     part.number()
                 )));
             }
+            // No key follows one with the last number.
             expected.2 = expected.2.saturating_add(1);
             bytes.extend_from_slice(piece.value());
         }

@@ -13,7 +13,7 @@ pub(super) struct Log {
     pub(super) state: State,
     /// The stored batches, as they are in the file.
     pub(super) stored: HashMap<u64, StoredBatch>,
-    /// Cases stored or deleted since the last checkpoint.
+    /// Cases stored or deleted since the last checkpoint; the greatest number when one has to be made, so that counting saturates.
     pub(super) since_checkpoint: u64,
     /// A write failed: memory may differ from the file.
     pub(super) failed: bool,

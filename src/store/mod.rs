@@ -1,7 +1,7 @@
 //! Cases in a file, durably.
 //!
 //! One file holds everything: a [redb](https://docs.rs/redb) database with the documents and, as bytes, the sealed
-//! batches of columns. One store at a time has it open to write, or any number, in any processes, for reading alone
+//! batches of columns. `src/store/FORMAT.md` describes it: tables, keys, values, versions, and what is on disk when. One store at a time has it open to write, or any number, in any processes, for reading alone
 //! ([`Store::open_read_only`]); any other opener gets [`StoreErrorKind::InUse`]. Columns and indexes are in memory, documents are read from the file by the page.
 //!
 //! **What is durable when.** A write is one transaction: its documents go in, those that no case has any more

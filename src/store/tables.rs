@@ -1,19 +1,5 @@
-//! What lies where in the file.
-//!
-//! | table | from | to |
-//! |---|---|---|
-//! | `meta` | `format` | the version of all this, four bytes |
-//! | | `catalogue` | the fields, a line each |
-//! | | `state` | counters, see [`State`] |
-//! | | `records` | checksum, how many records there are; from version 2 on |
-//! | `documents` | number | checksum, place, the document as given |
-//! | `released` | number | checksum; a document of a stored batch whose case was replaced or deleted since the last checkpoint |
-//! | `batches` | batch, part, piece | a piece of a part of a batch, see [`crate::batch::codec`] |
-//! | `live` | batch | checksum, number of rows, a bit for each live one |
-//! | `records` | kind, key | checksum, the text of a record beside the cases; there from the first record on |
-//!
-//! A file is of version 1 until its first record is stored, and of version 2 from then on: a library that knows
-//! version 1 alone would leave the records out of a copy.
+//! The tables of the file, and their values as bytes. `FORMAT.md` beside this file describes them all; a change here is a change
+//! there, and `tests/format.rs` holds both together.
 
 use redb::{ReadableTable, TableDefinition};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -91,7 +77,22 @@ impl State {
         reader.finish()?;
         Ok(state)
     }
+
+    /// Refuses counters that no store reaches, so that counting on from them never ends at the greatest number, which would then be
+    /// given twice.
+    fn check(&self) -> Result<(), Fault> {
+        let Self { next_place, next_document, next_batch, .. } = *self;
+        match [next_place, next_document, next_batch].into_iter().max() {
+            Some(greatest) if greatest > LAST_NUMBER => {
+                Err(Fault::corrupt(format!("the counter {greatest}, where at most {LAST_NUMBER} is counted")))
+            }
+            _ => Ok(()),
+        }
+    }
 }
+
+/// No counter of places, documents or batches is greater. At a billion writes a second it is reached after 146 years.
+const LAST_NUMBER: u64 = u64::MAX >> 2;
 
 /// Bytes behind their checksum.
 fn with_checksum(seed: u64, contents: &[u8]) -> Vec<u8> {
@@ -262,6 +263,7 @@ pub(super) fn check_meta(
     }
     let state = meta.get(STATE)?.ok_or_else(|| missing("counters"))?;
     let state = State::from_bytes(state.value())?;
+    state.check()?;
     let records = match (version, meta.get(RECORD_COUNT)?) {
         (FIRST_FORMAT_VERSION, None) => 0,
         (FIRST_FORMAT_VERSION, Some(_)) => return Err(Fault::corrupt("records in a file of version 1")),
@@ -283,6 +285,12 @@ mod tests {
         let document_bytes = document.to_bytes(7);
         let live_bytes = live_to_bytes(4, &Selection::Bitmap(live.clone()), 70);
         assert_eq!(State::from_bytes(&state_bytes).unwrap(), state);
+        assert!(state.check().is_ok());
+        for next in [LAST_NUMBER + 1, u64::MAX] {
+            assert!(State { next_document: next, ..state }.check().is_err());
+            assert!(State { next_place: next, ..state }.check().is_err());
+            assert!(State { next_batch: next, ..state }.check().is_err());
+        }
         assert_eq!(Stored::from_bytes(7, &document_bytes).unwrap(), document);
         assert_eq!(live_from_bytes(4, 70, &live_bytes).unwrap(), live);
         assert!(Stored::from_bytes(8, &document_bytes).is_err());

@@ -55,6 +55,7 @@ impl Store {
             let outcome = change.upsert(&row, Document::Number { number, size_bytes });
             outcomes.push(outcome.map_err(|error| refuse(*error))?);
             added.push(Added { number, place: change.last_place(), text });
+            // Opening has seen to it that this is far from the last number, which would be given twice.
             number = number.saturating_add(1);
         }
         let state = State { next_document: number, ..log.state };

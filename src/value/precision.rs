@@ -61,6 +61,7 @@ impl Decimal {
         if digits.is_empty() {
             return Some(Self { is_negative: false, digits, exponent: 0 });
         }
+        // One beyond 64 bits is beyond all doubles, in whichever direction: it equals that of none.
         let exponent: i64 = exponent.parse().unwrap_or(i64::MIN);
         let places = i64::try_from(whole.len()).ok()?.checked_sub(i64::try_from(zeros).ok()?)?;
         let exponent = exponent.saturating_add(places);

@@ -3,19 +3,19 @@
 use super::nesting::Nesting;
 use super::part::Part;
 use super::piece::{FileFault, Piece, Sink};
-use super::place::Place;
-use super::trailer::Rest;
+use super::position::Position;
+use super::trailer::Trailer;
 use crate::error::{Error, ErrorKind, quote};
 
 /// Parts an array that arrives in chunks of any size.
 ///
 /// An element ends at the comma or bracket that its own brackets and strings do not hold, so that
 /// one malformed document does not take the next ones with it.
-pub(super) struct Elements {
+pub(super) struct ArrayElements {
     /// How many objects the array lies in.
     objects: usize,
     /// Where the next byte lies.
-    place: Place,
+    position: Position,
     /// The line of the first byte of the element under way that is no space, once there is one.
     line: Option<u64>,
     is_first: bool,
@@ -26,11 +26,11 @@ pub(super) struct Elements {
     limit: usize,
 }
 
-impl Elements {
-    pub(super) fn new(objects: usize, place: Place, limit: usize) -> Self {
+impl ArrayElements {
+    pub(super) fn new(objects: usize, position: Position, limit: usize) -> Self {
         Self {
             objects,
-            place,
+            position,
             line: None,
             is_first: true,
             nesting: Nesting::default(),
@@ -49,13 +49,13 @@ impl Elements {
             let line = match self.line {
                 Some(line) => line,
                 None => {
-                    bytes = self.place.pass_space(bytes);
-                    self.place.line
+                    bytes = self.position.pass_space(bytes);
+                    self.position.line
                 }
             };
             let end = self.nesting.end_of_element(bytes);
             let (part, rest) = bytes.split_at(end.unwrap_or(bytes.len()).min(bytes.len()));
-            self.place.pass(part);
+            self.position.pass(part);
             let Some((mark, behind)) = rest.split_first() else {
                 if !part.is_empty() {
                     self.line = Some(line);
@@ -65,7 +65,7 @@ impl Elements {
             };
             self.line = None;
             self.hand_on(line, part, Some(*mark), sink)?;
-            self.place.offset = self.place.offset.saturating_add(1);
+            self.position.offset = self.position.offset.saturating_add(1);
             if *mark == b']' {
                 return Ok(Some(behind));
             }
@@ -74,8 +74,8 @@ impl Elements {
     }
 
     /// What is to stand behind the array.
-    pub(super) fn rest(&self) -> Rest {
-        Rest::new(self.objects, self.place, self.limit)
+    pub(super) fn rest(&self) -> Trailer {
+        Trailer::new(self.objects, self.position, self.limit)
     }
 
     /// Hands on an element, which starts in that line and ends with `part`, before `mark` or the end of the file.
@@ -102,9 +102,9 @@ impl Elements {
 
     /// The file ends here, within the array.
     pub(super) fn finish<E: From<FileFault>>(mut self, sink: &mut impl Sink<E>) -> Result<(), E> {
-        let line = self.line.unwrap_or(self.place.line);
+        let line = self.line.unwrap_or(self.position.line);
         self.hand_on(line, &[], None, sink)?;
-        let Place { offset, line } = self.place;
+        let Position { offset, line } = self.position;
         let error = Error::new(ErrorKind::Syntax, offset, "the end of the text", "`]` behind the cases");
         Err(FileFault { line, error }.into())
     }

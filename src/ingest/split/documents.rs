@@ -3,7 +3,7 @@
 use super::nesting::Nesting;
 use super::part::Part;
 use super::piece::{Piece, Sink};
-use super::place::Place;
+use super::position::Position;
 
 /// Parts documents that arrive in chunks of any size.
 ///
@@ -11,7 +11,7 @@ use super::place::Place;
 /// is a document of its own, which ends at the next bracket that opens one, or with its line.
 pub(super) struct Documents {
     /// Where the next byte lies.
-    place: Place,
+    position: Position,
     /// The document under way.
     begun: Option<Begun>,
     nesting: Nesting,
@@ -27,9 +27,9 @@ struct Begun {
 }
 
 impl Documents {
-    pub(super) fn new(place: Place, limit: usize) -> Self {
+    pub(super) fn new(position: Position, limit: usize) -> Self {
         let part = Part::new(limit, "a longer document");
-        Self { place, begun: None, nesting: Nesting::default(), part }
+        Self { position, begun: None, nesting: Nesting::default(), part }
     }
 
     /// Hands on every document that ends in `bytes`, and holds the rest.
@@ -38,9 +38,9 @@ impl Documents {
             let begun = match self.begun {
                 Some(begun) => begun,
                 None => {
-                    bytes = self.place.pass_space(bytes);
+                    bytes = self.position.pass_space(bytes);
                     let Some(first) = bytes.first() else { return Ok(()) };
-                    Begun { line: self.place.line, is_stray: !is_opening(*first) }
+                    Begun { line: self.position.line, is_stray: !is_opening(*first) }
                 }
             };
             let end = if begun.is_stray {
@@ -49,7 +49,7 @@ impl Documents {
                 self.nesting.end_of_value(bytes).map(|bracket| bracket.saturating_add(1))
             };
             let (part, rest) = bytes.split_at(end.unwrap_or(bytes.len()).min(bytes.len()));
-            self.place.pass(part);
+            self.position.pass(part);
             if end.is_none() {
                 self.begun = Some(begun);
                 self.part.hold(part);

@@ -1,7 +1,7 @@
 //! What is wrong with a file rather than with a document in it.
 
 use super::piece::FileFault;
-use super::place::Place;
+use super::position::Position;
 use crate::error::{Error, ErrorKind, quote};
 use crate::ingest::envelope::expected_case;
 
@@ -9,19 +9,19 @@ use crate::ingest::envelope::expected_case;
 const MORE: &str = "nothing behind an array or a search answer but more of them";
 
 /// The fault of an object behind an array or an answer that is no answer.
-pub(super) fn no_answer(place: Place) -> FileFault {
-    let error = Error::new(ErrorKind::Syntax, place.offset, "an object that is no search answer", MORE);
-    FileFault { line: place.line, error }
+pub(super) fn no_answer(position: Position) -> FileFault {
+    let error = Error::new(ErrorKind::Syntax, position.offset, "an object that is no search answer", MORE);
+    FileFault { line: position.line, error }
 }
 
 /// The fault of a byte behind an array or an answer that begins neither.
-pub(super) fn stray(byte: u8, place: Place) -> FileFault {
+pub(super) fn stray(byte: u8, position: Position) -> FileFault {
     let found = match byte.is_ascii_graphic() {
         true => quote(char::from(byte).encode_utf8(&mut [0; 4])),
         false => format!("the byte 0x{byte:02X}"),
     };
-    let error = Error::new(ErrorKind::Syntax, place.offset, found, MORE);
-    FileFault { line: place.line, error }
+    let error = Error::new(ErrorKind::Syntax, position.offset, found, MORE);
+    FileFault { line: position.line, error }
 }
 
 /// The fault of an object that is neither a document nor an answer as far as it may be held; cases seem to lie in its `envelope`.

@@ -52,6 +52,7 @@ impl Nesting {
                         b'"' => self.within = Within::String,
                         b'{' | b'[' => self.depth = self.depth.saturating_add(1),
                         b'}' | b']' | b',' if ends(&self.depth, byte) => return Some(at),
+                        // A bracket that closes none is a fault of its own document, and must not take the next ones along.
                         b'}' | b']' => self.depth = self.depth.saturating_sub(1),
                         _ => {}
                     }

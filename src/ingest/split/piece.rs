@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 
-/// The bytes of one document, or of what stands in its place.
+/// The bytes of one document, or of the text in its place.
 pub(crate) struct Piece<'a> {
     /// The line where it starts, counted from 1.
     pub(crate) line: u64,

@@ -323,7 +323,7 @@ const FILES: [&str; 62] = [
     "{\"list\":{\"items\":[1]}]}{\"list\":{\"items\":[2]}}",
 ];
 
-/// Every file, also with a byte-order mark, with bytes that are not UTF-8, and with what is behind any place cut off.
+/// Every file, also with a byte-order mark, with bytes that are not UTF-8, and with what is behind any position cut off.
 fn files() -> Vec<Vec<u8>> {
     let mut files = Vec::new();
     for file in FILES {
@@ -464,12 +464,12 @@ proptest! {
         prop_assert_eq!(&split(limit, chunks()), &limited);
         if !limited.is_limited() {
             let whole = whole::split(&file, limit);
-            let place = |given: &Given| given.fault.as_ref().map(|(line, error)| (*line, error.kind, error.offset));
+            let position = |given: &Given| given.fault.as_ref().map(|(line, error)| (*line, error.kind, error.offset));
             prop_assert_eq!(&limited.pieces, &whole.pieces);
             // Of what stands behind an array, nothing past the limit is looked at.
             let is_seen = whole.fault.as_ref().is_none_or(|(_, error)| error.kind != ErrorKind::NotUtf8);
             if is_seen {
-                prop_assert_eq!(place(&limited), place(&whole));
+                prop_assert_eq!(position(&limited), position(&whole));
             } else {
                 prop_assert!(limited.fault.is_some());
             }

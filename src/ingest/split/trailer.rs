@@ -3,30 +3,30 @@
 use super::detect_layout::{may_go_on, sound};
 use super::nesting::Nesting;
 use super::piece::FileFault;
-use super::place::Place;
+use super::position::Position;
 use crate::error::{Error, ErrorKind, quote};
 use crate::json::{Reader, Result, trim};
 
 /// What follows an array up to the end of its text: of an array nothing, of a search answer a few members, which are held until then.
-pub(super) struct Rest {
+pub(super) struct Trailer {
     /// How many objects the array lies in.
     objects: usize,
     /// How many of them are open.
     open: usize,
     nesting: Nesting,
     /// Directly behind the array.
-    start: Place,
+    start: Position,
     /// Where `held` starts.
-    held_from: Place,
+    held_from: Position,
     /// Behind what was seen.
-    end: Place,
+    end: Position,
     /// What follows, without space in front; space behind it only as far as the limit.
     held: Vec<u8>,
     limit: usize,
 }
 
-impl Rest {
-    pub(super) fn new(objects: usize, start: Place, limit: usize) -> Self {
+impl Trailer {
+    pub(super) fn new(objects: usize, start: Position, limit: usize) -> Self {
         let nesting = Nesting::default();
         Self { objects, open: objects, nesting, start, held_from: start, end: start, held: Vec::new(), limit }
     }
@@ -38,7 +38,7 @@ impl Rest {
     pub(super) fn push<'b>(
         &mut self,
         mut bytes: &'b [u8],
-    ) -> std::result::Result<Option<(&'b [u8], Place)>, FileFault> {
+    ) -> std::result::Result<Option<(&'b [u8], Position)>, FileFault> {
         if self.open == 0 {
             return Ok(Some((bytes, self.end)));
         }
@@ -74,7 +74,7 @@ impl Rest {
     fn check(&self, is_all: bool) -> std::result::Result<(), FileFault> {
         let (text, goes_on) = sound(&self.held, is_all);
         if text.len() < self.held.len() && !goes_on {
-            let Place { offset, line } = self.start;
+            let Position { offset, line } = self.start;
             let error = Error::new(ErrorKind::NotUtf8, offset, "bytes that are not UTF-8", "UTF-8");
             return Err(FileFault { line, error });
         }
@@ -109,13 +109,13 @@ impl Rest {
 
     /// A fault at an offset of what is held.
     fn fault(&self, mut error: Error) -> FileFault {
-        let mut place = self.held_from;
+        let mut position = self.held_from;
         match self.held.get(..error.offset) {
-            Some(before) if error.offset < self.held.len() => place.pass(before),
-            _ => place = self.end,
+            Some(before) if error.offset < self.held.len() => position.pass(before),
+            _ => position = self.end,
         }
-        error.offset = place.offset;
-        FileFault { line: place.line, error }
+        error.offset = position.offset;
+        FileFault { line: position.line, error }
     }
 
     #[cfg(test)]

@@ -109,6 +109,7 @@ impl Syntax for Spark {
     /// Beyond what a limit can count, rows are numbered.
     fn page(&self, wanted: &str, order: &str, offset: u64, limit: u64) -> (String, String) {
         let (offset, limit) = (offset.min(MAX_ROWS), limit.min(MAX_ROWS));
+        // Both are at most half of what 64 bits hold.
         let end = offset.saturating_add(limit);
         if end <= MAX_LIMIT {
             let skip = if offset == 0 { String::new() } else { format!(" OFFSET {offset}") };

@@ -1,6 +1,7 @@
 //! The store against a plain list, on disks that fail, on damaged files, and reopened at every turn.
 
 mod disk;
+mod format;
 mod growth;
 
 use std::collections::BTreeMap;

@@ -1,17 +1,17 @@
-//! Places in a file.
+//! Positions in a file, for messages alone: no file has so many bytes or lines that a count would saturate.
 
 use crate::json::trim_start;
 
-/// A place in a file.
+/// A position in a file.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct Position {
     /// In bytes from the first that is no space.
     pub(super) offset: usize,
     /// Counted from 1.
     pub(super) line: u64,
 }
 
-impl Place {
+impl Position {
     /// Goes on behind these bytes.
     pub(super) fn pass(&mut self, bytes: &[u8]) {
         self.offset = self.offset.saturating_add(bytes.len());

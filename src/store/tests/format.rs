@@ -1,0 +1,156 @@
+//! The file as `FORMAT.md` describes it, read by redb alone.
+
+use redb::{Database, ReadableDatabase, ReadableTable, ReadableTableMetadata, TableDefinition};
+use xxhash_rust::xxh3::xxh3_64_with_seed as xxh3;
+
+use super::super::tables::{FIRST_FORMAT_VERSION, FORMAT_VERSION, PIECE_BYTES};
+use super::*;
+
+const FORMAT: &str = include_str!("../FORMAT.md");
+const STATE_SEED: u64 = 0x0073_7461_7465;
+const RECORDS_SEED: u64 = 0x7265_636f_7264;
+
+const META: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("meta");
+const DOCUMENTS: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("documents");
+const RELEASED: TableDefinition<'_, u64, u64> = TableDefinition::new("released");
+const BATCHES: TableDefinition<'_, (u64, u16, u32), &[u8]> = TableDefinition::new("batches");
+const LIVE: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("live");
+const RECORDS: TableDefinition<'_, (&str, &str), &[u8]> = TableDefinition::new("records");
+
+fn with_checksum(seed: u64, contents: &[u8]) -> Vec<u8> {
+    [&xxh3(contents, seed).to_le_bytes(), contents].concat()
+}
+
+fn words(words: &[u64]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+/// The bytes of a part of a batch.
+fn part(batch: u64, part: u64, contents: &[u8]) -> Vec<u8> {
+    let seed = batch.rotate_left(16) ^ part;
+    [&[1][..], &with_checksum(seed, contents)].concat()
+}
+
+/// Three cases whose checkpoint is made, of which one is deleted then.
+fn write(path: &std::path::Path, has_record: bool) {
+    let fields = [
+        Field::new("state", FieldType::String).default_value("new"),
+        Field::new("amount", FieldType::Number),
+        Field::new("secret", FieldType::Boolean),
+        Field::new("at", FieldType::Timestamp).unix_millis(),
+    ];
+    let catalog = Catalog::new(fields).unwrap().allow(["id", "state", "amount", "at"]).unwrap();
+    let options = StoreOptions::default().batch_rows(3);
+    let store = Store::create(path, catalog, options).unwrap();
+    let documents = [
+        r#"{"id":"c","amount":2.5,"at":7}"#,
+        r#"{"id":"a","state":"old","at":3}"#,
+        r#"{"id":"b","amount":-1,"at":5}"#,
+    ];
+    let mut import = store.import(Mode::Strict).unwrap();
+    for document in documents {
+        import.push(document.as_bytes()).unwrap();
+        import.push(b"\n").unwrap();
+    }
+    import.commit().unwrap();
+    store.checkpoint().unwrap();
+    assert!(store.delete("a", Durability::Synced).unwrap());
+    if has_record {
+        store.write_records(|records| records.put("note", "n1", "text").map(drop)).unwrap();
+    }
+    // Closing would make a checkpoint.
+    std::mem::forget(store);
+}
+
+#[test]
+fn the_file_is_as_its_description_has_it() {
+    for has_record in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("cases.db");
+        write(&path, has_record);
+        // A copy has no lock.
+        let copy = folder.path().join("copy.db");
+        std::fs::copy(&path, &copy).unwrap();
+        check(&Database::create(&copy).unwrap(), has_record);
+    }
+}
+
+fn check(database: &Database, has_record: bool) {
+    let read = database.begin_read().unwrap();
+    let meta = read.open_table(META).unwrap();
+    let meta = |name: &str| meta.get(name).unwrap().map(|bytes| bytes.value().to_vec());
+    let version = if has_record { 2_u32 } else { 1 };
+    assert_eq!(meta("format").unwrap(), version.to_le_bytes());
+    let fields = "id string key\nstate string default \"new\"\namount number\nsecret boolean hidden\nat timestamp unix_millis\n";
+    assert_eq!(String::from_utf8(meta("catalogue").unwrap()).unwrap(), fields);
+    // The import took places and documents 0 to 2; the next batch is that of the head.
+    let state = meta("state").unwrap();
+    let next_batch = u64::from_le_bytes(state[24..32].try_into().unwrap());
+    assert_eq!(state, with_checksum(STATE_SEED, &words(&[3, 3, next_batch, 3, 2, 1, 1])));
+    let count = has_record.then(|| with_checksum(RECORDS_SEED, &words(&[1])));
+    assert_eq!(meta("records"), count);
+
+    let documents = read.open_table(DOCUMENTS).unwrap();
+    let document = |number: u64| documents.get(number).unwrap().map(|bytes| bytes.value().to_vec());
+    let contents = [&words(&[2])[..], br#"{"id":"b","amount":-1,"at":5}"#].concat();
+    assert_eq!(document(2).unwrap(), with_checksum(2, &contents));
+    assert_eq!((documents.len().unwrap(), document(1)), (2, None));
+    let released = read.open_table(RELEASED).unwrap();
+    let all: Vec<(u64, u64)> = released
+        .iter()
+        .unwrap()
+        .map(Result::unwrap)
+        .map(|(number, sum)| (number.value(), sum.value()))
+        .collect();
+    assert_eq!(all, [(1, xxh3(&words(&[1]), STATE_SEED))]);
+
+    let live = read.open_table(LIVE).unwrap();
+    let (number, bytes) = live.first().unwrap().unwrap();
+    let batch = number.value();
+    assert!(batch < next_batch && live.len().unwrap() == 1);
+    // The bit of the released row is still set.
+    assert_eq!(bytes.value(), with_checksum(!batch, &words(&[3, 0b111])));
+
+    let pieces = read.open_table(BATCHES).unwrap();
+    let mut found = Vec::new();
+    for piece in pieces.iter().unwrap() {
+        let (key, bytes) = piece.unwrap();
+        found.push((key.value(), bytes.value().to_vec()));
+    }
+    let rows = [&words(&[3])[..], &[0], &words(&[0]), &[0], &words(&[0])].concat();
+    let ids = [&[1][..], &words(&[3, 3]), b"abc", &[1, 1, 1, 1], &[2, 0, 1]].concat();
+    let states = [&[1][..], &words(&[2, 6]), b"newold", &[1, 3, 3], &[0, 1, 0]].concat();
+    let sorted = |rows: &[u16]| -> Vec<u8> {
+        let rows: Vec<u8> = rows.iter().flat_map(|row| row.to_le_bytes()).collect();
+        [&[1][..], &words(&[(rows.len() / 2) as u64]), &rows].concat()
+    };
+    let doubles: Vec<u8> = [2.5_f64, 0.0, -1.0].iter().flat_map(|double| double.to_le_bytes()).collect();
+    let amounts = [&[2][..], &words(&[0b101]), &doubles, &sorted(&[2, 0])].concat();
+    // The least value, the step, and steps.
+    let steps: Vec<u8> = [1_u32, 4, 0, 2].iter().flat_map(|word| word.to_le_bytes()).collect();
+    let times = [&[1, 1][..], &words(&[3]), &steps, &sorted(&[1, 2, 0])].concat();
+    let expected = [(0, rows), (1, ids), (2, states), (3, amounts), (5, times)]
+        .map(|(number, contents)| ((batch, number, 0), part(batch, u64::from(number), &contents)));
+    assert_eq!(found, expected);
+
+    if has_record {
+        let seed = xxh3(b"n1", xxh3(b"note", RECORDS_SEED));
+        let records = read.open_table(RECORDS).unwrap();
+        assert_eq!(records.get(("note", "n1")).unwrap().unwrap().value(), with_checksum(seed, b"text"));
+    } else {
+        assert!(read.open_table(RECORDS).is_err());
+    }
+}
+
+#[test]
+fn the_description_names_what_there_is() {
+    for table in ["meta", "documents", "released", "batches", "live", "records"] {
+        assert!(FORMAT.contains(&format!("| `{table}` |")), "{table}");
+    }
+    let pieces = PIECE_BYTES.to_string();
+    assert!(FORMAT.contains(&format!("{},{} bytes", &pieces[..2], &pieces[2..])), "{pieces}");
+    for version in FIRST_FORMAT_VERSION..=FORMAT_VERSION {
+        assert!(FORMAT.contains(&format!("\n| {version} | ")), "{version}");
+    }
+    assert!(!FORMAT.contains(&format!("\n| {} | ", FORMAT_VERSION + 1)));
+}
