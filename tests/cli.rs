@@ -1611,7 +1611,7 @@ fn a_filter_that_selects_nothing_for_a_visible_reason_says_so() {
             ("status = Open", "2 cases have `\"open\"`, with other capitals"),
             ("name = 'Jos\u{e9}'", "1 case has it in another form of Unicode"),
             ("name in ('Jose\u{301} ')", "has blanks around it"),
-            ("name contains (garcia)", "it is a part of 1 longer one"),
+            ("name in (garcia)", "it is a part of 1 longer one"),
             (
                 "status = open and status = blocked",
                 "its criteria on `caseReview.status` contradict each other",
