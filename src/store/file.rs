@@ -147,10 +147,9 @@ enum Origin {
 pub(super) type Identity = (u64, u64);
 
 impl Origin {
-    /// The file that lies at a path now.
-    fn of(path: &Path, cache_bytes: usize) -> Self {
-        let identity = Mutex::new(fs::metadata(path).ok().as_ref().and_then(identity_of));
-        Self::File { path: path.to_owned(), cache_bytes, identity }
+    /// The file of these numbers at a path.
+    fn of(path: &Path, cache_bytes: usize, identity: Option<Identity>) -> Self {
+        Self::File { path: path.to_owned(), cache_bytes, identity: Mutex::new(identity) }
     }
 
     /// Opens it once more, unless another file lies there now.
@@ -195,8 +194,9 @@ fn create_in(
     })
 }
 
-/// Opens the file that lies at a path, also when another one takes its place meanwhile, as when a service compacts it.
-fn settled<T>(path: &Path, open: impl Fn() -> Result<T, Fault>) -> Result<T, Fault> {
+/// Opens the file that lies at a path, also when another one takes its place meanwhile, as when a service compacts it. Returns which
+/// file it is, too.
+fn settled<T>(path: &Path, open: impl Fn() -> Result<T, Fault>) -> Result<(T, Option<Identity>), Fault> {
     /// A file is not exchanged again and again.
     const TRIES: usize = 8;
     let identity = || fs::metadata(path).map(|metadata| identity_of(&metadata));
@@ -205,7 +205,7 @@ fn settled<T>(path: &Path, open: impl Fn() -> Result<T, Fault>) -> Result<T, Fau
         let opened = open()?;
         // Its lock is held by now, and only its holder exchanges it.
         if identity().is_ok_and(|after| after == before) {
-            return Ok(opened);
+            return Ok((opened, before));
         }
     }
     Err(Fault::new(StoreErrorKind::InUse, "other files take its place again and again"))
@@ -259,8 +259,9 @@ impl File {
         let sync_failed = SyncFailed::default();
         let database = create_in(new.file().try_clone()?, catalog, cache_bytes, &sync_failed)?;
         let mut own = Self::unnamed(Opened::handle(database, 0), sync_failed);
+        // Once it has its name, another file may take that.
+        own.origin = Origin::of(path, cache_bytes, identity_of(&new.file().metadata()?));
         new.finish()?;
-        own.origin = Origin::of(path, cache_bytes);
         Ok(own)
     }
 
@@ -288,12 +289,6 @@ impl File {
         Ok(Self::unnamed(Opened::handle(database, 0), sync_failed))
     }
 
-    fn new(handle: Handle, path: &Path, cache_bytes: usize, sync_failed: SyncFailed) -> Self {
-        let mut own = Self::unnamed(handle, sync_failed);
-        own.origin = Origin::of(path, cache_bytes);
-        own
-    }
-
     fn unnamed(handle: Handle, sync_failed: SyncFailed) -> Self {
         Self {
             handle: RwLock::new(handle),
@@ -308,15 +303,17 @@ impl File {
         check_metadata(path)?;
         guarded(|| {
             let sync_failed = SyncFailed::default();
-            let database = settled(path, || open_to_write(path, cache_bytes, &sync_failed))?;
-            Ok(Self::new(Opened::handle(database, 0), path, cache_bytes, sync_failed))
+            let (database, identity) = settled(path, || open_to_write(path, cache_bytes, &sync_failed))?;
+            let mut own = Self::unnamed(Opened::handle(database, 0), sync_failed);
+            own.origin = Origin::of(path, cache_bytes, identity);
+            Ok(own)
         })
     }
 
     /// Opens a file that is there for reading alone, beside others who do; it must have been closed in order.
     pub(super) fn open_read_only(path: &Path, cache_bytes: usize) -> Result<Self, Fault> {
         check_metadata(path)?;
-        settled(path, || {
+        let (mut own, identity) = settled(path, || {
             let file = fs::File::open(path)?;
             check_start(&file)?;
             // redb takes a length that is no whole number of pages for damage.
@@ -325,15 +322,17 @@ impl File {
             }
             guarded(|| {
                 let database = builder(cache_bytes).open_read_only(path)?;
-                Ok(Self::new(Handle::ReadOnly(database), path, cache_bytes, SyncFailed::default()))
+                Ok(Self::unnamed(Handle::ReadOnly(database), SyncFailed::default()))
             })
-        })
+        })?;
+        own.origin = Origin::of(path, cache_bytes, identity);
+        Ok(own)
     }
 
     /// Opens a file for reading alone, also one that was not closed in order: it is mended in memory.
     pub(super) fn open_overlay(path: &Path, cache_bytes: usize) -> Result<Self, Fault> {
         check_metadata(path)?;
-        settled(path, || Self::of_file(fs::File::open(path)?, cache_bytes))
+        Ok(settled(path, || Self::of_file(fs::File::open(path)?, cache_bytes))?.0)
     }
 
     /// As [`open_overlay`](Self::open_overlay), a file that is open to be read.
