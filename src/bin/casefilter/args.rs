@@ -172,7 +172,7 @@ impl Selection {
                     return source.clone();
                 }
                 let text = parameter(&error.path).unwrap_or_default();
-                Source::argument(&format!("--{}", error.path), &text)
+                Source::value(&format!("--{}", error.path), &text)
             });
             let sources = sources.collect();
             report::Fault { errors, sources }

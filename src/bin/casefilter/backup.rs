@@ -17,8 +17,10 @@ use crate::progress::Working;
 
 /// Copy a database into a new file
 ///
-/// The copy appears under its name whole, or not at all, and only its owner can read it. It has what is stored, and fewer free pages
-/// than a database that was written often; `compact` may make it shorter still, by a third or so. `casefilter verify` checks it.
+/// The copy appears under its name whole, or not at all, and only its owner can read it. `casefilter verify` checks it.
+///
+/// It has what is stored, and no page that was freed before. Its length may be up to twice that, as files of databases grow by
+/// doubling: the pages at its end were never written, and take no room where files may have holes. `compact` cuts them off.
 ///
 /// If a service has the database open, the service makes the copy, as the user that it runs as, and goes on meanwhile.
 #[derive(clap::Args)]

@@ -17,7 +17,7 @@ use crate::admin::{Admin, Opened, SendFailure, Upload};
 use crate::args::{ONE_STDIN, Selection, is_stdin, unpaged};
 use crate::copy::Copy;
 use crate::escape::{escape, one_line};
-use crate::failure::{Failure, note};
+use crate::failure::{Failure, note, windows_path};
 use crate::file::replace;
 use crate::held::{Held, failed};
 use crate::hints::and_more;
@@ -214,7 +214,8 @@ fn read_all(paths: &[PathBuf], taker: &mut Taker<'_, '_, '_>) -> Result<(), Fail
 fn total_bytes(paths: &[PathBuf]) -> Option<u64> {
     paths.iter().try_fold(0_u64, |total, path| {
         let file = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
-        total.checked_add(file.len())
+        // How much of a database is read is not told by its length.
+        if is_store(path) { None } else { total.checked_add(file.len()) }
     })
 }
 
@@ -264,6 +265,14 @@ impl Packing {
             }
             None => "found no file extension".to_owned(),
         };
+        if !path.exists()
+            && let Some(advice) = windows_path(&shown)
+        {
+            return Err(Failure::Failed(format!(
+                "cannot read {}: there is no such file{advice}",
+                escape(&shown)
+            )));
+        }
         Err(Failure::Failed(format!("cannot read {}: {fault}; {ALLOWED}", escape(&shown))))
     }
 }
@@ -376,6 +385,7 @@ fn read(path: &Path, taker: &mut Taker<'_, '_, '_>, progress: &Progress) -> Resu
             let mut line = document.to_owned();
             one_line(&mut line);
             line.push('\n');
+            progress.advance(line.len() as u64);
             taker.push(line.as_bytes())
         })?;
         return held.close();
@@ -387,11 +397,18 @@ fn read(path: &Path, taker: &mut Taker<'_, '_, '_>, progress: &Progress) -> Resu
 pub(crate) fn open_to_read(path: &Path, catalog: &Catalog) -> Result<Store, StoreError> {
     let options = StoreOptions::default().limits(unpaged());
     Store::open_read_only(path, catalog.clone(), options.clone()).or_else(|error| match error.kind() {
-        // Or somebody has it open to write, which this one says as well.
-        StoreErrorKind::InUse => Store::open(path, catalog.clone(), options),
-        // Who may not write it is told that it has to be mended.
-        StoreErrorKind::Failed => Store::open(path, catalog.clone(), options)
-            .map_err(|other| if other.kind() == StoreErrorKind::Io { error } else { other }),
+        // It is mended, and opened again to be read beside others.
+        StoreErrorKind::Failed => {
+            match Store::open(path, catalog.clone(), options.clone()).and_then(Store::close) {
+                Ok(()) => Store::open_read_only(path, catalog.clone(), options),
+                // A user who may not write it reads it as mended in memory.
+                Err(other) if other.kind() == StoreErrorKind::Io => match File::open(path) {
+                    Ok(file) => Store::open_file(file, &path.display().to_string(), catalog.clone(), options),
+                    Err(_) => Err(error),
+                },
+                Err(other) => Err(other),
+            }
+        }
         _ => Err(error),
     })
 }

@@ -11,6 +11,7 @@ use crate::admin::{Admin, Opened};
 use crate::args::Database;
 use crate::failure::Failure;
 use crate::held::failed;
+use crate::leftovers;
 use crate::output::{Format, Output};
 use crate::progress::Working;
 use crate::table::thousands;
@@ -56,6 +57,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
             service.post("/compactions", &Ask {})?
         }
     };
+    leftovers::tell(path);
     let mut out = Output::new();
     match Format::or_fitting(args.format) {
         Format::Json => out.json(&Compacted { bytes_before, bytes_after })?,

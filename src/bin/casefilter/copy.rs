@@ -8,6 +8,7 @@ use serde::de::IgnoredAny;
 
 use crate::admin::Service;
 use crate::failure::{Failure, mention};
+use crate::file::unnamed_beside;
 use crate::progress::Working;
 
 /// A copy of a database, in a file without a name: the system removes it when the process ends, however that comes.
@@ -26,11 +27,11 @@ impl Copy {
     /// Lets the service that has a database open send a copy of it.
     pub(crate) fn make(database: &Path, mut service: Service) -> Result<Self, Failure> {
         let name = format!("a copy of {}", database.display());
-        let folder = database.parent().filter(|folder| !folder.as_os_str().is_empty());
-        // There may be room beside the database only, or permission elsewhere only.
-        let file = tempfile::tempfile_in(folder.unwrap_or(Path::new("."))).or_else(|_| tempfile::tempfile());
+        let file = unnamed_beside(Some(database));
         let mut file = file.map_err(|error| Failure::io("cannot write", &name, &error))?;
+        let working = Working::on("a service sends a copy of the database");
         service.download("/copies", &mut file, &name)?;
+        drop(working);
         mention("a service has the database open: this is a copy that it made just now\n");
         Ok(Self { file, name })
     }

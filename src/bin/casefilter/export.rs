@@ -13,7 +13,7 @@ use crate::cases::{Cases, Documents, tell_left_out};
 use crate::ending::Ending;
 use crate::escape::one_line;
 use crate::failure::Failure;
-use crate::file::{cannot_write, to_file};
+use crate::file::{cannot_write, from_database, to_file};
 use crate::hints::{hint, warn};
 use crate::ids;
 use crate::kind::Kind;
@@ -114,17 +114,19 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     ids::tell_unknown(&loaded.held, &request.filter)?;
     hint(&loaded.held, &request, &loaded.report, || matches!(loaded.held.count(&request.filter), Ok(0)));
     if let Some(rows) = rows {
-        rows.write(&loaded.held, &request, &args.output)?;
-        return loaded.held.close().map(|()| status);
+        let written = rows.write(&loaded.held, &request, &args.output);
+        return loaded.held.close().and(written).map(|()| status);
     }
     let count = loaded.held.count(&request.filter)?;
-    let mut failure = None;
-    let written = to_file(&args.output, request.order.as_ref(), &mut |out| {
+    let (mut failure, mut closed) = (None, Ok(()));
+    let mut held = Some(loaded.held);
+    let mut fill = |out: &mut dyn Write| {
+        let Some(held) = held.take() else { return Ok(()) };
         let progress = Progress::of_cases(count);
         progress.say("writing".to_owned());
         let mut line = String::new();
         let mut write = |out: &mut dyn Write| {
-            let result = loaded.held.each_document(&request, |document| {
+            let result = held.each_document(&request, |document| {
                 line.clear();
                 line.push_str(document);
                 one_line(&mut line);
@@ -137,16 +139,22 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
                 io::Error::other("stopped")
             })
         };
-        if ending == Ending::Json {
-            let mut array = Array::new(out);
-            write(&mut array)?;
-            array.finish()
-        } else {
-            write(out)
-        }
-    });
+        let mut array = None;
+        let written = match ending {
+            Ending::Json => write(array.insert(Array::new(out))),
+            _ => write(out),
+        };
+        // Others may write to the database while the rest is written.
+        closed = held.close();
+        written.and_then(|()| array.map_or(Ok(()), Array::finish))
+    };
+    let order = request.order.as_ref();
+    let written = match args.cases.database() {
+        Some(database) => from_database(database, &args.output, order, &mut fill),
+        None => to_file(&args.output, order, &mut fill),
+    };
     match failure {
         Some(failure) => Err(failure),
-        None => written.and_then(|()| loaded.held.close()).map(|()| status),
+        None => closed.and(written).map(|()| status),
     }
 }

@@ -34,7 +34,8 @@ pub(crate) enum Failure {
 impl Failure {
     /// A failed operation on something with a name, such as `cannot read` a file.
     pub(crate) fn io(doing: &str, name: &str, error: &io::Error) -> Self {
-        Self::Failed(format!("{doing} {}: {}", escape(name), reason(error)))
+        let advice = if error.kind() == io::ErrorKind::NotFound { windows_path(name) } else { None };
+        Self::Failed(format!("{doing} {}: {}{}", escape(name), reason(error), advice.unwrap_or_default()))
     }
 
     /// A failed write to standard output.
@@ -81,8 +82,50 @@ pub(crate) fn mention(text: impl Display) {
     }
 }
 
+/// What to write in place of a path as Windows has them, on systems that have others.
+pub(crate) fn windows_path(name: &str) -> Option<String> {
+    let (drive, path) = name.split_once(':')?;
+    let is_drive = matches!(drive.as_bytes(), [letter] if letter.is_ascii_alphabetic());
+    if cfg!(windows) || !is_drive || path.starts_with("//") {
+        return None;
+    }
+    let drive = drive.to_lowercase();
+    let path = path.replace('\\', "/");
+    Some(match path.strip_prefix('/') {
+        Some(path) => {
+            format!("; it is a path of Windows: under WSL write {}", escape(&format!("/mnt/{drive}/{path}")))
+        }
+        // A shell takes unquoted backslashes away, and what parted the folders is lost with them.
+        None => format!(
+            "; if it is a path of Windows, write it as /mnt/{drive}/… with / between folders, as under WSL"
+        ),
+    })
+}
+
 /// What the system says, without the number of the error.
 fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     escape(text.split(" (os error").next().unwrap_or(&text)).into_owned()
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_of_windows_is_told_as_one() {
+        for (name, advice) in [
+            ("C:\\data\\cases.ndjson", Some("/mnt/c/data/cases.ndjson")),
+            ("d:/data/cases.ndjson", Some("/mnt/d/data/cases.ndjson")),
+            ("C:datacases.ndjson", Some("/mnt/c/… with / between folders")),
+            ("data/cases.ndjson", None),
+            ("http://host/cases.ndjson", None),
+            ("ab:cases", None),
+            ("", None),
+        ] {
+            let told = windows_path(name);
+            assert_eq!(told.is_some(), advice.is_some(), "{name}: {told:?}");
+            assert!(told.unwrap_or_default().contains(advice.unwrap_or_default()), "{name}");
+        }
+    }
 }

@@ -12,6 +12,7 @@ use crate::args::is_stdin;
 use crate::escape::{EscapedJson, escape};
 use crate::failure::Failure;
 use crate::interrupt;
+use crate::output::unhurried;
 use crate::parquet::ParquetFile;
 
 /// How much is gathered before it is written.
@@ -46,16 +47,29 @@ pub(crate) fn cannot_write(path: &Path, error: &io::Error) -> Failure {
 /// The cases come in `order`, if there is one.
 pub(crate) fn to_file(path: &Path, order: Option<&Order>, fill: Fill<'_>) -> Result<(), Failure> {
     if is_stdout(path) {
-        return to_stdout(fill).map_err(|error| cannot_write(path, &error));
+        return to_stdout(io::stdout(), fill).map_err(|error| cannot_write(path, &error));
     }
     let extension = path.extension().unwrap_or_default().to_ascii_lowercase();
     replace(path, &mut |mut file| pack(&extension.to_string_lossy(), order, fill, &mut file))
 }
 
-fn to_stdout(fill: Fill<'_>) -> io::Result<()> {
-    let stdout = io::stdout();
-    let is_terminal = stdout.is_terminal();
-    let mut out = BufWriter::with_capacity(CHUNK_BYTES, stdout.lock());
+/// As [`to_file`], what is read from a database. `fill` closes it at its end, which on standard output comes before all is written.
+pub(crate) fn from_database(
+    database: &Path,
+    path: &Path,
+    order: Option<&Order>,
+    fill: Fill<'_>,
+) -> Result<(), Failure> {
+    if is_stdout(path) {
+        let written = unhurried(database).and_then(|out| to_stdout(out, fill));
+        return written.map_err(|error| cannot_write(path, &error));
+    }
+    to_file(path, order, fill)
+}
+
+fn to_stdout(out: impl Write, fill: Fill<'_>) -> io::Result<()> {
+    let is_terminal = io::stdout().is_terminal();
+    let mut out = BufWriter::with_capacity(CHUNK_BYTES, out);
     if is_terminal {
         fill(&mut EscapedJson(&mut out))?;
     } else {
@@ -86,6 +100,27 @@ pub(crate) fn replace(path: &Path, write: &mut dyn FnMut(&File) -> io::Result<()
     let file = AtomicFile::replace(path).map_err(fail)?;
     write(file.file()).map_err(fail)?;
     file.finish().map_err(fail)
+}
+
+/// Begins a new file that only its owner can read, for a secret that is made afterwards.
+pub(crate) fn create_private(path: &Path) -> Result<AtomicFile, Failure> {
+    let fail = |error: io::Error| cannot_write(path, &error);
+    interrupt::watch().map_err(fail)?;
+    AtomicFile::create_new(path).map_err(fail)
+}
+
+/// Writes a file that [`create_private`] began, and gives it its name.
+pub(crate) fn finish_private(path: &Path, new: AtomicFile, text: &str) -> Result<(), Failure> {
+    let mut file = new.file();
+    file.write_all(text.as_bytes()).and_then(|()| new.finish()).map_err(|error| cannot_write(path, &error))
+}
+
+/// Makes a file without a name, beside another one if that can be, or else where temporary files lie. Only its owner can read it, and
+/// the system removes it when the process ends.
+pub(crate) fn unnamed_beside(other: Option<&Path>) -> io::Result<File> {
+    let beside = other.map(|other| tempfile::tempfile_in(folder_of(other)));
+    // There may be room beside the other file only, or permission elsewhere only.
+    beside.unwrap_or_else(tempfile::tempfile).or_else(|_| tempfile::tempfile())
 }
 
 /// The folder in which a file lies.

@@ -9,7 +9,7 @@ use casefilter::{
 use serde_json::value::{RawValue, to_raw_value};
 
 use crate::escape::escape;
-use crate::failure::Failure;
+use crate::failure::{Failure, windows_path};
 use crate::served::Served;
 
 /// Cases that can be searched.
@@ -80,18 +80,12 @@ impl Held {
     /// The ids of all cases that look like this one, the nearest first, at most three.
     pub(crate) fn near_ids(&self, id: &str) -> Result<Vec<String>, Failure> {
         let request = Request::new(Filter::all(self.catalog())).limit(u64::MAX);
-        match self {
-            Self::Memory(engine) => Ok(nearest(id, engine.search(&request)?.ids())),
-            Self::Database(store) => Ok(nearest(id, store.ids(&request)?.iter().map(String::as_str))),
-            Self::Service(served) => {
-                let mut ids = Vec::new();
-                served.each_id(&request, |id| {
-                    ids.push(id.to_owned());
-                    Ok(())
-                })?;
-                Ok(nearest(id, ids.iter().map(String::as_str)))
-            }
-        }
+        let mut nearest = Nearest::new(id);
+        self.each_id(&request, |other| {
+            nearest.take(other);
+            Ok(())
+        })?;
+        Ok(nearest.found.into_iter().map(|(_, id)| id).collect())
     }
 
     /// Why a filter may select no case.
@@ -154,11 +148,11 @@ impl Held {
     pub(crate) fn each_id(
         &self,
         request: &Request,
-        mut take: impl FnMut(&str) -> Result<(), Failure>,
+        take: impl FnMut(&str) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         match self {
             Self::Memory(engine) => engine.search(request)?.ids().try_for_each(take),
-            Self::Database(store) => store.ids(request)?.iter().try_for_each(|id| take(id)),
+            Self::Database(store) => store.each_id(request, take),
             Self::Service(served) => served.each_id(request, take),
         }
     }
@@ -227,6 +221,11 @@ pub(crate) fn with_compiling(mut explanation: Explanation, time: Duration) -> Ex
 /// The failure of a database.
 pub(crate) fn failed(error: &StoreError) -> Failure {
     match error.kind() {
+        StoreErrorKind::NotFound => {
+            let text = error.to_string();
+            let advice = text.rsplit_once(": ").and_then(|(name, _)| windows_path(name));
+            Failure::Failed(format!("{}{}", escape(&text), advice.unwrap_or_default()))
+        }
         StoreErrorKind::Refused => Failure::Refused(escape(&error.to_string()).into_owned()),
         StoreErrorKind::InUse => Failure::Failed(format!(
             "{}; stop it, or, if it is a service, ask that or take a copy by `casefilter backup`",
@@ -236,23 +235,37 @@ pub(crate) fn failed(error: &StoreError) -> Failure {
     }
 }
 
-/// Those of the ids that are few typing errors away, the nearest first, at most three.
-fn nearest<'i>(id: &str, ids: impl Iterator<Item = &'i str>) -> Vec<String> {
-    /// A longer id is nobody's typing error, and the distance is quadratic.
+/// The ids that are few typing errors away from one, the nearest first, at most three.
+struct Nearest {
+    wanted: String,
+    /// How many errors there may be.
+    errors: usize,
+    found: Vec<(usize, String)>,
+}
+
+impl Nearest {
+    /// The distance is quadratic, and longer ids are not typed.
     const LONGEST: usize = 64;
     const MOST: usize = 3;
-    let wanted = id.trim().to_lowercase();
-    let errors = (wanted.len() / 4).clamp(1, 2);
-    let mut near: Vec<(usize, &str)> = Vec::new();
-    for other in ids.filter(|other| other.len().max(wanted.len()) <= LONGEST) {
-        if other.len().abs_diff(wanted.len()) <= errors.saturating_mul(4) {
-            let distance = strsim::damerau_levenshtein(&wanted, &other.to_lowercase());
-            if distance <= errors && (near.len() < MOST || near.iter().any(|(most, _)| distance < *most)) {
-                near.push((distance, other));
-                near.sort_unstable();
-                near.truncate(MOST);
-            }
+
+    fn new(id: &str) -> Self {
+        let wanted = id.trim().to_lowercase();
+        let errors = (wanted.len() / 4).clamp(1, 2);
+        Self { wanted, errors, found: Vec::new() }
+    }
+
+    fn take(&mut self, other: &str) {
+        let Self { wanted, errors, found } = self;
+        let is_long = other.len().max(wanted.len()) > Self::LONGEST;
+        if is_long || other.len().abs_diff(wanted.len()) > errors.saturating_mul(4) {
+            return;
+        }
+        let distance = strsim::damerau_levenshtein(wanted, &other.to_lowercase());
+        let is_nearer = found.len() < Self::MOST || found.iter().any(|(most, _)| distance < *most);
+        if distance <= *errors && is_nearer {
+            found.push((distance, other.to_owned()));
+            found.sort_unstable();
+            found.truncate(Self::MOST);
         }
     }
-    near.into_iter().map(|(_, id)| id.to_owned()).collect()
 }

@@ -114,15 +114,13 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let report = match outcome {
         Outcome::Cases(report) => report,
         Outcome::Records(imported, one) => {
-            if let Some(path) = &args.report {
-                write_report(path, &imported)?;
-            }
-            return records::tell(&imported, one, took_s, args.format);
+            // What was stored is told all the same.
+            let reported = args.report.as_deref().map_or(Ok(()), |path| write_report(path, &imported));
+            let status = records::tell(&imported, one, took_s, args.format)?;
+            return reported.map(|()| status);
         }
     };
-    if let Some(path) = &args.report {
-        write_report(path, &report)?;
-    }
+    let reported = args.report.as_deref().map_or(Ok(()), |path| write_report(path, &report));
     let Report { stored, replaced, incomplete, skipped, .. } = report;
     let mut out = Output::new();
     match Format::or_fitting(args.format) {
@@ -139,7 +137,8 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     }
     out.finish()?;
     tell_notes(&report);
-    Ok(tell_left_out(&report))
+    let status = tell_left_out(&report);
+    reported.map(|()| status)
 }
 
 /// What came of an import.

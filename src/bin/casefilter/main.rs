@@ -12,6 +12,7 @@
 )]
 
 mod admin;
+mod advice;
 mod args;
 mod array;
 mod backup;
@@ -39,6 +40,7 @@ mod ids;
 mod import;
 mod interrupt;
 mod kind;
+mod leftovers;
 mod output;
 mod pages;
 mod parquet;
@@ -51,6 +53,7 @@ mod search;
 mod serve;
 mod served;
 mod source;
+mod spool;
 mod sql;
 mod table;
 mod token;

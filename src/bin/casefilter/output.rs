@@ -1,12 +1,14 @@
 //! Standard output: buffered, harmless on a terminal, and quiet about readers that went away.
 
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
+use std::path::Path;
 
 use clap::ValueEnum;
 use serde::Serialize;
 
 use crate::escape::{escape_json, escape_lines};
 use crate::failure::Failure;
+use crate::spool::Spool;
 
 /// Standard output behind a buffer. [`finish`](Output::finish) writes what is left.
 ///
@@ -20,6 +22,39 @@ impl Output {
     pub(crate) fn new() -> Self {
         Self::to(io::stdout(), io::stdout().is_terminal())
     }
+}
+
+impl Output<Box<dyn Write>> {
+    /// Standard output for what is read from a database, which need not stay open until all of it is written; see [`Spool`].
+    pub(crate) fn from_database(database: &Path) -> Result<Self, Failure> {
+        let out = unhurried(database).map_err(|error| Failure::stdout(&error))?;
+        Ok(Self::to(out, io::stdout().is_terminal()))
+    }
+
+    /// Standard output for what is in memory.
+    pub(crate) fn from_memory() -> Self {
+        Self::to(Box::new(io::stdout()), io::stdout().is_terminal())
+    }
+}
+
+/// Standard output, by way of a [`Spool`] unless it is a file, which takes what it gets at once.
+pub(crate) fn unhurried(database: &Path) -> io::Result<Box<dyn Write>> {
+    if is_file(&io::stdout()) {
+        return Ok(Box::new(io::stdout()));
+    }
+    Ok(Box::new(Spool::new(io::stdout(), Some(database))?))
+}
+
+#[cfg(unix)]
+fn is_file(stdout: &Stdout) -> bool {
+    use std::os::fd::AsFd;
+    let own = stdout.as_fd().try_clone_to_owned().map(std::fs::File::from);
+    own.and_then(|file| file.metadata()).is_ok_and(|found| found.is_file())
+}
+
+#[cfg(not(unix))]
+fn is_file(_: &Stdout) -> bool {
+    false
 }
 
 impl<W: Write> Output<W> {

@@ -4,18 +4,27 @@ use std::fmt;
 use std::fs::File;
 use std::io::{self, BufReader, IsTerminal, Read};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use parquet::errors::Result as ParquetResult;
 use parquet::file::reader::{ChunkReader, Length};
 
 /// Work that is done sooner shows nothing.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Whether anything was shown. What comes next is shown at once then, so that the terminal does not stand still.
+static WAS_SHOWN: AtomicBool = AtomicBool::new(false);
+
+/// How long a bar may stand still until it says why.
+const STANDSTILL: Duration = Duration::from_millis(700);
+
+/// How often what is shown is drawn again.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// A bar on standard error, when that is a terminal and the work takes long.
 pub(crate) struct Progress {
@@ -27,6 +36,8 @@ pub(crate) struct Progress {
 struct Bar {
     bar: ProgressBar,
     since: Instant,
+    /// When it advanced last, in milliseconds after `since`.
+    advanced_ms: Arc<AtomicU64>,
     shown: Arc<AtomicBool>,
     wanted: bool,
 }
@@ -35,29 +46,43 @@ impl Progress {
     /// Progress through bytes; without a total only how many and how fast.
     pub(crate) fn of_bytes(total: Option<u64>) -> Self {
         let template = match total {
-            Some(_) => "{msg} {wide_bar} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left",
+            Some(_) => "{msg} {wide_bar} {bytes} of {total_bytes}, {bytes_per_sec}, {left}",
             None => "{msg} {spinner} {bytes}, {bytes_per_sec}",
         };
-        Self::new(total, template)
+        Self::new(total, template, "taking in what was read")
     }
 
     /// Progress through cases.
     pub(crate) fn of_cases(total: u64) -> Self {
         Self::new(
             Some(total),
-            "{msg} {wide_bar} {human_pos} of {human_len} cases, {rate} a second, {eta} left",
+            "{msg} {wide_bar} {human_pos} of {human_len} cases, {rate} a second, {left}",
+            "waiting for the output",
         )
     }
 
-    fn new(total: Option<u64>, template: &str) -> Self {
+    /// A bar that stands at `standstill` when it does not advance.
+    fn new(total: Option<u64>, template: &str, standstill: &'static str) -> Self {
+        let since = Instant::now();
+        let advanced_ms = Arc::new(AtomicU64::new(0));
+        let own = Arc::clone(&advanced_ms);
+        let left = move |state: &ProgressState, out: &mut dyn fmt::Write| {
+            let advanced = since.checked_add(Duration::from_millis(own.load(Ordering::Relaxed)));
+            // Work that is done in groups takes in a group while nothing is read.
+            let _ = match advanced.is_some_and(|advanced| advanced.elapsed() >= STANDSTILL) {
+                true => write!(out, "{standstill}"),
+                false => write!(out, "{:#} left", HumanDuration(state.eta())),
+            };
+        };
         let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::hidden());
         if let Ok(style) = ProgressStyle::with_template(template) {
-            bar.set_style(style.with_key("rate", |state: &ProgressState, out: &mut dyn fmt::Write| {
+            let rate = |state: &ProgressState, out: &mut dyn fmt::Write| {
                 let _ = write!(out, "{}", HumanCount(state.per_sec() as u64));
-            }));
+            };
+            bar.set_style(style.with_key("rate", rate).with_key("left", left));
         }
         let wanted = io::stderr().is_terminal();
-        Self { bar: Bar { bar, since: Instant::now(), shown: Arc::default(), wanted } }
+        Self { bar: Bar { bar, since, advanced_ms, shown: Arc::default(), wanted } }
     }
 
     /// What is being done.
@@ -73,11 +98,22 @@ impl Progress {
 impl Bar {
     fn advance(&self, by: u64) {
         self.bar.inc(by);
-        let is_time = self.wanted && self.since.elapsed() >= PATIENCE;
-        if is_time && !self.shown.swap(true, Ordering::Relaxed) {
+        if !self.wanted {
+            return;
+        }
+        let elapsed = self.since.elapsed();
+        self.advanced_ms.store(u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX), Ordering::Relaxed);
+        if elapsed >= patience() && !self.shown.swap(true, Ordering::Relaxed) {
+            WAS_SHOWN.store(true, Ordering::Relaxed);
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
+            self.bar.enable_steady_tick(PAUSE);
         }
     }
+}
+
+/// How long work takes before it is shown.
+fn patience() -> Duration {
+    if WAS_SHOWN.load(Ordering::Relaxed) { PAUSE } else { PATIENCE }
 }
 
 /// Takes the bar off the terminal.
@@ -118,12 +154,12 @@ impl Drop for Working {
 
 /// Shows what is being done until that is done.
 fn show(doing: &'static str, is_done: &Receiver<()>) {
-    /// How often what is shown is drawn again.
-    const PAUSE: Duration = Duration::from_millis(100);
-    if is_done.recv_timeout(PATIENCE) != Err(RecvTimeoutError::Timeout) {
+    let patience = patience();
+    if is_done.recv_timeout(patience) != Err(RecvTimeoutError::Timeout) {
         return;
     }
-    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()).with_elapsed(PATIENCE);
+    WAS_SHOWN.store(true, Ordering::Relaxed);
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()).with_elapsed(patience);
     if let Ok(style) = ProgressStyle::with_template("{msg} {spinner} {elapsed}") {
         bar.set_style(style);
     }

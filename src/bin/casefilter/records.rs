@@ -13,7 +13,7 @@ use crate::cases::{LISTED, line_of, open_to_read, refused as case_refused};
 use crate::copy::Copy;
 use crate::escape::{escape, one_line};
 use crate::failure::{Failure, note};
-use crate::file::{cannot_write, to_file};
+use crate::file::{cannot_write, from_database};
 use crate::held::failed;
 use crate::output::{Format, Output};
 use crate::table::{counted, thousands};
@@ -153,12 +153,6 @@ pub(crate) fn export<'p>(
     let (Some(database), None) = (database, paths.next()) else {
         return Err(Failure::Usage("records are exported from one database, made by import".to_owned()));
     };
-    if let Some(name) = not_lines(output) {
-        let message = format!("records are written as NDJSON, which {} is no name of", escape(&name));
-        return Err(Failure::Usage(format!(
-            "{message}; expected .ndjson or .json, also with .gz or .zst, or -"
-        )));
-    }
     let catalog = Catalog::cases();
     let store = match admin.open(database, || open_to_read(database, &catalog))? {
         Opened::Here(store) => store,
@@ -168,14 +162,18 @@ pub(crate) fn export<'p>(
             store.map_err(|error| failed(&error))?
         }
     };
-    let mut failure = None;
-    let written = to_file(output, None, &mut |out| {
+    let mut store = Some(store);
+    let (mut failure, mut closed) = (None, Ok(()));
+    let written = from_database(database, output, None, &mut |out| {
+        let Some(store) = store.take() else { return Ok(()) };
         let result = each_record(&store, kind, |record| {
             let mut line = record.to_owned();
             one_line(&mut line);
             line.push('\n');
             out.write_all(line.as_bytes()).map_err(|error| Stop(cannot_write(output, &error)))
         });
+        // Others may write to the database while the rest is written.
+        closed = store.close().map_err(|error| failed(&error));
         result.map_err(|Stop(fault)| {
             failure = Some(fault);
             io::Error::other("stopped")
@@ -183,7 +181,7 @@ pub(crate) fn export<'p>(
     });
     match failure {
         Some(failure) => Err(failure),
-        None => written.and_then(|()| store.close().map_err(|error| failed(&error))).map(|()| Status::Fine),
+        None => closed.and(written).map(|()| Status::Fine),
     }
 }
 
@@ -194,12 +192,4 @@ impl From<StoreError> for Stop {
     fn from(error: StoreError) -> Self {
         Self(failed(&error))
     }
-}
-
-/// The name of an output, if it says that there are no lines of JSON in it.
-fn not_lines(output: &Path) -> Option<String> {
-    let name = output.file_name()?.to_string_lossy().to_ascii_lowercase();
-    let inner = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(&name);
-    let is_other = [".parquet", ".tsv", ".csv", ".xlsx"].iter().any(|ending| inner.ends_with(ending));
-    is_other.then_some(name)
 }

@@ -17,6 +17,8 @@ pub(crate) struct Source {
     text: Arc<str>,
     /// It is the value of the argument that is its name.
     is_argument: bool,
+    /// It is one value, which is marked to its end, and not a text of several tokens.
+    is_value: bool,
 }
 
 impl Source {
@@ -24,12 +26,17 @@ impl Source {
     pub(crate) fn file(name: &str, bytes: Vec<u8>) -> Self {
         let text = String::from_utf8(bytes)
             .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
-        Self { name: name.into(), text: text.into(), is_argument: false }
+        Self { name: name.into(), text: text.into(), is_argument: false, is_value: false }
     }
 
     /// The value of an argument.
     pub(crate) fn argument(name: &str, value: &str) -> Self {
-        Self { name: name.into(), text: value.into(), is_argument: true }
+        Self { name: name.into(), text: value.into(), is_argument: true, is_value: false }
+    }
+
+    /// The value of an argument that is one value, such as a field or a number.
+    pub(crate) fn value(name: &str, value: &str) -> Self {
+        Self { is_value: true, ..Self::argument(name, value) }
     }
 }
 
@@ -71,7 +78,8 @@ impl Fault {
 
 fn render(error: &Error, source: &Source, renderer: &Renderer) -> String {
     let width = usize::from(table::width()).saturating_sub(MARGIN);
-    let excerpt = Excerpt::around(&source.text, error.offset, width);
+    let token_length = if source.is_value { str::len } else { token_length };
+    let excerpt = Excerpt::around(&source.text, error.offset, width, token_length);
     let digits = excerpt.line.to_string().len();
     let origin = match source.is_argument {
         true => escape(&source.name).into_owned(),
@@ -115,8 +123,8 @@ struct Excerpt {
 }
 
 impl Excerpt {
-    /// The part of at most about `width` characters around the token at `offset`.
-    fn around(text: &str, offset: usize, width: usize) -> Self {
+    /// The part of at most about `width` characters around the token at `offset`, the length of which `token_length` tells.
+    fn around(text: &str, offset: usize, width: usize, token_length: fn(&str) -> usize) -> Self {
         let mut offset = offset.min(text.len());
         while !text.is_char_boundary(offset) {
             offset = offset.saturating_sub(1);
@@ -199,7 +207,7 @@ mod tests {
 
     #[test]
     fn an_excerpt_marks_the_token() {
-        let excerpt = Excerpt::around("one\n  \"two\": 3\n", 6, 80);
+        let excerpt = Excerpt::around("one\n  \"two\": 3\n", 6, 80, token_length);
         let expected = Excerpt { line: 2, column: 3, text: "  \"two\": 3".into(), place: 2..7 };
         assert_eq!(excerpt, expected);
     }
@@ -208,14 +216,30 @@ mod tests {
     fn a_sign_is_marked_whole() {
         for sign in ["&&", "||", "!=", "=>", "≠", "~="] {
             let text = format!("a {sign} b");
-            assert_eq!(Excerpt::around(&text, 2, 80).place, 2..2 + sign.len(), "{sign}");
+            assert_eq!(Excerpt::around(&text, 2, 80, token_length).place, 2..2 + sign.len(), "{sign}");
+        }
+    }
+
+    #[test]
+    fn a_value_is_marked_whole() {
+        let error = |offset, found: &str| Error {
+            kind: casefilter::ErrorKind::UnknownField,
+            path: "order".to_owned(),
+            offset,
+            found: found.to_owned(),
+            expected: "one field".to_owned(),
+            suggestion: None,
+        };
+        for (text, offset, marks) in [("createdAt,-id, x y", 0, 18), ("-nothing", 1, 7), ("", 0, 1)] {
+            let rendered = render(&error(offset, text), &Source::value("--order", text), &Renderer::plain());
+            assert_eq!(rendered.matches('^').count(), marks, "{rendered}");
         }
     }
 
     #[test]
     fn an_excerpt_of_a_long_line_is_short_and_escaped() {
         let text = format!("{}\u{1b}[31m\"here\"{}", "x".repeat(5_000), "y".repeat(5_000));
-        let excerpt = Excerpt::around(&text, 5_005, 80);
+        let excerpt = Excerpt::around(&text, 5_005, 80, token_length);
         assert!(excerpt.text.chars().count() < 100, "{}", excerpt.text);
         assert!(!excerpt.text.contains('\u{1b}'));
         assert_eq!(&excerpt.text[excerpt.place.clone()], "\"here\"");
@@ -226,7 +250,7 @@ mod tests {
     fn an_excerpt_exists_for_every_offset() {
         for text in ["", "\n", "é\n\r\nü", "\"é", "\t\u{202e}"] {
             for offset in 0..10 {
-                let excerpt = Excerpt::around(text, offset, 0);
+                let excerpt = Excerpt::around(text, offset, 0, token_length);
                 assert!(excerpt.text.get(excerpt.place.clone()).is_some_and(|place| !place.is_empty()));
             }
         }

@@ -15,7 +15,6 @@ use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 
-use crate::Status;
 use crate::ending::Ending;
 use crate::escape::escape;
 use crate::failure::Failure;
@@ -48,7 +47,7 @@ impl Rows {
     }
 
     /// Writes the cases that a request asks for, which become places in that order.
-    pub(crate) fn write(self, held: &Held, request: &Request, path: &Path) -> Result<Status, Failure> {
+    pub(crate) fn write(self, held: &Held, request: &Request, path: &Path) -> Result<(), Failure> {
         let table = Table::new(&Catalog::cases());
         let progress = Progress::of_cases(held.count(&request.filter)?);
         let source = Source { held, request, table: &table, progress: &progress };
@@ -61,7 +60,7 @@ impl Rows {
         };
         match failure {
             Some(failure) => Err(failure),
-            None => written.map(|()| Status::Fine),
+            None => written,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! `search`: the cases that a filter selects.
 
-use std::io::{self, IsTerminal};
-use std::path::PathBuf;
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use casefilter::{Catalog, Limits, Mode, Request};
@@ -20,7 +20,7 @@ use crate::held::Found;
 use crate::hints::{hints_on, tell_hints, warn};
 use crate::ids;
 use crate::output::Output;
-use crate::pages::{self, MOST_AT_ONCE, tell_cut};
+use crate::pages::{LongPage, MOST_AT_ONCE, tell_cut};
 use crate::requests::{Line, Lines, envelope};
 use crate::source::{self, Server};
 use crate::table::{self, Column, counted, duration, thousands};
@@ -127,62 +127,75 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         return ask_server(args, &catalog);
     }
     let mode = if args.lenient { Mode::Lenient } else { Mode::Strict };
-    match &args.requests {
-        None => {
-            let request = args.selection.request(&catalog)?;
-            warn(&request);
-            let shows_none = request.limit == 0 || args.format == Some(Format::Ids);
-            let documents = if shows_none { Documents::Forgotten } else { Documents::Kept };
-            let loaded = load(args, &catalog, mode, documents)?;
-            ids::tell_unknown(&loaded.held, &request.filter)?;
-            let format = Format::or_fitting(args.format);
-            let start = Instant::now();
-            if request.limit > MOST_AT_ONCE {
-                let (written, total) = pages::stream(&loaded.held, &request, format)?;
-                if format == Format::Table {
-                    table_summary(written, total, &loaded, start.elapsed())?;
-                } else {
-                    tell_cut(written, &request, total);
-                }
-                return Ok(tell_left_out(&loaded.report));
-            }
-            let found = loaded.held.search(&request)?;
-            let took = start.elapsed();
-            // A table says it, and an answer with its total.
-            let says_total = format == Format::Table || format == Format::Json && request.count;
-            let is_full = found.len() == request.limit;
-            let total = match found.total() {
-                Some(total) => total,
-                None if format == Format::Table || is_full || found.len() == 0 => {
-                    loaded.held.count(&request.filter)?
-                }
-                None => found.len(),
-            };
-            let hints = hints_on(&loaded.held, &request, || total == 0);
-            let Loaded { held, report, took: load_took } = loaded;
-            let cases = held.len();
-            // Others may write to the database while this is printed.
-            let closed = held.close();
-            print(&found, format, || summary_of(found.len(), total, cases, took, load_took))?;
-            if !says_total && is_full {
-                tell_cut(found.len(), &request, total);
-            }
-            tell_hints(&report, &request, &hints);
-            closed?;
-            Ok(tell_left_out(&report))
-        }
-        Some(path) => {
-            let mut lines = Lines::open(path)?;
-            let loaded = load(args, &catalog, mode, Documents::Kept)?;
-            let held = &loaded.held;
-            let answered =
-                answer_all(held.catalog(), &Limits::default(), |request| held.search(request), &mut lines);
-            let left_out = tell_left_out(&loaded.report);
-            let status = if answered? > 0 && args.fail_on_error { Status::BadFilter } else { left_out };
-            loaded.held.close()?;
-            Ok(status)
-        }
+    if let Some(path) = &args.requests {
+        let mut lines = Lines::open(path)?;
+        let loaded = load(args, &catalog, mode, Documents::Kept)?;
+        let held = &loaded.held;
+        let answered =
+            answer_all(held.catalog(), &Limits::default(), |request| held.search(request), &mut lines);
+        let left_out = tell_left_out(&loaded.report);
+        let bad = loaded.held.close().and(answered)?;
+        return Ok(if bad > 0 && args.fail_on_error { Status::BadFilter } else { left_out });
     }
+    let request = args.selection.request(&catalog)?;
+    warn(&request);
+    let shows_none = request.limit == 0 || args.format == Some(Format::Ids);
+    let documents = if shows_none { Documents::Forgotten } else { Documents::Kept };
+    let loaded = load(args, &catalog, mode, documents)?;
+    ids::tell_unknown(&loaded.held, &request.filter)?;
+    let format = Format::or_fitting(args.format);
+    if request.limit > MOST_AT_ONCE {
+        print_long(&request, format, loaded, args.cases.database())
+    } else {
+        print_page(&request, format, loaded)
+    }
+}
+
+/// Prints a page that is put together in memory.
+fn print_page(request: &Request, format: Format, loaded: Loaded) -> Result<Status, Failure> {
+    let Loaded { held, report, took: load_took } = loaded;
+    let start = Instant::now();
+    let found = held.search(request)?;
+    let took = start.elapsed();
+    // A table says it, and an answer with its total.
+    let says_total = format == Format::Table || format == Format::Json && request.count;
+    let is_full = found.len() == request.limit;
+    let total = match found.total() {
+        Some(total) => total,
+        None if format == Format::Table || is_full || found.len() == 0 => held.count(&request.filter)?,
+        None => found.len(),
+    };
+    let hints = hints_on(&held, request, || total == 0);
+    let cases = held.len();
+    // Others may write to the database while this is printed.
+    let closed = held.close();
+    let printed = print(&found, format, || summary_of(found.len(), total, cases, took, load_took));
+    closed.and(printed)?;
+    if !says_total && is_full {
+        tell_cut(found.len(), request, total);
+    }
+    tell_hints(&report, request, &hints);
+    Ok(tell_left_out(&report))
+}
+
+/// Prints a page of any length.
+fn print_long(
+    request: &Request,
+    format: Format,
+    loaded: Loaded,
+    database: Option<&Path>,
+) -> Result<Status, Failure> {
+    let Loaded { held, report, took: load_took } = loaded;
+    let start = Instant::now();
+    let page = LongPage { request, format, total: held.count(&request.filter)?, database };
+    let hints = hints_on(&held, request, || page.total == 0);
+    let cases = held.len();
+    page.write(held, || summary_of(page.len(), page.total, cases, start.elapsed(), load_took))?;
+    if format != Format::Table {
+        tell_cut(page.len(), request, page.total);
+    }
+    tell_hints(&report, request, &hints);
+    Ok(tell_left_out(&report))
 }
 
 /// As [`run`], on a server.
@@ -252,12 +265,6 @@ fn summary_of(written: u64, total: u64, cases: u64, took: Duration, load_took: D
         ),
         0,
     )
-}
-
-fn table_summary(written: u64, total: u64, loaded: &Loaded, took: Duration) -> Result<(), Failure> {
-    let mut out = Output::new();
-    out.line(&summary_of(written, total, loaded.held.len(), took, loaded.took))?;
-    out.finish()
 }
 
 fn load(args: &Args, catalog: &Catalog, mode: Mode, documents: Documents) -> Result<Loaded, Failure> {
@@ -374,7 +381,7 @@ fn print(answer: &Found, format: Format, summary: impl FnOnce() -> String) -> Re
 }
 
 /// Writes an id on a line of its own, such that no other id looks the same.
-pub(crate) fn id_line(out: &mut Output, id: &str) -> Result<(), Failure> {
+pub(crate) fn id_line<W: Write>(out: &mut Output<W>, id: &str) -> Result<(), Failure> {
     if id.starts_with('"') || id.contains(char::is_control) { out.json(&id) } else { out.line(id) }
 }
 

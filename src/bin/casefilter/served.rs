@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::admin::Service;
+use crate::escape::escape;
 use crate::failure::Failure;
 use crate::held::Explained;
 
@@ -142,7 +143,10 @@ impl Served {
                     None => return Err(strange("a document without an id")),
                 },
                 b'E' => is_whole = true,
-                b'F' => return Err(Failure::Failed(read::<Fault>(bytes)?.description)),
+                b'F' => {
+                    let Fault { description } = read(bytes)?;
+                    return Err(Failure::Failed(escape(&description).into_owned()));
+                }
                 _ => return Err(strange("a frame of another sort")),
             }
             Ok(())
@@ -180,5 +184,5 @@ fn text(bytes: &[u8]) -> Result<&str, Failure> {
 }
 
 fn strange(found: &str) -> Failure {
-    Failure::Failed(format!("the service answered what this version does not know: {found}"))
+    Failure::Failed(format!("the service answered what this version does not know: {}", escape(found)))
 }

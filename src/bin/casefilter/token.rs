@@ -2,14 +2,12 @@
 
 use std::fs;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::SystemTime;
 
 use casefilter::domain::{DomainErrorKind, mint_share_token};
 use casefilter::service::{Permission, TokenEntry, TokenFile, Tokens};
-use casefilter::{
-    AtomicFile, Catalog, CatalogError, Error, ErrorKind, Errors, Filter, Limits, Store, StoreOptions,
-};
+use casefilter::{Catalog, CatalogError, Error, ErrorKind, Errors, Filter, Limits, Store, StoreOptions};
 use chrono::{DateTime, TimeDelta, Utc};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::{Deserialize, Serialize};
@@ -19,7 +17,7 @@ use crate::admin::{Admin, Opened};
 use crate::duration;
 use crate::escape::escape;
 use crate::failure::{Failure, note};
-use crate::file::{cannot_write, refuse_stdout, replace};
+use crate::file::{create_private, finish_private, refuse_stdout, replace};
 use crate::held::failed;
 use crate::output::Output;
 use crate::report::{Fault, Source};
@@ -41,10 +39,14 @@ enum Token {
 /// Make a share token, which opens the preview of a profile and is good for one copy of it
 ///
 /// The token is printed once; the database has only its hash. A service that has the database open makes it, and knows it at once.
+///
+/// A shell makes the file of `> FILE` as the umask says, as a rule for all users to read. --output writes the token into a new file
+/// that its owner alone can read.
 #[derive(clap::Args)]
 #[command(after_help = "\
-Example:
-  casefilter token share --db cases.db --applicant 6512f0 --expires 20m")]
+Examples:
+  casefilter token share --db cases.db --applicant 6512f0 --expires 20m
+  casefilter token share --db cases.db --applicant 6512f0 -o share.txt")]
 struct Share {
     /// The database
     #[arg(long, value_name = "FILE")]
@@ -57,6 +59,10 @@ struct Share {
     /// How long the token is good: a whole number and s, m, h or d, such as 20m or 7d
     #[arg(long, value_name = duration::VALUE, default_value = "1h", value_parser = lifetime)]
     expires: TimeDelta,
+
+    /// A new file for the token, instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
 
     #[command(flatten)]
     admin: Admin,
@@ -160,7 +166,7 @@ fn app(args: &App) -> Result<Status, Failure> {
     };
     // Before the token is in the file: one whose secret is lost is of no use.
     if let Some(output) = output {
-        write_secret(output, &told).map_err(|error| cannot_write(output, &error))?;
+        finish_private(output, create_private(output)?, &told)?;
     }
     if let Some(path) = file
         && let Err(failure) = replace(path, &mut |mut file| file.write_all(text.as_bytes()))
@@ -179,14 +185,6 @@ fn app(args: &App) -> Result<Status, Failure> {
         out.finish()?;
     }
     Ok(Status::Fine)
-}
-
-/// Writes a new file that its owner alone can read, from the first system call on.
-fn write_secret(path: &Path, text: &str) -> io::Result<()> {
-    let new = AtomicFile::create_new(path)?;
-    let mut file = new.file();
-    file.write_all(text.as_bytes())?;
-    new.finish()
 }
 
 /// Refuses a filter and fields that no token can have, as other commands refuse theirs.
@@ -218,6 +216,11 @@ fn check(fields: &[String], filter: Option<&str>) -> Result<(), Failure> {
 }
 
 fn share(args: &Share) -> Result<Status, Failure> {
+    if let Some(output) = &args.output {
+        refuse_stdout(output, "without --output the token is printed")?;
+    }
+    // A file that cannot be made is no reason to make a token.
+    let new = args.output.as_deref().map(create_private).transpose()?;
     let open = || Store::open(&args.db, Catalog::cases(), StoreOptions::default());
     let token = match args.admin.open(&args.db, open)? {
         Opened::Here(store) => mint(store, args)?,
@@ -227,6 +230,10 @@ fn share(args: &Share) -> Result<Status, Failure> {
             minted.token
         }
     };
+    if let (Some(path), Some(new)) = (&args.output, new) {
+        finish_private(path, new, &format!("{token}\n"))?;
+        return Ok(Status::Fine);
+    }
     let mut out = Output::new();
     out.line(&token)?;
     out.finish()?;

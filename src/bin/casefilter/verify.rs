@@ -9,6 +9,7 @@ use crate::args::Database;
 use crate::copy::Copy;
 use crate::failure::Failure;
 use crate::held::failed;
+use crate::leftovers;
 use crate::output::{Format, Output};
 use crate::progress::Working;
 use crate::table::{counted, thousands};
@@ -57,6 +58,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         }
     };
     drop(working);
+    leftovers::tell(path);
     let mut out = Output::new();
     let Verified { cases, batches, records, was_clean, .. } = found;
     match Format::or_fitting(args.format) {

@@ -295,7 +295,8 @@ fn read_answer<T: DeserializeOwned>(
     importing: Option<Importing>,
 ) -> Result<T, Failure> {
     let strange = |error: serde_json::Error| {
-        Failure::Failed(format!("the service answered what this version does not know: {error}"))
+        let error = error.to_string();
+        Failure::Failed(format!("the service answered what this version does not know: {}", escape(&error)))
     };
     if is_good {
         return serde_json::from_slice(body).map_err(strange);
