@@ -1,7 +1,5 @@
 //! The command line, run as a user runs it.
 
-#![cfg(feature = "cli")]
-
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};

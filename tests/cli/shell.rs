@@ -1,7 +1,5 @@
 //! The command line in the hands of people and scripts: durations, layouts of files, pages, endings, advice and widths.
 
-#![cfg(feature = "cli")]
-
 use std::fs;
 use std::io::Write;
 
