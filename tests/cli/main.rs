@@ -2,5 +2,14 @@
 
 #![cfg(feature = "cli")]
 
-mod commands;
-mod shell;
+mod run;
+
+mod answers;
+mod databases;
+mod failures;
+mod files;
+mod filters;
+mod help;
+mod pages;
+mod requests;
+mod tools;
