@@ -11,55 +11,9 @@
     )
 )]
 
-mod admin;
-mod advice;
-mod args;
-mod array;
-mod backup;
-mod bench;
-mod cases;
-mod check;
-mod compact;
-mod copy;
-mod ddl;
-mod demo;
-mod duration;
-mod ending;
-mod escape;
-mod explain;
-mod export;
-mod failure;
-mod fields;
-mod file;
-mod generate;
-mod held;
-mod help;
-mod hints;
-mod holder;
-mod ids;
-mod import;
-mod interrupt;
-mod kind;
-mod leftovers;
+mod commands;
+mod input;
 mod output;
-mod pages;
-mod parquet;
-mod progress;
-mod records;
-mod report;
-mod requests;
-mod rows;
-mod search;
-mod serve;
-mod served;
-mod source;
-mod spool;
-mod sql;
-mod table;
-mod token;
-mod unpack;
-mod verify;
-mod why;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
@@ -68,7 +22,12 @@ use std::sync::{Mutex, PoisonError};
 use casefilter::store_catches_panics;
 use clap::{CommandFactory, Parser, Subcommand};
 
-use failure::Failure;
+use commands::{
+    backup, bench, check, compact, ddl, demo, explain, export, fields, generate, import, search, serve, sql,
+    token, verify, why,
+};
+use input::help;
+use output::failure::{self, Failure};
 
 #[derive(Parser)]
 #[command(name = "casefilter", version, about, after_help = FIRST_STEPS, arg_required_else_help = true)]
