@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
 /// A word or mark of a file, groups laid out flat.
-pub struct Token {
+pub(crate) struct Token {
     pub text: String,
     pub line: usize,
 }
 
 /// One file of the library without its tests.
-pub struct Source {
+pub(crate) struct Source {
     pub file: PathBuf,
     /// Its module path with slashes; empty for the crate root.
     pub module: String,
@@ -22,7 +22,7 @@ pub struct Source {
 
 impl Source {
     /// A file made up for a test.
-    pub fn made_up(module: &str, text: &str) -> Self {
+    pub(crate) fn made_up(module: &str, text: &str) -> Self {
         let mut tokens = Vec::new();
         flatten(text.parse().unwrap(), &mut tokens);
         Self { file: PathBuf::from(format!("src/{module}.rs")), module: module.to_owned(), tokens }
@@ -41,16 +41,16 @@ impl Source {
         Self { file: file.strip_prefix(package).unwrap().to_owned(), module: module.to_owned(), tokens }
     }
 
-    pub fn text(&self, at: usize) -> &str {
+    pub(crate) fn text(&self, at: usize) -> &str {
         self.tokens.get(at).map_or("", |token| &token.text)
     }
 
-    pub fn place(&self, at: usize) -> String {
+    pub(crate) fn place(&self, at: usize) -> String {
         format!("{}:{}", self.file.display(), self.tokens[at].line)
     }
 
     /// Every path below `root`, as (token, path with slashes); for the crate, those by `super` too.
-    pub fn paths(&self, root: &str) -> Vec<(usize, String)> {
+    pub(crate) fn paths(&self, root: &str) -> Vec<(usize, String)> {
         let mut found = Vec::new();
         for at in 0..self.tokens.len() {
             let follows_path = at > 0 && self.text(at - 1) == "::";
@@ -67,7 +67,7 @@ impl Source {
     }
 
     /// Every path by `crate`, `super` or `self`, or from a child module or an imported name.
-    pub fn named_paths(
+    pub(crate) fn named_paths(
         &self,
         children: &BTreeSet<String>,
         imports: &BTreeMap<String, Vec<String>>,
@@ -91,7 +91,7 @@ impl Source {
     }
 
     /// The paths that `use` brings in, from the crate's root.
-    pub fn imports(&self, children: &BTreeSet<String>) -> Vec<(usize, String)> {
+    pub(crate) fn imports(&self, children: &BTreeSet<String>) -> Vec<(usize, String)> {
         let mut found = Vec::new();
         for at in 0..self.tokens.len() {
             if self.text(at) != "use" {
@@ -200,12 +200,12 @@ fn flatten(stream: TokenStream, tokens: &mut Vec<Token>) {
 }
 
 /// The library's files, without those that hold tests only and without the binary.
-pub fn library() -> Vec<Source> {
+pub(crate) fn library() -> Vec<Source> {
     sources_below("src")
 }
 
 /// The files below a folder of the package, without those that hold tests only and without other crates.
-pub fn sources_below(folder: &str) -> Vec<Source> {
+pub(crate) fn sources_below(folder: &str) -> Vec<Source> {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     let root = package.join(folder);
     let mut open = vec![root.clone()];

@@ -4,16 +4,14 @@ use std::path::PathBuf;
 
 use casefilter::Catalog;
 
-use crate::Status;
 use crate::input::admin::{Admin, Opened};
-use crate::input::cases::open_to_read;
 use crate::input::copy::back_up;
-use crate::input::loaded::failed;
-use crate::input::selection::Database;
-use crate::output::failure::{Failure, mention};
-use crate::output::file::refuse_stdout;
+use crate::input::database::{Database, open_to_read};
+use crate::output::dash::refuse_stdout;
+use crate::output::failure::{Failure, failed, mention};
 use crate::output::interrupt;
 use crate::output::progress::Working;
+use crate::output::status::Status;
 
 /// Copy a database into a new file
 ///

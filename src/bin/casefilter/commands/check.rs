@@ -4,10 +4,10 @@ use casefilter::{Catalog, Errors, Request, Warning};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::Status;
 use crate::input::selection::Selection;
 use crate::output::escape::escape;
 use crate::output::failure::Failure;
+use crate::output::status::Status;
 use crate::output::stdout::{Format, Output};
 
 /// Compile a filter and show what it means, without any cases

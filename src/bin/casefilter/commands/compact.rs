@@ -6,15 +6,14 @@ use std::path::Path;
 use casefilter::{Catalog, Store, StoreOptions};
 use serde::{Deserialize, Serialize};
 
-use crate::Status;
 use crate::commands::leftovers;
 use crate::input::admin::{Admin, Opened};
-use crate::input::loaded::failed;
-use crate::input::selection::Database;
-use crate::output::failure::Failure;
+use crate::input::database::Database;
+use crate::output::failure::{Failure, failed};
+use crate::output::figures::thousands;
 use crate::output::progress::Working;
+use crate::output::status::Status;
 use crate::output::stdout::{Format, Output};
-use crate::output::table::thousands;
 
 /// Give the free pages of a database back to the system
 ///

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use casefilter::Catalog;
 use casefilter::sql::Table;
 
-use crate::Status;
 use crate::commands::sql::{DialectName, table};
 use crate::output::failure::Failure;
+use crate::output::status::Status;
 use crate::output::stdout::Output;
 
 /// Print the script that makes a table of cases in another engine and loads an export

@@ -4,12 +4,13 @@ use std::time::{Duration, Instant};
 
 use casefilter::{Catalog, Engine, Filter, Mode, Order, Request, sample};
 
-use crate::Status;
-use crate::commands::search::table_of;
-use crate::input::loaded::with_compiling;
+use crate::input::explained::with_compiling;
+use crate::output::case_table::table_of;
 use crate::output::failure::Failure;
+use crate::output::figures::{counted, duration, thousands};
+use crate::output::status::Status;
 use crate::output::stdout::Output;
-use crate::output::table::{counted, duration, thousands, wrapped};
+use crate::output::wrap::wrapped;
 
 /// Show what casefilter does, on sample cases in memory
 #[derive(clap::Args)]

@@ -2,16 +2,17 @@
 
 use casefilter::{Catalog, Mode};
 
-use crate::Status;
 use crate::commands::hints::{hint, warn};
 use crate::input::admin::Admin;
-use crate::input::cases::{Cases, Documents, tell_left_out};
-use crate::input::loaded::Explained;
+use crate::input::cases::{Cases, Documents};
+use crate::input::explained::Explained;
 use crate::input::selection::Selection;
 use crate::output::escape::escape;
 use crate::output::failure::Failure;
+use crate::output::refusals::tell_left_out;
+use crate::output::status::Status;
 use crate::output::stdout::{Format, Output};
-use crate::output::table::wrapped;
+use crate::output::wrap::wrapped;
 
 /// Show how a request is answered, and with --analyze what each step costs and keeps
 ///
@@ -63,10 +64,10 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let mode = if args.lenient { Mode::Lenient } else { Mode::Strict };
     let loaded = args.cases.load_or_ask(&catalog, mode, Documents::Forgotten, &args.admin)?;
     let status = tell_left_out(&loaded.report);
-    hint(&loaded.held, &request, &loaded.report, || matches!(loaded.held.count(&request.filter), Ok(0)));
-    let Explained { json, text } = loaded.held.explain(&request, args.analyze.then_some(compiling))?;
+    hint(&loaded.cases, &request, &loaded.report, || matches!(loaded.cases.count(&request.filter), Ok(0)));
+    let Explained { json, text } = loaded.cases.explain(&request, args.analyze.then_some(compiling))?;
     // Others may write to the database while this is printed.
-    let closed = loaded.held.close();
+    let closed = loaded.cases.close();
     let mut out = Output::new();
     match Format::or_fitting(args.format) {
         Format::Json => out.json(&json)?,

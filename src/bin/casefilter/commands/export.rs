@@ -5,21 +5,22 @@ use std::path::PathBuf;
 
 use casefilter::{Catalog, Mode};
 
-use crate::Status;
 use crate::commands::hints::{hint, warn};
-use crate::commands::records;
-use crate::commands::unknown_ids as ids;
+use crate::commands::{records, unknown_ids as ids};
 use crate::input::admin::Admin;
-use crate::input::cases::{Cases, Documents, tell_left_out};
+use crate::input::cases::{Cases, Documents};
 use crate::input::kind::Kind;
-use crate::input::selection::{Criteria, ONE_STDIN};
+use crate::input::selection::Criteria;
 use crate::output::array::Array;
+use crate::output::dash::ONE_STDIN;
 use crate::output::ending::Ending;
 use crate::output::escape::one_line;
 use crate::output::failure::Failure;
 use crate::output::file::{cannot_write, from_database, to_file};
 use crate::output::progress::Progress;
+use crate::output::refusals::tell_left_out;
 use crate::output::rows::Rows;
+use crate::output::status::Status;
 
 /// Write cases to a file, as NDJSON, JSON or Parquet
 ///
@@ -111,22 +112,23 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let mode = if args.lenient { Mode::Lenient } else { Mode::Strict };
     let loaded = args.cases.load_or_copy(&catalog, mode, Documents::Kept, &args.admin)?;
     let status = tell_left_out(&loaded.report);
-    ids::tell_unknown(&loaded.held, &request.filter)?;
-    hint(&loaded.held, &request, &loaded.report, || matches!(loaded.held.count(&request.filter), Ok(0)));
+    ids::tell_unknown(&loaded.cases, &request.filter)?;
+    hint(&loaded.cases, &request, &loaded.report, || matches!(loaded.cases.count(&request.filter), Ok(0)));
     if let Some(rows) = rows {
-        let written = rows.write(&loaded.held, &request, &args.output);
-        return loaded.held.close().and(written).map(|()| status);
+        let count = loaded.cases.count(&request.filter)?;
+        let written = rows.write(&args.output, count, &|take| loaded.cases.each_document(&request, take));
+        return loaded.cases.close().and(written).map(|()| status);
     }
-    let count = loaded.held.count(&request.filter)?;
+    let count = loaded.cases.count(&request.filter)?;
     let (mut failure, mut closed) = (None, Ok(()));
-    let mut held = Some(loaded.held);
+    let mut cases = Some(loaded.cases);
     let mut fill = |out: &mut dyn Write| {
-        let Some(held) = held.take() else { return Ok(()) };
+        let Some(cases) = cases.take() else { return Ok(()) };
         let progress = Progress::of_cases(count);
         progress.say("writing".to_owned());
         let mut line = String::new();
         let mut write = |out: &mut dyn Write| {
-            let result = held.each_document(&request, |document| {
+            let result = cases.each_document(&request, |document| {
                 line.clear();
                 line.push_str(document);
                 one_line(&mut line);
@@ -145,7 +147,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
             _ => write(out),
         };
         // Others may write to the database while the rest is written.
-        closed = held.close();
+        closed = cases.close();
         written.and_then(|()| array.map_or(Ok(()), Array::finish))
     };
     let order = request.order.as_ref();

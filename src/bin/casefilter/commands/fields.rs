@@ -3,10 +3,11 @@
 use casefilter::{Catalog, Field};
 use serde::Serialize;
 
-use crate::Status;
 use crate::output::failure::Failure;
+use crate::output::status::Status;
 use crate::output::stdout::{Format, Output};
-use crate::output::table::{self, Column, width, wrapped_to};
+use crate::output::table::{self, Column};
+use crate::output::wrap::{width, wrapped_to};
 
 /// List the fields that a filter can name
 ///

@@ -3,15 +3,15 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use casefilter::sample::{self, Records, SampleKind};
-use clap::ValueEnum;
+use casefilter::sample::{self, Records};
 
-use crate::Status;
+use crate::input::kind::Kind;
 use crate::output::array::Array;
 use crate::output::ending::Ending;
 use crate::output::failure::Failure;
 use crate::output::file::{CHUNK_BYTES, to_file};
 use crate::output::progress::Progress;
+use crate::output::status::Status;
 
 /// Make sample cases and records, the same bytes for the same arguments
 ///
@@ -36,7 +36,7 @@ pub(crate) struct Args {
     cases: Option<u64>,
 
     /// What to make
-    #[arg(long, value_name = "KIND", default_value = "cases")]
+    #[arg(long, value_enum, default_value_t = Kind::Cases)]
     kind: Kind,
 
     /// Other cases for every seed
@@ -49,32 +49,10 @@ pub(crate) struct Args {
     output: Option<PathBuf>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Kind {
-    Cases,
-    Levels,
-    Applicants,
-    Documents,
-    AmlCases,
-}
-
-impl Kind {
-    /// The kind of records, if it is not that of cases.
-    fn of_records(self) -> Option<SampleKind> {
-        match self {
-            Self::Cases => None,
-            Self::Levels => Some(SampleKind::Levels),
-            Self::Applicants => Some(SampleKind::Applicants),
-            Self::Documents => Some(SampleKind::Documents),
-            Self::AmlCases => Some(SampleKind::AmlCases),
-        }
-    }
-}
-
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let output = args.output.as_deref().unwrap_or(Path::new("-"));
     let ending = Ending::of(output, false)?;
-    if let Some(kind) = args.kind.of_records() {
+    if let Some(kind) = args.kind.samples() {
         if ending != Ending::Ndjson {
             return Err(Failure::Usage(
                 "records are NDJSON: expected a name that ends in .ndjson or .jsonl".to_owned(),

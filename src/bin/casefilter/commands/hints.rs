@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use casefilter::{Note, NoteKind, Report, Request};
 use serde_json::Value;
 
-use crate::input::loaded::Held;
+use crate::input::loaded::LoadedCases;
 use crate::output::escape::escape;
 use crate::output::failure::note;
-use crate::output::table::{counted, thousands};
+use crate::output::figures::counted;
 
 /// How many notes of an import are told; its report has all.
 const MOST_NOTES: usize = 20;
@@ -26,17 +26,21 @@ pub(crate) fn warn(request: &Request) {
 /// reading the fields that it is about.
 ///
 /// `is_none` tells whether it selects no case.
-pub(crate) fn hint(held: &Held, request: &Request, report: &Report, is_none: impl FnOnce() -> bool) {
-    tell_hints(report, request, &hints_on(held, request, is_none));
+pub(crate) fn hint(cases: &LoadedCases, request: &Request, report: &Report, is_none: impl FnOnce() -> bool) {
+    tell_hints(report, request, &hints_on(cases, request, is_none));
 }
 
 /// Returns why a filter may select no case, if it selects none of some.
-pub(crate) fn hints_on(held: &Held, request: &Request, is_none: impl FnOnce() -> bool) -> Vec<String> {
-    if request.filter.is_all() || held.len() == 0 || !is_none() {
+pub(crate) fn hints_on(
+    cases: &LoadedCases,
+    request: &Request,
+    is_none: impl FnOnce() -> bool,
+) -> Vec<String> {
+    if request.filter.is_all() || cases.len() == 0 || !is_none() {
         return Vec::new();
     }
     // The answer is good without them.
-    held.hints(&request.filter).unwrap_or_default()
+    cases.hints(&request.filter).unwrap_or_default()
 }
 
 /// Says what [`hints_on`] gave, and what was met in reading the fields of a request.
@@ -97,9 +101,4 @@ fn fields_in(body: Value, fields: &mut BTreeSet<String>) {
             _ => {}
         }
     }
-}
-
-/// Counts like `50 more`; nothing for none.
-pub(crate) fn and_more(count: u64) -> String {
-    if count == 0 { String::new() } else { format!(" (and {} more like it)", thousands(count)) }
 }

@@ -7,19 +7,21 @@ use casefilter::domain::{Imported, import_records_in};
 use casefilter::{Catalog, Mode, Note, Report, Store, StoreError, StoreErrorKind, StoreOptions};
 use serde::{Deserialize, Serialize};
 
-use crate::Status;
 use crate::commands::hints::tell_notes;
-use crate::commands::records::{self, Importing};
-use crate::input::admin::{Admin, Opened, Service};
-use crate::input::cases::{Files, Taker, refused, tell_left_out, write_report};
+use crate::commands::records::{self};
+use crate::input::admin::{Admin, Opened};
+use crate::input::cases::Files;
 use crate::input::kind::Kind;
-use crate::input::loaded::failed;
-use crate::output::failure::Failure;
-use crate::output::file::check_report;
+use crate::input::reading::Taker;
+use crate::input::service::Service;
+use crate::output::failure::{Failure, failed};
+use crate::output::figures::{counted, thousands};
 use crate::output::interrupt;
+use crate::output::overwrite::check_report;
 use crate::output::progress::Working;
+use crate::output::refusals::{Importing, case_refused, tell_left_out, write_report};
+use crate::output::status::Status;
 use crate::output::stdout::{Format, Output};
-use crate::output::table::{counted, thousands};
 
 /// Store cases in a database: all of them, or none
 ///
@@ -243,7 +245,7 @@ fn import(store: &Store, args: &Args) -> Result<Report, Failure> {
     read?;
     let _working = Working::on("writing the database");
     import.commit().map_err(|error| match error.refusal() {
-        Some(refusal) => refused(refusal, mode),
+        Some(refusal) => case_refused(refusal, mode),
         None => failed(&error),
     })
 }

@@ -9,7 +9,8 @@ use casefilter::is_store;
 
 use crate::output::escape::escape;
 use crate::output::failure::note;
-use crate::output::table::thousands;
+use crate::output::figures::thousands;
+use crate::output::unnamed::folder_of;
 
 /// Says on standard error which copies of a database lie beside it that no process uses any more.
 ///
@@ -28,8 +29,7 @@ pub(crate) fn tell(database: &Path) {
 /// The copies, with their lengths.
 fn of(database: &Path) -> Vec<(PathBuf, u64)> {
     let Some(name) = database.file_name().and_then(|name| name.to_str()) else { return Vec::new() };
-    let folder = database.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut found: Vec<(PathBuf, u64)> = fs::read_dir(folder)
+    let mut found: Vec<(PathBuf, u64)> = fs::read_dir(folder_of(database))
         .into_iter()
         .flatten()
         .flatten()

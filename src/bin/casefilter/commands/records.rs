@@ -4,52 +4,19 @@ use std::io::{self, IsTerminal};
 use std::path::Path;
 
 use casefilter::domain::{ImportNote, Imported, RecordKind, each_record};
-use casefilter::{Catalog, Mode, Refusal, Store, StoreError, StoreOptions, is_store};
+use casefilter::{Catalog, Store, StoreError, StoreOptions, is_store};
 use serde::Serialize;
 
-use crate::Status;
 use crate::input::admin::{Admin, Opened};
-use crate::input::cases::{LISTED, line_of, open_to_read, refused as case_refused};
 use crate::input::copy::Copy;
-use crate::input::loaded::failed;
+use crate::input::database::open_to_read;
 use crate::output::escape::{escape, one_line};
-use crate::output::failure::{Failure, note};
+use crate::output::failure::{Failure, failed, note};
+use crate::output::figures::{counted, thousands};
 use crate::output::file::{cannot_write, from_database};
+use crate::output::refusals::{LISTED, line_of};
+use crate::output::status::Status;
 use crate::output::stdout::{Format, Output};
-use crate::output::table::{counted, thousands};
-
-/// What an import takes in, and how.
-#[derive(Clone, Copy)]
-pub(crate) enum Importing {
-    Cases(Mode),
-    Records(Mode),
-}
-
-impl Importing {
-    /// The failure of an import that was refused.
-    pub(crate) fn refused(self, refusal: &Refusal) -> Failure {
-        match self {
-            Self::Cases(mode) => case_refused(refusal, mode),
-            Self::Records(mode) => refused(refusal, mode),
-        }
-    }
-
-    /// The failure of an import of records into a database.
-    pub(crate) fn failed(self, error: &StoreError) -> Failure {
-        error.refusal().map_or_else(|| failed(error), |refusal| self.refused(refusal))
-    }
-}
-
-/// The failure of an import of records.
-fn refused(refusal: &Refusal, mode: Mode) -> Failure {
-    let advice = match mode {
-        Mode::Strict => {
-            "with --lenient such records are left out, or kept without what is at fault, and listed"
-        }
-        Mode::Lenient => "after this place it cannot be told where a record begins",
-    };
-    Failure::Refused(format!("{}\nnothing was stored; {advice}", line_of(refusal)))
-}
 
 #[derive(Serialize)]
 struct Done {

@@ -1,31 +1,37 @@
 //! `search`: the cases that a filter selects.
 
-pub(crate) mod long_page;
+mod answers;
+mod format;
+mod long_page;
+mod page;
+mod summary;
 
-use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use casefilter::{Catalog, Limits, Mode, Request};
-use clap::ValueEnum;
-use serde::Deserialize;
-use serde_json::value::RawValue;
 
-use crate::Status;
 use crate::commands::hints::{hints_on, tell_hints, warn};
-use crate::commands::search::long_page::{LongPage, MOST_AT_ONCE, tell_cut};
+use crate::commands::search::answers::answer_all;
+use crate::commands::search::format::Format;
+use crate::commands::search::long_page::LongPage;
+use crate::commands::search::page::print;
+use crate::commands::search::summary::{summary_of, tell_cut};
 use crate::commands::unknown_ids as ids;
 use crate::input::admin::Admin;
-use crate::input::cases::{Cases, Documents, Loaded, tell_left_out, write_report};
-use crate::input::loaded::Found;
+use crate::input::cases::{Cases, Documents, Loaded};
 use crate::input::postgres::{self as source, Server};
-use crate::input::requests::{Line, Lines, envelope};
-use crate::input::selection::{ONE_STDIN, Selection, is_stdin};
-use crate::output::escape::{has_line_breaks, one_line};
+use crate::input::request_lines::Lines;
+use crate::input::selection::Selection;
+use crate::output::dash::{ONE_STDIN, is_stdin};
 use crate::output::failure::{Failure, note};
-use crate::output::file::check_report;
-use crate::output::stdout::Output;
-use crate::output::table::{self, Column, counted, duration, thousands};
+use crate::output::figures::{counted, duration, thousands};
+use crate::output::overwrite::check_report;
+use crate::output::refusals::{tell_left_out, write_report};
+use crate::output::status::Status;
+
+/// The longest page that is put together in memory; longer ones are written as their cases are read.
+const MOST_AT_ONCE: u64 = 10_000;
 
 /// Find the cases that a filter selects
 ///
@@ -103,25 +109,6 @@ pub(crate) struct Args {
     report: Option<PathBuf>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    /// The answer of the interface: {"list":{"items":[…],"pageInfo":{…}}}
-    Json,
-    /// The cases, one a line
-    Ndjson,
-    /// Their ids, one a line; as a JSON string an id that begins with a quote or has control characters
-    Ids,
-    /// A table for people
-    Table,
-}
-
-impl Format {
-    /// What was asked for, or what fits where standard output goes.
-    fn or_fitting(asked: Option<Self>) -> Self {
-        asked.unwrap_or(if io::stdout().is_terminal() { Self::Table } else { Self::Json })
-    }
-}
-
 pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     check_usage(args)?;
     let catalog = Catalog::cases();
@@ -132,11 +119,11 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     if let Some(path) = &args.requests {
         let mut lines = Lines::open(path)?;
         let loaded = load(args, &catalog, mode, Documents::Kept)?;
-        let held = &loaded.held;
+        let cases = &loaded.cases;
         let answered =
-            answer_all(held.catalog(), &Limits::default(), |request| held.search(request), &mut lines);
+            answer_all(cases.catalog(), &Limits::default(), |request| cases.search(request), &mut lines);
         let left_out = tell_left_out(&loaded.report);
-        let bad = loaded.held.close().and(answered)?;
+        let bad = loaded.cases.close().and(answered)?;
         return Ok(if bad > 0 && args.fail_on_error { Status::BadFilter } else { left_out });
     }
     let request = args.selection.request(&catalog)?;
@@ -144,7 +131,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let shows_none = request.limit == 0 || args.format == Some(Format::Ids);
     let documents = if shows_none { Documents::Forgotten } else { Documents::Kept };
     let loaded = load(args, &catalog, mode, documents)?;
-    ids::tell_unknown(&loaded.held, &request.filter)?;
+    ids::tell_unknown(&loaded.cases, &request.filter)?;
     let format = Format::or_fitting(args.format);
     if request.limit > MOST_AT_ONCE {
         print_long(&request, format, loaded, args.cases.database())
@@ -155,23 +142,23 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
 
 /// Prints a page that is put together in memory.
 fn print_page(request: &Request, format: Format, loaded: Loaded) -> Result<Status, Failure> {
-    let Loaded { held, report, took: load_took } = loaded;
+    let Loaded { cases, report, took: load_took } = loaded;
     let start = Instant::now();
-    let found = held.search(request)?;
+    let found = cases.search(request)?;
     let took = start.elapsed();
     // A table says it, and an answer with its total.
     let says_total = format == Format::Table || format == Format::Json && request.count;
     let is_full = found.len() == request.limit;
     let total = match found.total() {
         Some(total) => total,
-        None if format == Format::Table || is_full || found.len() == 0 => held.count(&request.filter)?,
+        None if format == Format::Table || is_full || found.len() == 0 => cases.count(&request.filter)?,
         None => found.len(),
     };
-    let hints = hints_on(&held, request, || total == 0);
-    let cases = held.len();
+    let hints = hints_on(&cases, request, || total == 0);
+    let count = cases.len();
     // Others may write to the database while this is printed.
-    let closed = held.close();
-    let printed = print(&found, format, || summary_of(found.len(), total, cases, took, load_took));
+    let closed = cases.close();
+    let printed = print(&found, format, || summary_of(found.len(), total, count, took, load_took));
     closed.and(printed)?;
     if !says_total && is_full {
         tell_cut(found.len(), request, total);
@@ -187,12 +174,12 @@ fn print_long(
     loaded: Loaded,
     database: Option<&Path>,
 ) -> Result<Status, Failure> {
-    let Loaded { held, report, took: load_took } = loaded;
+    let Loaded { cases, report, took: load_took } = loaded;
     let start = Instant::now();
-    let page = LongPage { request, format, total: held.count(&request.filter)?, database };
-    let hints = hints_on(&held, request, || page.total == 0);
-    let cases = held.len();
-    page.write(held, || summary_of(page.len(), page.total, cases, start.elapsed(), load_took))?;
+    let page = LongPage { request, format, total: cases.count(&request.filter)?, database };
+    let hints = hints_on(&cases, request, || page.total == 0);
+    let count = cases.len();
+    page.write(cases, || summary_of(page.len(), page.total, count, start.elapsed(), load_took))?;
     if format != Format::Table {
         tell_cut(page.len(), request, page.total);
     }
@@ -254,21 +241,6 @@ fn ask_server(args: &Args, catalog: &Catalog) -> Result<Status, Failure> {
     Ok(Status::Fine)
 }
 
-/// What a table of cases in memory or in a database ends with.
-fn summary_of(written: u64, total: u64, cases: u64, took: Duration, load_took: Duration) -> String {
-    table::wrapped(
-        &format!(
-            "{} of {} selected, out of {} · searched in {} · loaded in {}",
-            thousands(written),
-            thousands(total),
-            counted(cases, "case"),
-            duration(took),
-            duration(load_took)
-        ),
-        0,
-    )
-}
-
 fn load(args: &Args, catalog: &Catalog, mode: Mode, documents: Documents) -> Result<Loaded, Failure> {
     let loaded = args.cases.load_or_ask(catalog, mode, documents, &args.admin)?;
     if let Some(path) = &args.report {
@@ -288,209 +260,4 @@ fn check_usage(args: &Args) -> Result<(), Failure> {
     args.cases.check_beside(&args.selection)?;
     let filters = args.selection.file().into_iter().chain(args.requests.as_deref());
     check_report(args.report.as_deref(), args.cases.paths().chain(filters))
-}
-
-/// Prints a line for each request: the answer or the error envelope. Returns how many of them are bad.
-fn answer_all(
-    catalog: &Catalog,
-    limits: &Limits,
-    search: impl Fn(&Request) -> Result<Found, Failure>,
-    lines: &mut Lines,
-) -> Result<u64, Failure> {
-    let mut out = Output::new();
-    let mut answer = String::new();
-    let (mut number, mut bad) = (0_u64, 0_u64);
-    while let Some(line) = lines.next()? {
-        number = number.saturating_add(1);
-        let request = Line::read(line).and_then(|line| line.request(catalog, limits));
-        match request {
-            Ok(request) => {
-                answer.clear();
-                let found = search(&request)?;
-                found.write_json(&mut answer);
-                if has_line_breaks(&answer) {
-                    answer = on_one_line(&answer, found.documents());
-                }
-                out.json_line(&answer)?;
-            }
-            Err(errors) => {
-                bad = bad.saturating_add(1);
-                out.json(&envelope(number, &errors))?;
-            }
-        }
-        if lines.may_wait() {
-            out.flush()?;
-        }
-    }
-    out.finish()?;
-    Ok(bad)
-}
-
-/// An answer, each of its documents that holds line breaks on one line, and the others as they are stored. These are all its items, as
-/// they stand in it.
-fn on_one_line<'d>(answer: &str, documents: impl Iterator<Item = &'d str>) -> String {
-    let items = answer.find('[').map_or(0, |bracket| bracket.saturating_add(1));
-    let (front, mut rest) = answer.split_at_checked(items).unwrap_or_default();
-    let mut line = front.to_owned();
-    let mut of_one = String::new();
-    for (number, document) in documents.enumerate() {
-        if number > 0 {
-            line.push(',');
-            rest = rest.strip_prefix(',').unwrap_or(rest);
-        }
-        rest = rest.strip_prefix(document).unwrap_or(rest);
-        of_one.clear();
-        of_one.push_str(document);
-        one_line(&mut of_one);
-        line.push_str(&of_one);
-    }
-    line.push_str(rest);
-    line
-}
-
-/// Prints a page; `summary` is what a table ends with.
-fn print(answer: &Found, format: Format, summary: impl FnOnce() -> String) -> Result<(), Failure> {
-    let mut out = Output::new();
-    match format {
-        Format::Json => {
-            let mut json = String::new();
-            answer.write_json(&mut json);
-            out.json_line(&json)?;
-        }
-        Format::Ndjson => {
-            let mut line = String::new();
-            for document in answer.documents() {
-                line.clear();
-                line.push_str(document);
-                one_line(&mut line);
-                out.json_line(&line)?;
-            }
-        }
-        Format::Ids => {
-            for id in answer.ids() {
-                id_line(&mut out, id)?;
-            }
-        }
-        Format::Table => {
-            if answer.len() > 0 {
-                out.escaped_lines(&table_of(answer.ids().zip(answer.documents())))?;
-                out.line("")?;
-            }
-            out.line(&summary())?;
-        }
-    }
-    out.finish()
-}
-
-/// Writes an id on a line of its own, such that no other id looks the same.
-pub(crate) fn id_line<W: Write>(out: &mut Output<W>, id: &str) -> Result<(), Failure> {
-    if id.starts_with('"') || id.contains(char::is_control) { out.json(&id) } else { out.line(id) }
-}
-
-/// The columns of a table of cases.
-pub(crate) fn search_columns() -> &'static [Column] {
-    const COLUMNS: [Column; 9] = [
-        Column::whole("id"),
-        Column::text("status"),
-        Column::whole("priority"),
-        Column::whole("createdAt"),
-        Column::text("applicant"),
-        Column::number("amount"),
-        Column::text("assignee"),
-        Column::text("tags"),
-        Column::text("name"),
-    ];
-    &COLUMNS
-}
-
-/// Cases, each an id and a document, as a table.
-pub(crate) fn table_of<'c>(cases: impl Iterator<Item = (&'c str, &'c str)>) -> String {
-    let rows: Vec<Vec<String>> = cases.map(|(id, document)| row_of(id, document)).collect();
-    table::render(search_columns(), &rows)
-}
-
-/// The cells of a case.
-pub(crate) fn row_of(id: &str, document: &str) -> Vec<String> {
-    Shown::read(document).row(id)
-}
-
-/// The id of a stored document.
-pub(crate) fn id_of(document: &str) -> String {
-    #[derive(Default, Deserialize)]
-    #[serde(default)]
-    struct Case {
-        id: String,
-    }
-    serde_json::from_str::<Case>(document).unwrap_or_default().id
-}
-
-/// The members of a case that the table shows. A member of another type is shown as absent.
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Shown<'a> {
-    #[serde(borrow)]
-    name: Option<&'a RawValue>,
-    #[serde(borrow)]
-    case_review: Option<&'a RawValue>,
-    #[serde(borrow)]
-    priority: Option<&'a RawValue>,
-    #[serde(borrow)]
-    created_at: Option<&'a RawValue>,
-    #[serde(borrow)]
-    applicant_reference: Option<&'a RawValue>,
-    #[serde(borrow)]
-    total_amount_in_default_currency: Option<&'a RawValue>,
-    #[serde(borrow)]
-    tags: Option<&'a RawValue>,
-}
-
-#[derive(Default, Deserialize)]
-struct Review<'a> {
-    #[serde(borrow)]
-    status: Option<&'a RawValue>,
-    #[serde(borrow)]
-    assignee: Option<&'a RawValue>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Applicant<'a> {
-    #[serde(borrow)]
-    full_name: Option<&'a RawValue>,
-}
-
-impl<'a> Shown<'a> {
-    fn read(document: &'a str) -> Self {
-        serde_json::from_str(document).unwrap_or_default()
-    }
-
-    fn row(&self, id: &str) -> Vec<String> {
-        let review: Review<'_> = parsed(self.case_review);
-        let applicant: Applicant<'_> = parsed(self.applicant_reference);
-        let tags: Vec<&RawValue> = parsed(self.tags);
-        let amount = self.total_amount_in_default_currency.map(RawValue::get);
-        vec![
-            id.to_owned(),
-            parsed(review.status),
-            match self.priority {
-                // What an absent one counts as.
-                None => "(medium)".to_owned(),
-                priority => parsed(priority),
-            },
-            parsed::<String>(self.created_at).trim_end_matches("+0000").to_owned(),
-            parsed(applicant.full_name),
-            amount
-                .filter(|text| text.starts_with(|c: char| c == '-' || c.is_ascii_digit()))
-                .unwrap_or_default()
-                .to_owned(),
-            parsed(review.assignee),
-            tags.into_iter().map(|tag| parsed::<String>(Some(tag))).collect::<Vec<_>>().join(", "),
-            parsed(self.name),
-        ]
-    }
-}
-
-/// A member as a type, or the default when it is absent or something else.
-fn parsed<'a, T: Deserialize<'a> + Default>(raw: Option<&'a RawValue>) -> T {
-    raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default()
 }

@@ -15,13 +15,12 @@ use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use tracing_subscriber::filter::LevelFilter;
 
-use crate::Status;
 use crate::input::admin::Socket;
 use crate::input::duration::{VALUE, seconds};
-use crate::input::loaded::failed;
 use crate::input::postgres as source;
 use crate::output::escape::escape;
-use crate::output::failure::Failure;
+use crate::output::failure::{Failure, failed};
+use crate::output::status::Status;
 
 /// Serve the five operations over HTTP
 ///

@@ -7,10 +7,11 @@ use casefilter::{Catalog, Error, Limits, Request};
 use clap::ValueEnum;
 use serde::Serialize;
 
-use crate::Status;
-use crate::input::requests::{Line, Lines, envelope};
+use crate::input::request::{Line, envelope};
+use crate::input::request_lines::Lines;
 use crate::input::selection::Selection;
 use crate::output::failure::Failure;
+use crate::output::status::Status;
 use crate::output::stdout::Output;
 
 /// Print a search as SQL, over the table that `casefilter ddl` makes

@@ -12,15 +12,14 @@ use chrono::{DateTime, TimeDelta, Utc};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::{Deserialize, Serialize};
 
-use crate::Status;
 use crate::input::admin::{Admin, Opened};
 use crate::input::duration;
-use crate::input::loaded::failed;
-use crate::input::requests::quote;
+use crate::output::dash::refuse_stdout;
 use crate::output::diagnostics::{Fault, Source};
-use crate::output::escape::escape;
-use crate::output::failure::{Failure, note};
-use crate::output::file::{create_private, finish_private, refuse_stdout, replace};
+use crate::output::escape::{escape, quote};
+use crate::output::failure::{Failure, failed, note};
+use crate::output::file::{create_private, finish_private, replace};
+use crate::output::status::Status;
 use crate::output::stdout::Output;
 
 /// Make tokens

@@ -5,10 +5,10 @@ use std::collections::HashSet;
 use casefilter::{Filter, Request};
 use serde::Deserialize;
 
-use crate::input::loaded::Held;
+use crate::input::loaded::LoadedCases;
 use crate::output::escape::escape;
 use crate::output::failure::{Failure, note};
-use crate::output::table::{counted, thousands};
+use crate::output::figures::{counted, thousands};
 
 /// How many ids are named.
 const LISTED: usize = 5;
@@ -17,12 +17,12 @@ const LISTED: usize = 5;
 const SHOWN_CHARS: usize = 64;
 
 /// Says on standard error which of the ids that a filter selects by are not in the data.
-pub(crate) fn tell_unknown(held: &Held, filter: &Filter) -> Result<(), Failure> {
+pub(crate) fn tell_unknown(cases: &LoadedCases, filter: &Filter) -> Result<(), Failure> {
     if filter.is_all() {
         return Ok(());
     }
     let named = named(&filter.to_json());
-    let unknown = unknown(held, &named)?;
+    let unknown = unknown(cases, &named)?;
     if !unknown.is_empty() {
         note(message(named.len(), &unknown));
     }
@@ -48,16 +48,16 @@ fn message(named: usize, unknown: &[&str]) -> String {
 }
 
 /// Those of the ids that no case has.
-fn unknown<'i>(held: &Held, named: &'i [String]) -> Result<Vec<&'i str>, Failure> {
+fn unknown<'i>(cases: &LoadedCases, named: &'i [String]) -> Result<Vec<&'i str>, Failure> {
     let mut unknown = Vec::new();
     // As many as one body may have.
     for some in named.chunks(casefilter::Limits::default().ids) {
         let body = serde_json::json!({ "ids": some }).to_string();
         let limits =
             casefilter::Limits { body_bytes: usize::MAX, string_bytes: usize::MAX, ..Default::default() };
-        let Ok(filter) = Filter::compile_with(held.catalog(), &limits, body.as_bytes()) else { continue };
+        let Ok(filter) = Filter::compile_with(cases.catalog(), &limits, body.as_bytes()) else { continue };
         let mut known = HashSet::new();
-        held.each_id(&Request::new(filter).limit(u64::MAX), |id| {
+        cases.each_id(&Request::new(filter).limit(u64::MAX), |id| {
             known.insert(id.to_owned());
             Ok(())
         })?;

@@ -3,16 +3,15 @@
 use casefilter::{Catalog, Store, StoreOptions, Verified};
 use serde::Serialize;
 
-use crate::Status;
 use crate::commands::leftovers;
 use crate::input::admin::{Admin, Opened};
 use crate::input::copy::Copy;
-use crate::input::loaded::failed;
-use crate::input::selection::Database;
-use crate::output::failure::Failure;
+use crate::input::database::Database;
+use crate::output::failure::{Failure, failed};
+use crate::output::figures::{counted, thousands};
 use crate::output::progress::Working;
+use crate::output::status::Status;
 use crate::output::stdout::{Format, Output};
-use crate::output::table::{counted, thousands};
 
 /// Check a database whole
 ///

@@ -6,16 +6,18 @@ use casefilter::reference::{self, Why};
 use casefilter::{Catalog, Filter, Mode, Request};
 use serde::Serialize;
 
-use crate::Status;
 use crate::commands::hints::{hint, warn};
 use crate::input::admin::Admin;
-use crate::input::cases::{Cases, Documents, Loaded, tell_left_out};
-use crate::input::loaded::Held;
+use crate::input::cases::{Cases, Documents, Loaded};
+use crate::input::loaded::LoadedCases;
 use crate::input::selection::Selection;
 use crate::output::escape::escape;
 use crate::output::failure::Failure;
+use crate::output::figures::{counted, thousands};
+use crate::output::refusals::tell_left_out;
+use crate::output::status::Status;
 use crate::output::stdout::{Format, Output};
-use crate::output::table::{counted, thousands, wrapped};
+use crate::output::wrap::wrapped;
 
 /// Show why a case is selected, or is not: the truth of every criterion
 ///
@@ -64,16 +66,16 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     let mode = if args.lenient { Mode::Lenient } else { Mode::Strict };
     let loaded = args.cases.load_or_ask(&catalog, mode, Documents::Kept, &args.admin)?;
     let status = tell_left_out(&loaded.report);
-    hint(&loaded.held, &request, &loaded.report, || matches!(loaded.held.count(&request.filter), Ok(0)));
-    let found = loaded.held.search(&of_id(&catalog, &args.id)?)?;
+    hint(&loaded.cases, &request, &loaded.report, || matches!(loaded.cases.count(&request.filter), Ok(0)));
+    let found = loaded.cases.search(&of_id(&catalog, &args.id)?)?;
     let Some(document) = found.documents().next() else {
         return Err(unknown(&args.id, &loaded));
     };
     let why = reference::why(&request.filter, document)
         .map_err(|fault| Failure::Refused(escape(&fault.message()).into_owned()))?;
-    let page = if why.selected { Page::of(&loaded.held, &args.id, &request)? } else { None };
+    let page = if why.selected { Page::of(&loaded.cases, &args.id, &request)? } else { None };
     // Others may write to the database while this is printed.
-    let closed = loaded.held.close();
+    let closed = loaded.cases.close();
     let mut out = Output::new();
     match Format::or_fitting(args.format) {
         Format::Json => out.json(&Answer { page, why: &why })?,
@@ -121,12 +123,12 @@ struct Page {
 }
 
 impl Page {
-    fn of(held: &Held, id: &str, request: &Request) -> Result<Option<Self>, Failure> {
-        let Some(position) = held.place_of(id, request)? else { return Ok(None) };
+    fn of(cases: &LoadedCases, id: &str, request: &Request) -> Result<Option<Self>, Failure> {
+        let Some(position) = place_of(cases, id, request)? else { return Ok(None) };
         let Request { offset, limit, .. } = *request;
         let order = request.order.as_ref().map(ToString::to_string);
         let shown = position > offset && position.saturating_sub(offset) <= limit;
-        Ok(Some(Self { position, selected: held.count(&request.filter)?, order, offset, limit, shown }))
+        Ok(Some(Self { position, selected: cases.count(&request.filter)?, order, offset, limit, shown }))
     }
 }
 
@@ -168,11 +170,71 @@ fn ordinal(number: u64) -> String {
 fn unknown(id: &str, loaded: &Loaded) -> Failure {
     let quoted = |id: &str| format!("`{}`", escape(id));
     let near: Vec<String> =
-        loaded.held.near_ids(id).unwrap_or_default().iter().map(|id| quoted(id)).collect();
+        near_ids(&loaded.cases, id).unwrap_or_default().iter().map(|id| quoted(id)).collect();
     let meant =
         if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(" or ")) };
-    let among = counted(loaded.held.len(), "case");
+    let among = counted(loaded.cases.len(), "case");
     Failure::Failed(format!("no case has the id {}, among {among}{meant}", quoted(id)))
+}
+
+/// Returns the ids of cases that look like this one, the nearest first, at most three.
+fn near_ids(cases: &LoadedCases, id: &str) -> Result<Vec<String>, Failure> {
+    let request = Request::new(Filter::all(cases.catalog())).limit(u64::MAX);
+    let mut nearest = Nearest::new(id);
+    cases.each_id(&request, |other| {
+        nearest.take(other);
+        Ok(())
+    })?;
+    Ok(nearest.found.into_iter().map(|(_, id)| id).collect())
+}
+
+/// The ids that are few typing errors away from one, the nearest first, at most three.
+struct Nearest {
+    wanted: String,
+    /// How many errors there may be.
+    errors: usize,
+    found: Vec<(usize, String)>,
+}
+
+impl Nearest {
+    /// The distance is quadratic, and longer ids are not typed.
+    const LONGEST: usize = 64;
+    const MOST: usize = 3;
+
+    fn new(id: &str) -> Self {
+        let wanted = id.trim().to_lowercase();
+        let errors = (wanted.len() / 4).clamp(1, 2);
+        Self { wanted, errors, found: Vec::new() }
+    }
+
+    fn take(&mut self, other: &str) {
+        let Self { wanted, errors, found } = self;
+        let is_long = other.len().max(wanted.len()) > Self::LONGEST;
+        if is_long || other.len().abs_diff(wanted.len()) > errors.saturating_mul(4) {
+            return;
+        }
+        let distance = strsim::damerau_levenshtein(wanted, &other.to_lowercase());
+        let is_nearer = found.len() < Self::MOST || found.iter().any(|(most, _)| distance < *most);
+        if distance <= *errors && is_nearer {
+            found.push((distance, other.to_owned()));
+            found.sort_unstable();
+            found.truncate(Self::MOST);
+        }
+    }
+}
+
+/// Returns at which place of all the cases that a request selects, in its order, the one of an id stands, counted from 1.
+fn place_of(cases: &LoadedCases, id: &str, request: &Request) -> Result<Option<u64>, Failure> {
+    let all = request.clone().offset(0).limit(u64::MAX);
+    let (mut place, mut found) = (0_u64, None);
+    cases.each_id(&all, |other| {
+        place = place.saturating_add(1);
+        if other == id {
+            found = Some(place);
+        }
+        Ok(())
+    })?;
+    Ok(found)
 }
 
 /// The request for the case of an id.

@@ -1,26 +1,15 @@
 //! The service that has a database open, and what it does for other commands.
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use casefilter::{StoreError, StoreErrorKind};
 
-use crate::input::duration;
-use crate::input::holder;
-use crate::input::loaded::failed;
+use crate::input::service::Service;
+use crate::input::{duration, holder};
 use crate::output::escape::escape;
-use crate::output::failure::Failure;
-
-#[cfg(unix)]
-#[path = "admin/unix.rs"]
-mod connection;
-#[cfg(not(unix))]
-#[path = "admin/elsewhere.rs"]
-mod connection;
-
-pub(crate) use connection::{Service, Upload};
+use crate::output::failure::{Failure, failed};
 
 /// How often a database that another process has open is tried again.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -90,30 +79,5 @@ impl Admin {
             Some(wait) => format!("waited {} s", wait.as_secs_f64()),
         };
         Failure::Failed(format!("{who}; {}; {wait}", escape(why)))
-    }
-}
-
-/// Why a file could not be sent.
-pub(crate) enum SendFailure {
-    Read(std::io::Error),
-    Told(Failure),
-}
-
-impl Upload {
-    /// Sends all that a reader has, as a Parquet file.
-    pub(crate) fn parquet(&mut self, name: &str, mut file: impl Read) -> Result<(), SendFailure> {
-        const PIECE_BYTES: usize = 1 << 20;
-        self.begin(name, true).map_err(SendFailure::Told)?;
-        let mut piece = vec![0; PIECE_BYTES];
-        loop {
-            match file.read(&mut piece) {
-                Ok(0) => return Ok(()),
-                Ok(length) => {
-                    self.push(piece.get(..length).unwrap_or_default()).map_err(SendFailure::Told)?;
-                }
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(SendFailure::Read(error)),
-            }
-        }
     }
 }

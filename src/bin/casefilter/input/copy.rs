@@ -6,10 +6,10 @@ use std::path::Path;
 use serde::Serialize;
 use serde::de::IgnoredAny;
 
-use crate::input::admin::Service;
+use crate::input::service::Service;
 use crate::output::failure::{Failure, mention};
-use crate::output::file::unnamed_beside;
 use crate::output::progress::Working;
+use crate::output::unnamed::unnamed_beside;
 
 /// A copy of a database, in a file without a name: the system removes it when the process ends, however that comes.
 pub(crate) struct Copy {

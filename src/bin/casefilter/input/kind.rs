@@ -1,6 +1,7 @@
 //! The kinds of things that are imported and exported.
 
 use casefilter::domain::RecordKind;
+use casefilter::sample::SampleKind;
 
 /// What can be imported and exported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -26,6 +27,17 @@ impl Kind {
             Self::Applicants => "applicants",
             Self::Documents => "documents",
             Self::AmlCases => "aml-cases",
+        }
+    }
+
+    /// The sample records of this kind; none for cases.
+    pub(crate) fn samples(self) -> Option<SampleKind> {
+        match self {
+            Self::Cases => None,
+            Self::Levels => Some(SampleKind::Levels),
+            Self::Applicants => Some(SampleKind::Applicants),
+            Self::Documents => Some(SampleKind::Documents),
+            Self::AmlCases => Some(SampleKind::AmlCases),
         }
     }
 

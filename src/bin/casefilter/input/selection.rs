@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use casefilter::{Catalog, Filter, Limits, Params, Request};
 
-use crate::commands::search::long_page::ALL;
+use crate::output::dash::is_stdin;
 use crate::output::diagnostics::{self as report, Source};
 use crate::output::failure::Failure;
 
@@ -36,30 +36,6 @@ pub(crate) struct Selection {
     #[arg(long)]
     count: bool,
 }
-
-/// The database of a command that needs no other file.
-#[derive(clap::Args)]
-pub(crate) struct Database {
-    /// The database; --db FILE means the same
-    #[arg(value_name = "DATABASE", required_unless_present = "db")]
-    database: Option<PathBuf>,
-
-    /// The database
-    #[arg(long, value_name = "FILE", conflicts_with = "database")]
-    db: Option<PathBuf>,
-}
-
-impl Database {
-    /// Where it is.
-    pub(crate) fn path(&self) -> &Path {
-        // One of the two is there.
-        self.database.as_deref().or(self.db.as_deref()).unwrap_or(Path::new(""))
-    }
-}
-
-/// What is wrong when cases and filter are both to come from standard input.
-pub(crate) const ONE_STDIN: &str =
-    "standard input cannot be both the cases and the filter: give one of them as a file";
 
 /// Which cases are meant, without order and page; every case when neither is given.
 #[derive(Clone, clap::Args)]
@@ -189,13 +165,11 @@ pub(crate) fn unpaged() -> Limits {
     Limits { page: u64::MAX, ..Limits::default() }
 }
 
+/// The limit that `--limit all` stands for.
+pub(crate) const ALL: u64 = i64::MAX.unsigned_abs();
+
 /// The `--limit` that gives every case.
 const EVERY_CASE: &str = "all";
-
-/// Whether a name stands for standard input.
-pub(crate) fn is_stdin(path: &Path) -> bool {
-    path.as_os_str() == "-"
-}
 
 fn read_body(path: &Path) -> Result<Vec<u8>, Failure> {
     let mut body = Vec::new();

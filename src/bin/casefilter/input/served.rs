@@ -7,8 +7,8 @@ use casefilter::{Catalog, Filter, Request, WrittenAnswer};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::input::admin::Service;
-use crate::input::loaded::Explained;
+use crate::input::explained::Explained;
+use crate::input::service::Service;
 use crate::output::escape::escape;
 use crate::output::failure::Failure;
 

@@ -8,7 +8,7 @@ use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use casefilter::{Error, Errors};
 
 use crate::output::escape::escape;
-use crate::output::table;
+use crate::output::wrap::width;
 
 /// A text that came from outside, and what to call it.
 #[derive(Clone)]
@@ -61,7 +61,7 @@ impl Fault {
     pub(crate) fn render(&self) -> String {
         let colours = anstream::AutoStream::choice(&io::stderr()) != anstream::ColorChoice::Never;
         let renderer = if colours { Renderer::styled() } else { Renderer::plain() };
-        self.render_with(renderer.term_width(usize::from(table::width()).saturating_add(MARGIN)))
+        self.render_with(renderer.term_width(usize::from(width()).saturating_add(MARGIN)))
     }
 
     fn render_with(&self, renderer: Renderer) -> String {
@@ -77,7 +77,7 @@ impl Fault {
 }
 
 fn render(error: &Error, source: &Source, renderer: &Renderer) -> String {
-    let width = usize::from(table::width()).saturating_sub(MARGIN);
+    let width = usize::from(width()).saturating_sub(MARGIN);
     let token_length = if source.is_value { str::len } else { token_length };
     let excerpt = Excerpt::around(&source.text, error.offset, width, token_length);
     let digits = excerpt.line.to_string().len();

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use casefilter::is_store;
 
+use crate::output::dash::is_stdout;
 use crate::output::escape::escape;
 use crate::output::failure::Failure;
-use crate::output::file::is_stdout;
 
 /// The layout of an output file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

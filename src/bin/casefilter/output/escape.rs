@@ -72,6 +72,13 @@ fn escape_as(text: &str, keeps: impl Fn(char) -> bool, push: impl Fn(char, &mut 
     Cow::Owned(escaped)
 }
 
+/// `text` in backquotes, clipped and escaped.
+pub(crate) fn quote(text: &str) -> String {
+    let clipped = text.char_indices().nth(60).map_or(text, |(at, _)| text.get(..at).unwrap_or_default());
+    let mark = if clipped.len() < text.len() { "…" } else { "" };
+    format!("`{}{mark}`", escape(clipped))
+}
+
 /// Writes JSON for a terminal, of which each write holds whole characters.
 pub(crate) struct EscapedJson<W>(pub(crate) W);
 

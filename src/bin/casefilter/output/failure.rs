@@ -4,17 +4,10 @@ use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
+use casefilter::{StoreError, StoreErrorKind};
+
 use crate::output::escape::escape;
-
-/// The exit status when something could not be done.
-pub(crate) const FAILED: u8 = 1;
-/// The exit status for wrong usage and for a filter that does not compile.
-pub(crate) const BAD_REQUEST: u8 = 2;
-/// The exit status when case data was refused or left out.
-pub(crate) const REFUSED: u8 = 3;
-
-/// The exit status of `check --deny-warnings` for a filter with warnings.
-pub(crate) const WARNED: u8 = 4;
+use crate::output::status::{BAD_REQUEST, FAILED, REFUSED};
 
 /// Why a command stopped.
 #[derive(Debug)]
@@ -62,6 +55,23 @@ impl Failure {
 impl From<casefilter::Error> for Failure {
     fn from(error: casefilter::Error) -> Self {
         Self::Failed(escape(&error.to_string()).into_owned())
+    }
+}
+
+/// The failure of a database.
+pub(crate) fn failed(error: &StoreError) -> Failure {
+    match error.kind() {
+        StoreErrorKind::NotFound => {
+            let text = error.to_string();
+            let advice = text.rsplit_once(": ").and_then(|(name, _)| windows_path(name));
+            Failure::Failed(format!("{}{}", escape(&text), advice.unwrap_or_default()))
+        }
+        StoreErrorKind::Refused => Failure::Refused(escape(&error.to_string()).into_owned()),
+        StoreErrorKind::InUse => Failure::Failed(format!(
+            "{}; stop it, or, if it is a service, ask that or take a copy by `casefilter backup`",
+            escape(&error.to_string())
+        )),
+        _ => Failure::Failed(escape(&error.to_string()).into_owned()),
     }
 }
 

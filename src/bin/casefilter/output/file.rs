@@ -1,14 +1,14 @@
 //! Files that commands write: whole, or not at all.
 
-use std::fs::{self, File, Metadata, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use casefilter::{AtomicFile, Order, is_store};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use crate::input::selection::is_stdin;
+use crate::output::dash::is_stdout;
 use crate::output::escape::{EscapedJson, escape};
 use crate::output::failure::Failure;
 use crate::output::interrupt;
@@ -20,19 +20,6 @@ pub(crate) const CHUNK_BYTES: usize = 256 << 10;
 
 /// Writes lines.
 pub(crate) type Fill<'f> = &'f mut dyn FnMut(&mut dyn Write) -> io::Result<()>;
-
-/// Whether the name of an output stands for standard output.
-pub(crate) fn is_stdout(path: &Path) -> bool {
-    path.as_os_str() == "-"
-}
-
-/// Refuses `-` for what has to be a file; `why` says that.
-pub(crate) fn refuse_stdout(path: &Path, why: &str) -> Result<(), Failure> {
-    match is_stdout(path) {
-        true => Err(Failure::Usage(format!("`-` is no file: {why}"))),
-        false => Ok(()),
-    }
-}
 
 /// The failure to write an output.
 pub(crate) fn cannot_write(path: &Path, error: &io::Error) -> Failure {
@@ -113,82 +100,6 @@ pub(crate) fn create_private(path: &Path) -> Result<AtomicFile, Failure> {
 pub(crate) fn finish_private(path: &Path, new: AtomicFile, text: &str) -> Result<(), Failure> {
     let mut file = new.file();
     file.write_all(text.as_bytes()).and_then(|()| new.finish()).map_err(|error| cannot_write(path, &error))
-}
-
-/// Makes a file without a name, beside another one if that can be, or else where temporary files lie. Only its owner can read it, and
-/// the system removes it when the process ends.
-pub(crate) fn unnamed_beside(other: Option<&Path>) -> io::Result<File> {
-    let beside = other.map(|other| tempfile::tempfile_in(folder_of(other)));
-    // There may be room beside the other file only, or permission elsewhere only.
-    beside.unwrap_or_else(tempfile::tempfile).or_else(|_| tempfile::tempfile())
-}
-
-/// The folder in which a file lies.
-fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-/// Resolves the symbolic links at the end of a path, also if there is no file at its end.
-fn behind_links(path: &Path) -> io::Result<PathBuf> {
-    /// As many as Linux follows.
-    const MOST_LINKS: usize = 40;
-    let mut path = path.to_owned();
-    for _ in 0..MOST_LINKS {
-        match fs::symlink_metadata(&path) {
-            Ok(found) if found.is_symlink() => path = folder_of(&path).join(fs::read_link(&path)?),
-            _ => return Ok(path),
-        }
-    }
-    Err(io::Error::other("too many symbolic links"))
-}
-
-/// Whether two names are of one file, also by links of either kind, or would be, were it there.
-fn is_same(one: &Path, other: &Path) -> bool {
-    let (Ok(one), Ok(other)) = (behind_links(one), behind_links(other)) else { return false };
-    if let (Ok(one), Ok(other)) = (fs::metadata(&one), fs::metadata(&other))
-        && is_same_inode(&one, &other)
-    {
-        return true;
-    }
-    let whole = |path: &Path| Some(fs::canonicalize(folder_of(path)).ok()?.join(path.file_name()?));
-    whole(&one).is_some_and(|one| whole(&other) == Some(one))
-}
-
-#[cfg(unix)]
-fn is_same_inode(one: &Metadata, other: &Metadata) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    (one.dev(), one.ino()) == (other.dev(), other.ino())
-}
-
-#[cfg(not(unix))]
-fn is_same_inode(_one: &Metadata, _other: &Metadata) -> bool {
-    false
-}
-
-/// Refuses a report that would be written over something that the run reads or fills.
-pub(crate) fn check_report<'p>(
-    report: Option<&Path>,
-    used: impl IntoIterator<Item = &'p Path>,
-) -> Result<(), Failure> {
-    let Some(report) = report else { return Ok(()) };
-    refuse_stdout(report, "--report goes into one, since standard output has the answer")?;
-    // Nothing is lost where a terminal or a pipe is written to.
-    if fs::metadata(report).is_ok_and(|found| !found.is_file()) {
-        return Ok(());
-    }
-    for used in used {
-        let (file, name) = match is_stdin(used) {
-            true => (Path::new("/dev/stdin"), "standard input".to_owned()),
-            false => (used, used.display().to_string()),
-        };
-        if is_same(report, file) {
-            let (report, name) = (report.display().to_string(), escape(&name).into_owned());
-            let message =
-                format!("--report {} would be written over {name}, which this run uses", escape(&report));
-            return Err(Failure::Usage(message));
-        }
-    }
-    Ok(())
 }
 
 fn pack(

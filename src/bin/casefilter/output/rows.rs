@@ -10,12 +10,11 @@ use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use casefilter::arrow::TABLE_KEY;
 use casefilter::sql::{Column, ColumnType, Datum, Table, write_copy};
-use casefilter::{Catalog, Error, Request};
+use casefilter::{Catalog, Error};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 
-use crate::input::loaded::Held;
 use crate::output::ending::Ending;
 use crate::output::escape::escape;
 use crate::output::failure::Failure;
@@ -46,11 +45,11 @@ impl Rows {
         }
     }
 
-    /// Writes the cases that a request asks for, which become places in that order.
-    pub(crate) fn write(self, held: &Held, request: &Request, path: &Path) -> Result<(), Failure> {
+    /// Writes cases, `count` of them, whose documents `walk` hands over in the order of their places.
+    pub(crate) fn write(self, path: &Path, count: u64, walk: Walk<'_>) -> Result<(), Failure> {
         let table = Table::new(&Catalog::cases());
-        let progress = Progress::of_cases(held.count(&request.filter)?);
-        let source = Source { held, request, table: &table, progress: &progress };
+        let progress = Progress::of_cases(count);
+        let source = Source { walk, table: &table, progress: &progress };
         progress.say("writing".to_owned());
         // A fault of a case or of the database, which is none of the file's.
         let mut failure = None;
@@ -65,10 +64,12 @@ impl Rows {
     }
 }
 
+/// Hands over documents, one after the other, until taking one fails.
+pub(crate) type Walk<'w> = &'w dyn Fn(&mut dyn FnMut(&str) -> Result<(), Failure>) -> Result<(), Failure>;
+
 /// What is written.
 struct Source<'s> {
-    held: &'s Held,
-    request: &'s Request,
+    walk: Walk<'s>,
     table: &'s Table,
     progress: &'s Progress,
 }
@@ -81,7 +82,7 @@ fn each_row(
 ) -> io::Result<()> {
     let mut place = 0_u64;
     let mut write_fault = None;
-    let result = source.held.each_document(source.request, |document| {
+    let result = (source.walk)(&mut |document| {
         let row = source.table.row(place, document).map_err(Fault::Case);
         place = place.saturating_add(1);
         source.progress.advance(1);

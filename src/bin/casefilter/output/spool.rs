@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
-use crate::output::file::unnamed_beside;
+use crate::output::unnamed::unnamed_beside;
 
 /// How many bytes wait in memory at most.
 const MEMORY_BYTES: usize = 16 << 20;

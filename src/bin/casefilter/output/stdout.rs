@@ -98,6 +98,11 @@ impl<W: Write> Output<W> {
         self.json_line(&text)
     }
 
+    /// An id on a line of its own, such that no other id looks the same.
+    pub(crate) fn id(&mut self, id: &str) -> Result<(), Failure> {
+        if id.starts_with('"') || id.contains(char::is_control) { self.json(&id) } else { self.line(id) }
+    }
+
     pub(crate) fn flush(&mut self) -> Result<(), Failure> {
         self.out.flush().map_err(|error| Failure::stdout(&error))
     }

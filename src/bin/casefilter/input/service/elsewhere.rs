@@ -6,8 +6,8 @@ use std::path::Path;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::commands::records::Importing;
 use crate::output::failure::Failure;
+use crate::output::refusals::Importing;
 
 /// None can be there.
 pub(crate) enum Service {}

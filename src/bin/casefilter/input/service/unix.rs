@@ -3,30 +3,25 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::pin::Pin;
-use std::task::{Context, Poll, ready};
 
 use bytes::{Bytes, BytesMut};
-use casefilter::Refusal;
 use casefilter::service::AdminSocket;
 use http_body_util::BodyExt;
-use hyper::body::{Body, Frame};
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper::{Request, StatusCode};
 use hyper_util::rt::TokioIo;
+use serde::Serialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
-use serde::{Deserialize, Serialize};
 use tokio::net::UnixStream;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::task::JoinHandle;
 
-use crate::commands::records::Importing;
+use super::answers::{next_frame, read_answer};
+use super::pieces::{PIECES, Piece, Pieces};
 use crate::output::escape::escape;
 use crate::output::failure::Failure;
-
-/// How many pieces of a body wait to be sent, at most.
-const PIECES: usize = 4;
+use crate::output::refusals::Importing;
 
 /// A service that has a database open.
 pub(crate) struct Service {
@@ -45,31 +40,6 @@ pub(crate) struct Upload {
 }
 
 type Answer = hyper::Result<(StatusCode, Bytes)>;
-
-/// A piece of a body.
-enum Piece {
-    Data(Bytes),
-    End,
-}
-
-/// A body that comes by the piece. It is broken off when nobody sends pieces any more, and none was the end.
-struct Pieces(Receiver<Piece>);
-
-impl Body for Pieces {
-    type Data = Bytes;
-    type Error = io::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
-        Poll::Ready(match ready!(self.0.poll_recv(context)) {
-            Some(Piece::Data(bytes)) => Some(Ok(Frame::data(bytes))),
-            Some(Piece::End) => None,
-            None => Some(Err(io::ErrorKind::Interrupted.into())),
-        })
-    }
-}
 
 impl Service {
     /// Connects to the service that has a database.
@@ -261,53 +231,6 @@ fn lost(path: &Path, error: &hyper::Error) -> Failure {
         "the service at {} went away before it answered ({error}): what was asked for was done whole, or not at all",
         escape(&path)
     ))
-}
-
-/// Takes a frame from the front of what came, once it is whole.
-fn next_frame(waiting: &mut BytesMut) -> Option<(u8, BytesMut)> {
-    const HEAD_BYTES: usize = 5;
-    let (sort, length) = match waiting.get(..HEAD_BYTES)? {
-        &[sort, a, b, c, d] => (sort, u32::from_be_bytes([a, b, c, d])),
-        _ => return None,
-    };
-    let whole = usize::try_from(length).ok()?.checked_add(HEAD_BYTES)?;
-    if waiting.len() < whole {
-        waiting.reserve(whole.saturating_sub(waiting.len()));
-        return None;
-    }
-    let mut frame = waiting.split_to(whole);
-    Some((sort, frame.split_off(HEAD_BYTES)))
-}
-
-/// Why a service did not do what it was asked for.
-#[derive(Deserialize)]
-struct Told {
-    description: String,
-    #[serde(rename = "type")]
-    kind: Option<String>,
-    refusal: Option<Refusal>,
-}
-
-/// What a service answered: what was asked for, or why not; `importing` is what an import was to do.
-fn read_answer<T: DeserializeOwned>(
-    is_good: bool,
-    body: &[u8],
-    importing: Option<Importing>,
-) -> Result<T, Failure> {
-    let strange = |error: serde_json::Error| {
-        let error = error.to_string();
-        Failure::Failed(format!("the service answered what this version does not know: {}", escape(&error)))
-    };
-    if is_good {
-        return serde_json::from_slice(body).map_err(strange);
-    }
-    let told: Told = serde_json::from_slice(body).map_err(strange)?;
-    let description = escape(&told.description).into_owned();
-    Err(match (told.kind.as_deref(), told.refusal, importing) {
-        (Some("refused"), Some(refusal), Some(importing)) => importing.refused(&refusal),
-        (Some("refused"), ..) => Failure::Refused(description),
-        _ => Failure::Failed(description),
-    })
 }
 
 impl Upload {
