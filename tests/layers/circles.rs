@@ -213,6 +213,22 @@ fn the_files_of_the_command_line_form_layers() {
 }
 
 #[test]
+fn the_rooms_of_the_command_line_use_only_those_below_them() {
+    const ROOMS: [&str; 3] = ["output", "input", "commands"];
+    let floor = |module: &str| ROOMS.iter().position(|room| *room == super::top(module));
+    let mut broken = Vec::new();
+    for source in sources_below("src/bin/casefilter") {
+        let Some(own) = floor(&source.module) else { continue };
+        for (at, path) in source.paths("crate") {
+            if floor(&path).is_none_or(|used| used > own) {
+                broken.push(format!("{}: `{}` uses `{path}`", source.place(at), ROOMS[own]));
+            }
+        }
+    }
+    super::report(&broken);
+}
+
+#[test]
 fn a_circle_is_found_through_re_exports_and_names_its_lines() {
     let files = [
         ("", "mod a; mod b;"),

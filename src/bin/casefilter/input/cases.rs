@@ -13,6 +13,7 @@ use crate::input::packing::Packing;
 use crate::input::reading::{Taker, read_all};
 use crate::input::selection::{Selection, unpaged};
 use crate::input::served::Served;
+use crate::input::service::Service;
 use crate::output::dash::{ONE_STDIN, is_stdin};
 use crate::output::failure::{Failure, failed};
 use crate::output::progress::Working;
@@ -127,12 +128,44 @@ impl Cases {
         documents: Documents,
         admin: &Admin,
     ) -> Result<Loaded, Failure> {
+        self.load_or(catalog, mode, documents, admin, |_, service| {
+            Ok(LoadedCases::Service(Box::new(Served::new(service, catalog)?)))
+        })
+    }
+
+    /// Opens the database, if one is all there is, or a copy of it that the service made which has it open; otherwise imports every
+    /// file.
+    pub(crate) fn load_or_copy(
+        &self,
+        catalog: &Catalog,
+        mode: Mode,
+        documents: Documents,
+        admin: &Admin,
+    ) -> Result<Loaded, Failure> {
+        self.load_or(catalog, mode, documents, admin, |path, service| {
+            let Copy { file, name } = Copy::make(path, service)?;
+            let options = StoreOptions::default().limits(unpaged());
+            let store = Store::open_file(file, &name, catalog.clone(), options);
+            Ok(LoadedCases::Database(Box::new(store.map_err(|error| failed(&error))?)))
+        })
+    }
+
+    /// Opens the database, if one is all there is, and asks `there` for the cases if a service has it open; otherwise imports every
+    /// file.
+    fn load_or(
+        &self,
+        catalog: &Catalog,
+        mode: Mode,
+        documents: Documents,
+        admin: &Admin,
+        there: impl FnOnce(&Path, Service) -> Result<LoadedCases, Failure>,
+    ) -> Result<Loaded, Failure> {
         let Some(path) = self.database() else { return self.load(catalog, mode, documents) };
         self.check()?;
         let start = Instant::now();
         let cases = match admin.open(path, || open_to_read(path, catalog))? {
             Opened::Here(store) => LoadedCases::Database(Box::new(store)),
-            Opened::There(service) => LoadedCases::Service(Box::new(Served::new(service, catalog)?)),
+            Opened::There(service) => there(path, service)?,
         };
         Ok(Loaded { cases, report: Report::default(), took: start.elapsed() })
     }
@@ -151,33 +184,6 @@ impl Cases {
         let report = import.commit().map_err(|refusal| case_refused(&refusal, mode))?;
         drop(working);
         Ok(Loaded { cases: LoadedCases::Memory(Box::new(engine)), report, took: start.elapsed() })
-    }
-
-    /// Opens the database, if one is all there is, or a copy of it that the service made which has it open; otherwise imports every
-    /// file.
-    pub(crate) fn load_or_copy(
-        &self,
-        catalog: &Catalog,
-        mode: Mode,
-        documents: Documents,
-        admin: &Admin,
-    ) -> Result<Loaded, Failure> {
-        let Some(path) = self.database() else {
-            return self.load(catalog, mode, documents);
-        };
-        self.check()?;
-        let start = Instant::now();
-        let store = match admin.open(path, || open_to_read(path, catalog))? {
-            Opened::Here(store) => store,
-            Opened::There(service) => {
-                let Copy { file, name } = Copy::make(path, service)?;
-                let options = StoreOptions::default().limits(unpaged());
-                let store = Store::open_file(file, &name, catalog.clone(), options);
-                store.map_err(|error| failed(&error))?
-            }
-        };
-        let cases = LoadedCases::Database(Box::new(store));
-        Ok(Loaded { cases, report: Report::default(), took: start.elapsed() })
     }
 }
 
