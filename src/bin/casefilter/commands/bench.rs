@@ -145,7 +145,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
                 faults.push_str(&format!("request {request}: {}\n", escape(&errors.to_string())));
             }
         }
-        // A request may take long, and whoever waits wants to see the ones before.
+        // A request may take long, and the ones before it can be read meanwhile.
         out.flush()?;
     }
     let unknown = || Failure::Failed("a service does not say what its cases take in memory".to_owned());

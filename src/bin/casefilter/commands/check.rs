@@ -79,13 +79,13 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
 }
 
 impl Args {
-    /// The status of a filter that compiles.
+    /// Returns the status of a filter that compiles.
     fn status(&self, warnings: &[Warning]) -> Status {
         if self.deny_warnings && !warnings.is_empty() { Status::Warned } else { Status::Fine }
     }
 }
 
-/// The plan, the text and the warnings, to read.
+/// Returns the plan, the text and the warnings, to read.
 fn explained(request: &Request, warnings: &[Warning]) -> String {
     let filter = &request.filter;
     let mut text = String::from("The filter selects cases where\n\n");

@@ -115,7 +115,7 @@ fn load(engine: &Engine, count: u64, out: &mut Output) -> Result<(), Failure> {
     ))
 }
 
-/// A request for one of the demonstration's pages, and what compiling its filter took.
+/// Returns a request for one of the demonstration's pages, and what compiling its filter took.
 fn compile(engine: &Engine, text: &str, order: &str) -> Result<(Request, Duration), Failure> {
     const SHOWN: u64 = 5;
     let bug =

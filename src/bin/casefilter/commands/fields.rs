@@ -53,7 +53,7 @@ impl<'a> Entry<'a> {
         vec![self.name.to_owned(), if self.many { format!("{kind} (many)") } else { kind }]
     }
 
-    /// What there is to say beside the name and the type.
+    /// Returns what there is to say beside the name and the type.
     fn notes(&self) -> String {
         let of = |label: &str, texts: &[&str]| match texts {
             [] => None,
@@ -71,7 +71,7 @@ const LEAST_NOTES: usize = 44;
 /// How far notes below a field are set in.
 const HANGING: usize = 4;
 
-/// The table, to the width of the terminal.
+/// Returns the table, to the width of the terminal.
 fn table(entries: &[Entry<'_>], width: usize) -> String {
     let rows: Vec<Vec<String>> = entries.iter().map(Entry::row).collect();
     let columns = [Column::whole("field"), Column::whole("type")];

@@ -224,7 +224,7 @@ impl From<StoreError> for Unopened {
     }
 }
 
-/// The database; one that is not there is made, and gets its name when it is closed.
+/// Opens the database, or prepares one that is not there, which gets its name when it is closed.
 fn open(path: &Path, catalog: &Catalog) -> Result<Store, Unopened> {
     match Store::open(path, catalog.clone(), StoreOptions::default()) {
         Err(error) if error.kind() == StoreErrorKind::NotFound => {

@@ -26,7 +26,7 @@ pub(crate) fn tell(database: &Path) {
     }
 }
 
-/// The copies, with their lengths.
+/// Returns the copies, with their lengths.
 fn of(database: &Path) -> Vec<(PathBuf, u64)> {
     let Some(name) = database.file_name().and_then(|name| name.to_str()) else { return Vec::new() };
     let mut found: Vec<(PathBuf, u64)> = fs::read_dir(folder_of(database))
@@ -51,7 +51,7 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Whether a process of casefilter has this number; where the system does not tell, none has.
+/// Returns whether a process of casefilter has this number; where the system does not tell, none has.
 fn is_running(process: &str) -> bool {
     let arguments = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
     let program = arguments.split(|byte| *byte == 0).next().unwrap_or_default();

@@ -50,7 +50,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// The word that stands for it on the command line.
+    /// Returns the word that stands for it on the command line.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Search(_) => "search",

@@ -114,7 +114,7 @@ impl Args {
     }
 }
 
-/// The table of that name.
+/// Returns the table of that name.
 pub(crate) fn table(catalog: &Catalog, name: &str) -> Result<Table, Failure> {
     Table::new(catalog).named(name).map_err(|error| Failure::Usage(error.to_string()))
 }

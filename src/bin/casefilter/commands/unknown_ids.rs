@@ -47,7 +47,7 @@ fn message(named: usize, unknown: &[&str]) -> String {
     )
 }
 
-/// Those of the ids that no case has.
+/// Returns those of the ids that no case has.
 fn unknown<'i>(cases: &LoadedCases, named: &'i [String]) -> Result<Vec<&'i str>, Failure> {
     let mut unknown = Vec::new();
     // As many as one body may have.
@@ -83,7 +83,7 @@ struct Criterion {
     children: Vec<Criterion>,
 }
 
-/// The ids that a filter names to select their cases, each once, in the order of the filter.
+/// Returns the ids that a filter names to select their cases, each once, in the order of the filter.
 fn named(json: &str) -> Vec<String> {
     let Ok(body) = serde_json::from_str::<Body>(json) else { return Vec::new() };
     let mut named = body.ids.unwrap_or_default();

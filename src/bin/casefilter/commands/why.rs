@@ -154,7 +154,7 @@ impl fmt::Display for Page {
     }
 }
 
-/// A number as an ordinal, such as `501st`.
+/// Returns a number as an ordinal, such as `501st`.
 fn ordinal(number: u64) -> String {
     let ending = match (number % 10, number % 100) {
         (_, 11..=13) => "th",
@@ -237,7 +237,7 @@ fn place_of(cases: &LoadedCases, id: &str, request: &Request) -> Result<Option<u
     Ok(found)
 }
 
-/// The request for the case of an id.
+/// Returns the request for the case of an id.
 fn of_id(catalog: &Catalog, id: &str) -> Result<Request, Failure> {
     let body = serde_json::json!({ "ids": [id] }).to_string();
     let filter = Filter::compile(catalog, body.as_bytes());

@@ -114,7 +114,7 @@ const TABLE: [(&[&str], &str); 24] = [
     (&["version", "about", "info"], "`casefilter --version` prints the version"),
 ];
 
-/// What to write in place of a command that there is not; `commands` are those that there are.
+/// Returns what to write in place of a command that there is not; `commands` are those that there are.
 pub(crate) fn on_command<'c>(written: &str, commands: impl Iterator<Item = &'c str>) -> Option<String> {
     let lower = written.to_lowercase();
     if let Some((_, advice)) = TABLE.iter().find(|(words, _)| words.contains(&lower.as_str())) {

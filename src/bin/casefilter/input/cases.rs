@@ -22,8 +22,8 @@ use crate::output::refusals::case_refused;
 /// Files that cases, or records, are imported from.
 #[derive(clap::Args)]
 pub(crate) struct Files {
-    /// Files of cases: .ndjson or .json, also with .gz or .zst behind, or .parquet; a database made by import;
-    /// - for NDJSON on standard input
+    /// Input files: .ndjson (or .jsonl) or .json, optionally with .gz or .zst after it; .parquet; or a database made by `import`.
+    /// `-` reads standard input
     #[arg(value_name = "CASES", required = true)]
     paths: Vec<PathBuf>,
 }
@@ -48,7 +48,7 @@ pub(crate) struct Cases {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Documents {
     Kept,
-    /// Nobody is going to see one: without them, reading takes less time and much less memory.
+    /// No document is shown: without them, reading takes less time and much less memory.
     Forgotten,
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct Loaded {
 }
 
 impl Files {
-    /// The files.
+    /// Returns the files.
     pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
         self.paths.iter().map(PathBuf::as_path)
     }
@@ -77,7 +77,7 @@ impl Files {
 }
 
 impl Cases {
-    /// Whether none are named.
+    /// Returns whether none are named.
     pub(crate) fn is_empty(&self) -> bool {
         self.files().is_empty()
     }
@@ -86,12 +86,12 @@ impl Cases {
         self.db.as_ref().map_or(self.paths.as_slice(), std::slice::from_ref)
     }
 
-    /// The files.
+    /// Returns the files.
     pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
         self.files().iter().map(PathBuf::as_path)
     }
 
-    /// Whether cases are read from standard input.
+    /// Returns whether cases are read from standard input.
     pub(crate) fn uses_stdin(&self) -> bool {
         self.paths.iter().any(|path| is_stdin(path))
     }
@@ -110,7 +110,7 @@ impl Cases {
         Ok(())
     }
 
-    /// The database, if one is all there is.
+    /// Returns the database, if one is all there is.
     pub(crate) fn database(&self) -> Option<&Path> {
         match (&self.db, self.paths.as_slice()) {
             (Some(path), _) => Some(path),

@@ -20,7 +20,7 @@ pub(crate) struct Database {
 }
 
 impl Database {
-    /// Where it is.
+    /// Returns the path of the database.
     pub(crate) fn path(&self) -> &Path {
         // One of the two is there.
         self.database.as_deref().or(self.db.as_deref()).unwrap_or(Path::new(""))

@@ -19,7 +19,7 @@ pub(crate) fn parse<P: Parser>() -> P {
         .unwrap_or_else(|error| exit(&advised(error, &P::command())))
 }
 
-/// The error with our advice in place of clap's where a command is not known: clap suggests the one that looks most like it, whatever
+/// Returns the error with our advice in place of clap's where a command is not known: clap suggests the one that looks most like it, whatever
 /// that does.
 fn advised(mut error: Error, command: &Command) -> Error {
     let Some(ContextValue::String(written)) = error.get(ContextKind::InvalidSubcommand) else { return error };
@@ -38,7 +38,7 @@ fn advised(mut error: Error, command: &Command) -> Error {
     error
 }
 
-/// A command whose examples, the indented lines behind its options, stay whole, and those of its subcommands.
+/// Returns the command with its examples unbroken, the indented lines after its options, and those of its subcommands.
 fn unbroken(command: Command) -> Command {
     let whole = |line: &str| {
         if line.starts_with("  ") {
@@ -63,7 +63,7 @@ fn exit(error: &Error) -> ! {
         error.exit();
     }
     let text = error.render().ansi().to_string().replace(UNBROKEN, " ");
-    // As with clap, nobody is told that nobody reads it.
+    // As with clap, a reader that went away is no error.
     let _ = if error.use_stderr() {
         anstream::stderr().write_all(text.as_bytes())
     } else {

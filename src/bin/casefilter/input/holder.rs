@@ -5,7 +5,7 @@ use std::path::Path;
 /// As many processes as are named.
 const MOST: usize = 3;
 
-/// The other processes that have a file open, as the subject of a sentence with its verb: `casefilter import (process 17) has`.
+/// Returns the other processes that have a file open, as the subject of a sentence with its verb: `casefilter import (process 17) has`.
 pub(crate) fn of(file: &Path) -> Option<String> {
     let holders = processes(file);
     let named: Vec<&str> = holders.iter().take(MOST).map(String::as_str).collect();

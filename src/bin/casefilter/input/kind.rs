@@ -19,7 +19,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// What a service calls it.
+    /// Returns what a service calls it.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Cases => "cases",
@@ -30,7 +30,7 @@ impl Kind {
         }
     }
 
-    /// The sample records of this kind; none for cases.
+    /// Returns the sample records of this kind; none for cases.
     pub(crate) fn samples(self) -> Option<SampleKind> {
         match self {
             Self::Cases => None,
@@ -41,7 +41,7 @@ impl Kind {
         }
     }
 
-    /// The kind of records, and one of them in words; none for cases.
+    /// Returns the kind of records, and one of them in words; none for cases.
     pub(crate) fn records(self) -> Option<(RecordKind, &'static str)> {
         match self {
             Self::Cases => None,

@@ -54,7 +54,7 @@ impl LoadedCases {
         u64::try_from(len).unwrap_or(u64::MAX)
     }
 
-    /// What the cases take in memory; none when a service has them.
+    /// Returns what the cases take in memory; none when a service has them.
     pub(crate) fn memory(&self) -> Option<Memory> {
         here_or_there!(self, cases => Some(cases.memory()), _served => None)
     }
@@ -73,13 +73,13 @@ impl LoadedCases {
         }
     }
 
-    /// Why a filter may select no case.
+    /// Returns why a filter may select no case.
     pub(crate) fn hints(&self, filter: &Filter) -> Result<Vec<String>, Failure> {
         let hints = here_or_there!(self, cases => cases.hints(filter), served => return served.hints(filter));
         Ok(hints.iter().map(ToString::to_string).collect())
     }
 
-    /// How a request is answered; with the time of compiling, what that cost too.
+    /// Returns how a request is answered; with the time of compiling, what that cost too.
     pub(crate) fn explain(
         &self,
         request: &Request,

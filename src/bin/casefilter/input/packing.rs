@@ -21,7 +21,7 @@ pub(super) enum Packing {
 }
 
 impl Packing {
-    /// Tells it by the file's name.
+    /// Returns it as the name of the file tells it.
     pub(super) fn of(path: &Path) -> Result<Self, Failure> {
         const ALLOWED: &str = "expected .ndjson or .json (or .jsonl), optionally with .gz or .zst after it, .parquet, a database, or - for standard input";
         if is_stdin(path) {
@@ -68,7 +68,7 @@ impl Packing {
     }
 }
 
-/// Whether a word stands in filters, and is likely the name of no file.
+/// Returns whether a word is one of a filter, and hardly the name of a file.
 fn is_word_of_a_filter(word: &str) -> bool {
     matches!(word, "=" | "<>" | "!=" | "<" | "<=" | ">" | ">=" | "in" | "and" | "or" | "not" | "is" | "all")
         || word.starts_with(['(', '='])

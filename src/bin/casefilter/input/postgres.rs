@@ -85,7 +85,7 @@ impl Server {
     }
 }
 
-/// The failure of a source.
+/// Returns the failure of a source.
 pub(crate) fn failed(error: &PostgresError) -> Failure {
     let message = format!("--source: {}", escape(&error.to_string()));
     match error.kind() {

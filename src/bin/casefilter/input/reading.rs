@@ -78,7 +78,7 @@ pub(super) fn read_all(paths: &[PathBuf], taker: &mut Taker<'_, '_, '_>) -> Resu
     paths.iter().try_for_each(|path| read(path, taker, &progress))
 }
 
-/// The size of all files; none when one of them is a stream.
+/// Returns the size of all files; none when one of them is a stream.
 fn total_bytes(paths: &[PathBuf]) -> Option<u64> {
     paths.iter().try_fold(0_u64, |total, path| {
         let file = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;

@@ -11,7 +11,7 @@ use crate::output::escape::quote;
 /// A longer line is refused and not kept in memory: a body at its limit, every byte written as `\u0000`.
 pub(super) const MOST_LINE_BYTES: u64 = 32 << 20;
 
-/// So many faults of one line are told.
+/// How many faults of one line are told at most.
 const MOST_FAULTS: usize = 10;
 
 /// The keys of a request line.
@@ -42,7 +42,7 @@ impl Line {
         let mut errors: Vec<Error> = Vec::new();
         let mut seen: Vec<String> = Vec::new();
         for (key, value) in members.0 {
-            // Nobody is told of more.
+            // No more are told.
             errors.truncate(MOST_FAULTS);
             let at = offset_in(text, key.get());
             let name: String = match serde_json::from_str(key.get()) {
@@ -87,7 +87,7 @@ impl Line {
         Ok(read)
     }
 
-    /// The request that this line asks for.
+    /// Returns the request that this line asks for.
     ///
     /// # Errors
     /// Everything wrong with the line, the body and the parameters, in this order, ten at most.
@@ -96,7 +96,7 @@ impl Line {
         self.with_filter(catalog, limits, filter)
     }
 
-    /// The same, its filter from the cache if it is there.
+    /// Returns the same, its filter from the cache if it is there.
     pub(crate) fn request_cached(&self, cache: &FilterCache) -> Result<Request, Errors> {
         self.with_filter(
             cache.catalog(),
@@ -164,7 +164,7 @@ fn members(text: &str) -> Result<Members<'_>, Errors> {
     })
 }
 
-/// A member's value as text: what a string holds, and other values as they are written.
+/// Returns a member's value as text: what a string holds, and other values as they are written.
 fn text_of(value: &RawValue, line: &str) -> Result<Option<String>, Error> {
     match value.get() {
         "null" => Ok(None),
@@ -177,7 +177,7 @@ fn text_of(value: &RawValue, line: &str) -> Result<Option<String>, Error> {
     }
 }
 
-/// Where `part`, a piece of `text`, starts in it.
+/// Returns where `part`, a piece of `text`, starts in it.
 fn offset_in(text: &str, part: &str) -> usize {
     part.as_ptr().addr().saturating_sub(text.as_ptr().addr())
 }
@@ -211,7 +211,7 @@ impl<'de> Deserialize<'de> for Members<'de> {
     }
 }
 
-/// The error envelope of the service, for request number `number`.
+/// Returns the error envelope of the service, for request number `number`.
 pub(crate) fn envelope(number: u64, errors: &Errors) -> Envelope {
     Envelope::invalid(format!("request-{number}"), errors)
 }

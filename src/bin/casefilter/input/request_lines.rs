@@ -27,7 +27,7 @@ impl Lines {
         Ok(Self { name, reader: BufReader::with_capacity(64 << 10, source), line: Vec::new() })
     }
 
-    /// The next line that is not blank, without its end; of one that is too long, the front.
+    /// Returns the next line that is not blank, without its end; of one that is too long, the front.
     pub(crate) fn next(&mut self) -> Result<Option<&[u8]>, Failure> {
         loop {
             self.line.clear();
@@ -44,7 +44,7 @@ impl Lines {
         }
     }
 
-    /// Whether the next line may have to be waited for, so that answers should not be held back.
+    /// Returns whether the next line may have to be waited for, so that answers should not be held back.
     pub(crate) fn may_wait(&self) -> bool {
         self.reader.buffer().is_empty()
     }

@@ -50,22 +50,22 @@ pub(crate) struct Criteria {
 }
 
 impl Criteria {
-    /// Whether the body is read from standard input.
+    /// Returns whether the body is read from standard input.
     pub(crate) fn uses_stdin(&self) -> bool {
         self.body.as_deref().is_some_and(is_stdin)
     }
 
-    /// The file of the body.
+    /// Returns the file of the body.
     pub(crate) fn file(&self) -> Option<&Path> {
         self.body.as_deref()
     }
 
-    /// Whether there is a filter.
+    /// Returns whether there is a filter.
     pub(crate) fn is_given(&self) -> bool {
         self.body.is_some() || self.text.is_some()
     }
 
-    /// The request for all these cases in an order, if one is given.
+    /// Returns the request for all these cases in an order, if one is given.
     pub(crate) fn request(&self, catalog: &Catalog, order: Option<&str>) -> Result<Request, Failure> {
         let (offset, limit, order) = (None, None, order.map(str::to_owned));
         let all = Selection { criteria: self.clone(), order, offset, limit, count: false };
@@ -74,23 +74,23 @@ impl Criteria {
 }
 
 impl Selection {
-    /// Whether the body is read from standard input.
+    /// Returns whether the body is read from standard input.
     pub(crate) fn uses_stdin(&self) -> bool {
         self.criteria.uses_stdin()
     }
 
-    /// The file of the body.
+    /// Returns the file of the body.
     pub(crate) fn file(&self) -> Option<&Path> {
         self.criteria.file()
     }
 
-    /// Whether nothing was asked for.
+    /// Returns whether nothing was asked for.
     pub(crate) fn is_empty(&self) -> bool {
         let Self { criteria: Criteria { body, text }, order, offset, limit, count } = self;
         body.is_none() && text.is_none() && order.is_none() && offset.is_none() && limit.is_none() && !count
     }
 
-    /// The request that the arguments ask for; what is wrong with it is rendered in the failure.
+    /// Returns the request that the arguments ask for; what is wrong with it is rendered in the failure.
     pub(crate) fn request(&self, catalog: &Catalog) -> Result<Request, Failure> {
         self.timed_request(catalog).map(|(request, _)| request)
     }
@@ -103,7 +103,7 @@ impl Selection {
         }
     }
 
-    /// The request, or what is wrong with it; the outer failure is that a file cannot be read.
+    /// Returns the request, or what is wrong with it; the outer failure is that a file cannot be read.
     pub(crate) fn compile(&self, catalog: &Catalog) -> Result<Compiled, Failure> {
         self.timed_compile(catalog).map(|(compiled, _)| compiled)
     }
@@ -160,7 +160,7 @@ impl Selection {
 /// A request, or what is wrong with it.
 type Compiled = Result<Request, report::Fault>;
 
-/// The bounds of what is asked on the command line, where a page may be of any length.
+/// Returns the bounds of what is asked on the command line, where a page may be of any length.
 pub(crate) fn unpaged() -> Limits {
     Limits { page: u64::MAX, ..Limits::default() }
 }

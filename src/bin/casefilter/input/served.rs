@@ -68,7 +68,7 @@ struct Fault {
 }
 
 impl Served {
-    /// The cases of a service.
+    /// Returns the cases of a service.
     pub(crate) fn new(mut service: Service, catalog: &Catalog) -> Result<Self, Failure> {
         let About { cases } = service.get("/")?;
         Ok(Self { service: Mutex::new(service), catalog: catalog.clone(), len: cases })
@@ -78,7 +78,7 @@ impl Served {
         &self.catalog
     }
 
-    /// How many cases there were when the service was found.
+    /// Returns how many cases there were when the service was found.
     pub(crate) fn len(&self) -> u64 {
         self.len
     }
@@ -88,7 +88,7 @@ impl Served {
         self.post(&question).map(|Counted { count }| count)
     }
 
-    /// How a request is answered; with the time of compiling, what that cost too.
+    /// Returns how a request is answered; with the time of compiling, what that cost too.
     pub(crate) fn explain(
         &self,
         request: &Request,
@@ -118,7 +118,7 @@ impl Served {
         self.cases(request, false, |id, _| take(id)).map(drop)
     }
 
-    /// Why a filter may select no case.
+    /// Returns why a filter may select no case.
     pub(crate) fn hints(&self, filter: &Filter) -> Result<Vec<String>, Failure> {
         let question = self.question("hints", &Request::new(filter.clone()));
         self.post(&question).map(|Hints { hints }| hints)

@@ -15,7 +15,7 @@ pub(crate) enum Packed {
 /// How many bytes tell it.
 const MAGIC_BYTES: usize = 4;
 
-/// The text of a file, however it is packed: as it begins, and where that tells nothing as its name says.
+/// Returns the text of a file, however it is packed: as it begins, and where that tells nothing as its name says.
 pub(crate) fn unpacked<'r>(
     mut packed: impl Read + 'r,
     by_name: Packed,

@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 
 use crate::output::table::{self, Column};
 
-/// The columns of a table of cases.
+/// Returns the columns of a table of cases.
 pub(crate) fn search_columns() -> &'static [Column] {
     const COLUMNS: [Column; 9] = [
         Column::whole("id"),
@@ -27,12 +27,12 @@ pub(crate) fn table_of<'c>(cases: impl Iterator<Item = (&'c str, &'c str)>) -> S
     table::render(search_columns(), &rows)
 }
 
-/// The cells of a case.
+/// Returns the cells of a case.
 pub(crate) fn row_of(id: &str, document: &str) -> Vec<String> {
     Shown::read(document).row(id)
 }
 
-/// The id of a stored document.
+/// Returns the id of a stored document.
 pub(crate) fn id_of(document: &str) -> String {
     #[derive(Default, Deserialize)]
     #[serde(default)]
@@ -108,7 +108,7 @@ impl<'a> Shown<'a> {
     }
 }
 
-/// A member as a type, or the default when it is absent or something else.
+/// Returns a member as a type, or the default when it is absent or something else.
 fn parsed<'a, T: Deserialize<'a> + Default>(raw: Option<&'a RawValue>) -> T {
     raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default()
 }

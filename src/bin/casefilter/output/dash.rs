@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::output::failure::Failure;
 
-/// Whether the name of an output stands for standard output.
+/// Returns whether the name of an output stands for standard output.
 pub(crate) fn is_stdout(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
@@ -17,7 +17,7 @@ pub(crate) fn refuse_stdout(path: &Path, why: &str) -> Result<(), Failure> {
     }
 }
 
-/// Whether a name stands for standard input.
+/// Returns whether a name stands for standard input.
 pub(crate) fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == "-"
 }

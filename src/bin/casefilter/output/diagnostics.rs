@@ -22,19 +22,19 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// The bytes of a file. Those that are not UTF-8 are replaced; what stands before keeps its place.
+    /// Returns the text of a file. Bytes that are not UTF-8 are replaced; what stands before keeps its place.
     pub(crate) fn file(name: &str, bytes: Vec<u8>) -> Self {
         let text = String::from_utf8(bytes)
             .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
         Self { name: name.into(), text: text.into(), is_argument: false, is_value: false }
     }
 
-    /// The value of an argument.
+    /// Returns the text of an argument, which has several tokens.
     pub(crate) fn argument(name: &str, value: &str) -> Self {
         Self { name: name.into(), text: value.into(), is_argument: true, is_value: false }
     }
 
-    /// The value of an argument that is one value, such as a field or a number.
+    /// Returns the value of an argument that is one value, such as a field or a number.
     pub(crate) fn value(name: &str, value: &str) -> Self {
         Self { is_value: true, ..Self::argument(name, value) }
     }
@@ -48,7 +48,7 @@ pub(crate) struct Fault {
 }
 
 impl Fault {
-    /// The errors of several texts, in this order; none when there are none.
+    /// Returns the errors of several texts, in this order; none when there are none.
     pub(crate) fn of(faults: Vec<(Errors, Source)>) -> Option<Self> {
         let sources =
             faults.iter().flat_map(|(errors, source)| errors.as_slice().iter().map(|_| source.clone()));
@@ -57,7 +57,7 @@ impl Fault {
         Some(Self { errors, sources })
     }
 
-    /// The errors as text, in colour when standard error is a terminal that wants it.
+    /// Returns the errors as text, in colour when standard error is a terminal that wants it.
     pub(crate) fn render(&self) -> String {
         let colours = anstream::AutoStream::choice(&io::stderr()) != anstream::ColorChoice::Never;
         let renderer = if colours { Renderer::styled() } else { Renderer::plain() };
@@ -123,7 +123,7 @@ struct Excerpt {
 }
 
 impl Excerpt {
-    /// The part of at most about `width` characters around the token at `offset`, the length of which `token_length` tells.
+    /// Returns the part of at most about `width` characters around the token at `offset`, the length of which `token_length` tells.
     fn around(text: &str, offset: usize, width: usize, token_length: fn(&str) -> usize) -> Self {
         let mut offset = offset.min(text.len());
         while !text.is_char_boundary(offset) {
@@ -174,7 +174,7 @@ fn push_clipped(text: &str, most: usize, out: &mut String) {
     }
 }
 
-/// The length in bytes of the token in front of `text`: a JSON string, a word, or one character.
+/// Returns the length in bytes of the token in front of `text`: a JSON string, a word, or one character.
 fn token_length(text: &str) -> usize {
     let mut chars = text.char_indices();
     let Some((_, first)) = chars.next() else { return 0 };

@@ -12,12 +12,12 @@ pub(crate) fn is_unprintable(c: char) -> bool {
             | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// The joiner and the non-joiner, which are parts of words in some scripts.
+/// Returns whether a character is the joiner or the non-joiner, which are parts of words in some scripts.
 fn is_joiner(c: char) -> bool {
     matches!(c, '\u{200c}' | '\u{200d}')
 }
 
-/// A character of a script whose words have joiners, or of an emoji that is made of several.
+/// Returns whether a character is of a script whose words have joiners, or of an emoji that is made of several.
 fn takes_joiners(c: char) -> bool {
     matches!(c, '\u{600}'..='\u{61b}' | '\u{61d}'..='\u{7ff}' | '\u{8a0}'..='\u{dff}' | '\u{1000}'..='\u{109f}'
         | '\u{1780}'..='\u{17b3}' | '\u{17b6}'..='\u{180d}' | '\u{1810}'..='\u{18af}' | '\u{1cd0}'..='\u{1cff}'
@@ -25,7 +25,7 @@ fn takes_joiners(c: char) -> bool {
         | '\u{fe0f}' | '\u{fe70}'..='\u{fefc}' | '\u{11000}'..='\u{11fff}' | '\u{1f000}'..='\u{1faff}')
 }
 
-/// The characters of a text, and whether each is to be escaped: those that are unprintable, but for joiners within a word.
+/// Returns the characters of a text, and whether each is to be escaped: those that are unprintable, but for joiners within a word.
 fn marked(text: &str) -> impl Iterator<Item = (char, bool)> {
     let mut chars = text.chars().peekable();
     let mut last = None;
@@ -94,7 +94,7 @@ impl<W: Write> Write for EscapedJson<W> {
     }
 }
 
-/// True when a text stands on several lines for whoever reads it.
+/// Returns whether a text has several lines.
 pub(crate) fn has_line_breaks(text: &str) -> bool {
     text.bytes().any(|byte| matches!(byte, b'\n' | b'\r'))
 }

@@ -12,7 +12,7 @@ use crate::output::status::{BAD_REQUEST, FAILED, REFUSED};
 /// Why a command stopped.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// Nobody reads standard output any more, which is no fault.
+    /// The reader of standard output went away, which is no fault.
     ClosedPipe,
     /// Arguments that contradict each other.
     Usage(String),
@@ -25,13 +25,13 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// A failed operation on something with a name, such as `cannot read` a file.
+    /// Returns the failure of an operation on something with a name, such as `cannot read` a file.
     pub(crate) fn io(doing: &str, name: &str, error: &io::Error) -> Self {
         let advice = if error.kind() == io::ErrorKind::NotFound { windows_path(name) } else { None };
         Self::Failed(format!("{doing} {}: {}{}", escape(name), reason(error), advice.unwrap_or_default()))
     }
 
-    /// A failed write to standard output.
+    /// Returns the failure to write to standard output.
     pub(crate) fn stdout(error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::ClosedPipe,
@@ -58,7 +58,7 @@ impl From<casefilter::Error> for Failure {
     }
 }
 
-/// The failure of a database.
+/// Returns the failure of a database.
 pub(crate) fn failed(error: &StoreError) -> Failure {
     match error.kind() {
         StoreErrorKind::NotFound => {
@@ -80,7 +80,7 @@ fn say(text: &str, status: u8) -> ExitCode {
     ExitCode::from(status)
 }
 
-/// Writes to standard error; when that is closed there is nobody left to tell.
+/// Writes to standard error, and passes over that it is closed.
 pub(crate) fn note(text: impl Display) {
     let _ = write!(io::stderr().lock(), "{text}");
 }
@@ -92,7 +92,7 @@ pub(crate) fn mention(text: impl Display) {
     }
 }
 
-/// What to write in place of a path as Windows has them, on systems that have others.
+/// Returns what to write in place of a path as Windows has them, on systems that have others.
 pub(crate) fn windows_path(name: &str) -> Option<String> {
     let (drive, path) = name.split_once(':')?;
     let is_drive = matches!(drive.as_bytes(), [letter] if letter.is_ascii_alphabetic());
@@ -112,7 +112,7 @@ pub(crate) fn windows_path(name: &str) -> Option<String> {
     })
 }
 
-/// What the system says, without the number of the error.
+/// Returns what the system says, without the number of the error.
 fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     escape(text.split(" (os error").next().unwrap_or(&text)).into_owned()

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// A number with commas between thousands.
+/// Returns a number with commas between thousands.
 pub(crate) fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut grouped = String::new();
@@ -15,12 +15,12 @@ pub(crate) fn thousands(number: u64) -> String {
     grouped
 }
 
-/// A number and its noun, with an `s` unless there is one.
+/// Returns a number and its noun, with an `s` unless there is one.
 pub(crate) fn counted(number: u64, noun: &str) -> String {
     format!("{} {noun}{}", thousands(number), if number == 1 { "" } else { "s" })
 }
 
-/// A duration with three significant digits in a unit to read.
+/// Returns a duration with three significant digits in a unit to read.
 pub(crate) fn duration(time: Duration) -> String {
     microseconds(time.as_secs_f64() * 1e6)
 }

@@ -21,7 +21,7 @@ pub(crate) const CHUNK_BYTES: usize = 256 << 10;
 /// Writes lines.
 pub(crate) type Fill<'f> = &'f mut dyn FnMut(&mut dyn Write) -> io::Result<()>;
 
-/// The failure to write an output.
+/// Returns the failure to write an output.
 pub(crate) fn cannot_write(path: &Path, error: &io::Error) -> Failure {
     match error.kind() {
         _ if is_stdout(path) => Failure::stdout(error),

@@ -37,7 +37,7 @@ fn listen() -> io::Result<()> {
     std::thread::Builder::new().name("signals".to_owned()).spawn(wait).map(drop)
 }
 
-/// The signals that whoever began this run keeps from it, as `nohup` does; where the system does not tell, none.
+/// Returns the signals that the parent process made this one ignore, as `nohup` does; none where the system does not tell.
 #[cfg(unix)]
 fn ignored_signals() -> Vec<i32> {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

@@ -36,7 +36,7 @@ pub(crate) fn check_report<'p>(
     Ok(())
 }
 
-/// Whether two names are of one file, also by links of either kind, or would be, were it there.
+/// Returns whether two names are of one file, also by links of either kind, or would be, were it there.
 fn is_same(one: &Path, other: &Path) -> bool {
     let (Ok(one), Ok(other)) = (AtomicFile::target_of(one), AtomicFile::target_of(other)) else {
         return false;

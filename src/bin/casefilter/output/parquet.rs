@@ -14,7 +14,7 @@ pub(crate) struct ParquetFile<W: Write + Send> {
 }
 
 impl<W: Write + Send> ParquetFile<W> {
-    /// A file of cases that come in this order.
+    /// Begins a file of cases that come in this order.
     pub(crate) fn new(out: W, order: Option<&Order>) -> io::Result<Self> {
         Ok(Self { writer: ParquetWriter::new(out, &Catalog::cases(), order)?, line: Vec::new() })
     }

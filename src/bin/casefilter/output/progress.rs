@@ -61,7 +61,7 @@ impl Progress {
         )
     }
 
-    /// A bar that stands at `standstill` when it does not advance.
+    /// Returns a bar that stands at `standstill` when it does not advance.
     fn new(total: Option<u64>, template: &str, standstill: &'static str) -> Self {
         let since = Instant::now();
         let advanced_ms = Arc::new(AtomicU64::new(0));
@@ -111,7 +111,7 @@ impl Bar {
     }
 }
 
-/// How long work takes before it is shown.
+/// Returns how long work takes before it is shown.
 fn patience() -> Duration {
     if WAS_SHOWN.load(Ordering::Relaxed) { PAUSE } else { PATIENCE }
 }

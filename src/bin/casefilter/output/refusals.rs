@@ -23,7 +23,7 @@ pub(crate) enum Importing {
 }
 
 impl Importing {
-    /// The failure of an import that was refused.
+    /// Returns the failure of an import that was refused.
     pub(crate) fn refused(self, refusal: &Refusal) -> Failure {
         match self {
             Self::Cases(mode) => case_refused(refusal, mode),
@@ -31,13 +31,13 @@ impl Importing {
         }
     }
 
-    /// The failure of an import of records into a database.
+    /// Returns the failure of an import of records into a database.
     pub(crate) fn failed(self, error: &StoreError) -> Failure {
         error.refusal().map_or_else(|| failed(error), |refusal| self.refused(refusal))
     }
 }
 
-/// The failure of an import.
+/// Returns the failure of an import.
 pub(crate) fn case_refused(refusal: &Refusal, mode: Mode) -> Failure {
     let is_parquet =
         Path::new(&refusal.source).extension().is_some_and(|name| name.eq_ignore_ascii_case("parquet"));
@@ -53,7 +53,7 @@ pub(crate) fn case_refused(refusal: &Refusal, mode: Mode) -> Failure {
     Failure::Refused(format!("{}\nnothing was read{advice}", line_of(refusal)))
 }
 
-/// The failure of an import of records.
+/// Returns the failure of an import of records.
 fn record_refused(refusal: &Refusal, mode: Mode) -> Failure {
     let advice = match mode {
         Mode::Strict => {
@@ -64,7 +64,7 @@ fn record_refused(refusal: &Refusal, mode: Mode) -> Failure {
     Failure::Refused(format!("{}\nnothing was stored; {advice}", line_of(refusal)))
 }
 
-/// A refusal on one line: file, line, path, what was found and expected.
+/// Returns a refusal on one line: file, line, path, what was found and expected.
 pub(crate) fn line_of(refusal: &Refusal) -> String {
     let Refusal { source, line, error, .. } = refusal;
     let path = if error.path.is_empty() { String::new() } else { format!("{}: ", error.path) };

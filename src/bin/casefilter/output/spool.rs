@@ -115,7 +115,7 @@ impl State {
     }
 }
 
-/// An error of the same kind and text.
+/// Returns an error of the same kind and text.
 fn copied(error: &io::Error) -> io::Error {
     match error.raw_os_error() {
         Some(code) => io::Error::from_raw_os_error(code),

@@ -10,7 +10,7 @@ use crate::output::escape::{escape_json, escape_lines};
 use crate::output::failure::Failure;
 use crate::output::spool::Spool;
 
-/// Standard output behind a buffer. [`finish`](Output::finish) writes what is left.
+/// Buffered standard output. [`finish`](Output::finish) writes what is left.
 ///
 /// Elsewhere than on a terminal every byte is written as it is given.
 pub(crate) struct Output<W: Write = Stdout> {
@@ -81,24 +81,24 @@ impl<W: Write> Output<W> {
         self.write("\n")
     }
 
-    /// A part of a line of JSON that is there as text.
+    /// Writes a part of a line of JSON.
     pub(crate) fn json_part(&mut self, json: &str) -> Result<(), Failure> {
         if self.is_terminal { self.write(&escape_json(json)) } else { self.write(json) }
     }
 
-    /// A line of JSON that is there as text.
+    /// Writes a line of JSON.
     pub(crate) fn json_line(&mut self, json: &str) -> Result<(), Failure> {
         self.json_part(json)?;
         self.write("\n")
     }
 
-    /// A value as JSON on one line.
+    /// Writes a value as JSON on one line.
     pub(crate) fn json(&mut self, value: &impl Serialize) -> Result<(), Failure> {
         let text = serde_json::to_string(value).map_err(|error| Failure::Failed(error.to_string()))?;
         self.json_line(&text)
     }
 
-    /// An id on a line of its own, such that no other id looks the same.
+    /// Writes an id on a line of its own, such that no other id looks the same.
     pub(crate) fn id(&mut self, id: &str) -> Result<(), Failure> {
         if id.starts_with('"') || id.contains(char::is_control) { self.json(&id) } else { self.line(id) }
     }
@@ -122,7 +122,7 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// What was asked for, or what fits where standard output goes.
+    /// Returns what was asked for, or what fits where standard output goes.
     pub(crate) fn or_fitting(asked: Option<Self>) -> Self {
         asked.unwrap_or(if io::stdout().is_terminal() { Self::Table } else { Self::Json })
     }

@@ -26,17 +26,17 @@ pub(crate) struct Column {
 }
 
 impl Column {
-    /// Text, cut when the terminal is narrow.
+    /// Returns a column of texts that are cut when the terminal is narrow.
     pub(crate) const fn text(heading: &'static str) -> Self {
         Self { heading, right: false, yields: true }
     }
 
-    /// Text that is of no use when it is cut.
+    /// Returns a column of texts that are of no use when they are cut.
     pub(crate) const fn whole(heading: &'static str) -> Self {
         Self { heading, right: false, yields: false }
     }
 
-    /// A number.
+    /// Returns a column of numbers, which stand on the right.
     pub(crate) const fn number(heading: &'static str) -> Self {
         Self { heading, right: true, yields: false }
     }
@@ -149,7 +149,7 @@ impl Layout {
         layout
     }
 
-    /// The headings, and a line under them.
+    /// Returns the headings, and a line under them.
     fn head(&self) -> String {
         let headings = self.shown.iter().map(|shown| shown.column.heading);
         let widths = self.shown.iter().map(|shown| shown.width);
@@ -158,7 +158,7 @@ impl Layout {
         format!("{}{rule}\n", self.cells(headings))
     }
 
-    /// A row, with the end of its line.
+    /// Returns a row, with the end of its line.
     fn line(&self, row: &[String]) -> String {
         self.cells(self.shown.iter().map(|shown| row.get(shown.place).map_or("", String::as_str)))
     }
@@ -198,7 +198,7 @@ fn escaped(row: &[String]) -> Vec<String> {
     row.iter().map(|text| escape(text).into_owned()).collect()
 }
 
-/// A text that is at most so wide, by cutting its end off.
+/// Returns a text that is at most so wide, by cutting its end off.
 fn cut(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
@@ -207,7 +207,7 @@ fn cut(text: &str, width: usize) -> String {
     format!("{}{CUT}", front.trim_end())
 }
 
-/// Whether a text has characters of a script that is written from right to left.
+/// Returns whether a text has characters of a script that is written from right to left.
 fn runs_leftwards(text: &str) -> bool {
     let is_leftward = |c: char| {
         matches!(c, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{feff}'

@@ -12,7 +12,7 @@ pub(crate) fn unnamed_beside(other: Option<&Path>) -> io::Result<File> {
     beside.unwrap_or_else(tempfile::tempfile).or_else(|_| tempfile::tempfile())
 }
 
-/// The folder in which a file lies.
+/// Returns the folder in which a file lies.
 pub(crate) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

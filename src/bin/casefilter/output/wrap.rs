@@ -23,7 +23,7 @@ pub(super) fn split_at_width(text: &str, width: usize) -> (&str, &str) {
     text.split_at(end.map_or(text.len(), |(at, _)| at))
 }
 
-/// A line as several, none wider than the terminal if that can be, where there is one or `COLUMNS` tells its width; those after the first are set in by `hanging` more.
+/// Returns a line as several, none wider than the terminal if that can be, where there is one or `COLUMNS` tells its width; those after the first are set in by `hanging` more.
 ///
 /// It is broken where cells of a table stand apart, or else between words.
 pub(crate) fn wrapped(line: &str, hanging: usize) -> String {
@@ -50,7 +50,7 @@ pub(crate) fn wrapped_to(line: &str, hanging: usize, width: usize) -> String {
     text
 }
 
-/// A line with the space between its cells made less, from the end on, until the line is no wider than that or there is no such space.
+/// Returns a line with the space between its cells made less, from the end on, until the line is no wider than that or there is no such space.
 fn narrowed(line: &str, width: usize) -> String {
     /// How far cells that stand apart have to stand.
     const APART: &str = "   ";
@@ -71,7 +71,7 @@ fn narrowed(line: &str, width: usize) -> String {
     line
 }
 
-/// Where to break a text that is wider than the room: between cells, between words, or within a word.
+/// Returns where to break a text that is wider than the room: between cells, between words, or within a word.
 fn break_in(text: &str, room: usize) -> usize {
     let (front, behind) = split_at_width(text, room);
     let is_after_text = |at: &usize| front.get(..*at).is_some_and(|before| !before.trim().is_empty());
@@ -85,12 +85,12 @@ fn break_in(text: &str, room: usize) -> usize {
     found.unwrap_or(front.len()).max(one)
 }
 
-/// The width that tables are laid out for.
+/// Returns the width that tables are laid out for.
 pub(crate) fn width() -> u16 {
     known_width().unwrap_or(WIDTH)
 }
 
-/// The width of the terminal on standard output, or that which the variable `COLUMNS` tells.
+/// Returns the width of the terminal on standard output, or that which the variable `COLUMNS` tells.
 fn known_width() -> Option<u16> {
     let of_terminal = terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| width.0);
     let of_variable = || std::env::var("COLUMNS").ok()?.trim().parse::<u16>().ok().filter(|width| *width > 0);

@@ -65,7 +65,7 @@ impl Timed {
     }
 }
 
-/// What each field takes, the largest first; the places of cases are of no field.
+/// Returns what each field takes, the largest first; the places of cases are of no field.
 pub(super) fn taken(memory: &Memory) -> Vec<Taken<'_>> {
     let mut fields: Vec<Taken<'_>> = memory
         .fields

@@ -70,7 +70,7 @@ impl Measured {
     }
 }
 
-/// The smallest of some ascending times that so many hundredths of them do not exceed, in µs.
+/// Returns a percentile of ascending times by the nearest rank, in µs.
 fn percentile(times: &[Duration], hundredths: usize) -> f64 {
     let rank = times.len().saturating_mul(hundredths).div_ceil(100).saturating_sub(1);
     let time = times.get(rank).copied().unwrap_or_default();
@@ -134,13 +134,13 @@ pub(super) fn time(
     Ok(Measured { matched, times, cold })
 }
 
-/// How many of the runs one of the threads does.
+/// Returns how many of the runs one of the threads does.
 fn share(runs: u32, thread: u32, threads: u32) -> u32 {
     let extra = runs.checked_rem(threads).is_some_and(|rest| thread < rest);
     runs.checked_div(threads).unwrap_or(runs).saturating_add(u32::from(extra))
 }
 
-/// The times of a request that is run `least` times, and then until that has taken long enough, up to [`MOST_RUNS`].
+/// Runs a request `least` times, and then until that has taken long enough, at most [`MOST_RUNS`] times. Returns the times.
 fn repeat(run: impl Fn(&mut String) -> Duration, least: u32, enough: Option<Duration>) -> Vec<Duration> {
     let mut answer = String::new();
     let start = Instant::now();
@@ -151,7 +151,7 @@ fn repeat(run: impl Fn(&mut String) -> Duration, least: u32, enough: Option<Dura
     times
 }
 
-/// The whole request, from body bytes to answer bytes.
+/// Runs a request once, from the bytes of its body to those of its answer, and returns how long that took.
 fn once(cases: &LoadedCases, line: &Line, compiler: &Compiler, answer: &mut String) -> Duration {
     answer.clear();
     let start = Instant::now();
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn what_was_read_last_takes_longer_to_read_with_empty_caches() {
-        /// Lines that a near cache holds, each of which names the next one: they are read one behind the other.
+        /// Lines that a near cache holds, each of which names the next one: they are read one after the other.
         const LINES: usize = 1 << 12;
         // A step and a shift that together come past every line.
         let next = |line: usize| (line * 1_237 + 1_013) % LINES;

@@ -45,7 +45,7 @@ pub(super) fn answer_all(
     Ok(bad)
 }
 
-/// An answer, each of its documents that holds line breaks on one line, and the others as they are stored. These are all its items, as
+/// Returns an answer, each of its documents that holds line breaks on one line, and the others as they are stored. These are all its items, as
 /// they stand in it.
 fn on_one_line<'d>(answer: &str, documents: impl Iterator<Item = &'d str>) -> String {
     let items = answer.find('[').map_or(0, |bracket| bracket.saturating_add(1));

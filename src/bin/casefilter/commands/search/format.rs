@@ -17,7 +17,7 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// What was asked for, or what fits where standard output goes.
+    /// Returns what was asked for, or what fits where standard output goes.
     pub(super) fn or_fitting(asked: Option<Self>) -> Self {
         asked.unwrap_or(if io::stdout().is_terminal() { Self::Table } else { Self::Json })
     }

@@ -28,7 +28,7 @@ pub(super) struct LongPage<'r> {
 }
 
 impl LongPage<'_> {
-    /// How many cases the page has.
+    /// Returns how many cases the page has.
     pub(super) fn len(&self) -> u64 {
         self.total.saturating_sub(self.request.offset).min(self.request.limit)
     }

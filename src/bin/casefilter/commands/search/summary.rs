@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use casefilter::Request;
 
-/// What a table of cases in memory or in a database ends with.
+/// Returns what a table of cases in memory or in a database ends with.
 pub(super) fn summary_of(
     written: u64,
     total: u64,

@@ -34,7 +34,7 @@ struct Told {
     refusal: Option<Refusal>,
 }
 
-/// What a service answered: what was asked for, or why not; `importing` is what an import was to do.
+/// Returns what a service answered: what was asked for, or why not; `importing` is what an import was to do.
 pub(super) fn read_answer<T: DeserializeOwned>(
     is_good: bool,
     body: &[u8],

@@ -17,7 +17,7 @@ pub(super) enum Piece {
     End,
 }
 
-/// A body that comes by the piece. It is broken off when nobody sends pieces any more, and none was the end.
+/// A body that is sent by the piece. It is broken off when its sender is dropped before the end was sent.
 pub(super) struct Pieces(pub(super) Receiver<Piece>);
 
 impl Body for Pieces {

@@ -179,7 +179,7 @@ impl Service {
         Ok((pieces, answer))
     }
 
-    /// A request that can be sent now, and where the pieces of its body go.
+    /// Returns a request that can be sent now, and where the pieces of its body go.
     fn request(
         &mut self,
         method: &str,
@@ -210,7 +210,7 @@ impl Service {
         request.map_err(|error| Failure::Failed(error.to_string()))
     }
 
-    /// The service went away while it was read from.
+    /// Returns the failure of a service that went away while its answer was read.
     fn went(&self, error: &hyper::Error) -> Failure {
         let path = self.path.display().to_string();
         Failure::Failed(format!(
