@@ -56,14 +56,19 @@ impl Order {
 
     /// Reads an `order` parameter: a single-valued field, `-` in front for descending.
     ///
-    /// An empty text is no order.
+    /// An empty text is no order. A name that begins with `-`, `+-` or `++` itself takes a `+` in front for ascending, so that its
+    /// first character is not taken for the direction.
     ///
     /// ```
-    /// use casefilter::{Catalog, Direction, Order};
+    /// use casefilter::{Catalog, Direction, Field, FieldType, Order};
     /// let order = Order::parse(&Catalog::cases(), "-createdAt")?.unwrap();
     /// assert_eq!(order.direction(), Direction::Descending);
     /// assert!(Order::parse(&Catalog::cases(), "tags").is_err());
-    /// # Ok::<(), casefilter::Error>(())
+    ///
+    /// let catalog = Catalog::new([Field::new("-delta", FieldType::Number)])?;
+    /// assert_eq!(Order::parse(&catalog, "+-delta")?, Some(Order::by(&catalog, "-delta", Direction::Ascending)?));
+    /// assert_eq!(Order::parse(&catalog, "--delta")?, Some(Order::by(&catalog, "-delta", Direction::Descending)?));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
@@ -72,11 +77,16 @@ impl Order {
         if let Some(error) = other_form(catalog, text) {
             return Err(error);
         }
-        match text.strip_prefix('-') {
-            Some(name) => Self::new(catalog, name, Direction::Descending, 1).map(Some),
-            None if text.is_empty() => Ok(None),
-            None => Self::new(catalog, text, Direction::Ascending, 0).map(Some),
+        if text.is_empty() {
+            return Ok(None);
         }
+        let (direction, name) = signed(text);
+        let offset = text.len().saturating_sub(name.len());
+        Self::new(catalog, name, direction, offset).map(Some).map_err(|error| {
+            // The sign may have been meant as a part of the name.
+            let is_name = direction == Direction::Descending && catalog.find(text).is_some();
+            if is_name { error.suggest(Some(quote(&format!("+{text}")))) } else { error }
+        })
     }
 
     fn new(catalog: &Catalog, name: &str, direction: Direction, offset: usize) -> Result<Self, Error> {
@@ -150,16 +160,35 @@ impl Eq for Order {}
 impl fmt::Display for Order {
     /// The text that [`Order::parse`] reads.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sign = if self.key.descending { "-" } else { "" };
-        write!(f, "{sign}{}", self.field().name())
+        let name = self.field().name();
+        let sign = match self.direction() {
+            Direction::Descending => "-",
+            Direction::Ascending if signed(name) != (Direction::Ascending, name) => "+",
+            Direction::Ascending => "",
+        };
+        write!(f, "{sign}{name}")
+    }
+}
+
+/// Splits the text of an order into its direction and the name of its field.
+///
+/// `+` is a sign only in front of another one, so that a name such as `+x` stands for itself.
+fn signed(text: &str) -> (Direction, &str) {
+    match text.strip_prefix('-') {
+        Some(name) => (Direction::Descending, name),
+        None => {
+            let name = text.strip_prefix('+').filter(|name| name.starts_with(['+', '-']));
+            (Direction::Ascending, name.unwrap_or(text))
+        }
     }
 }
 
 /// The error of a text that other languages have for an order: `createdAt desc`, `createdAt:asc`, `desc(createdAt)`, `+createdAt`, or
 /// several fields; `None` of any other.
 fn other_form(catalog: &Catalog, text: &str) -> Option<Error> {
-    let own = text.strip_prefix('-').unwrap_or(text);
-    if catalog.find(own).is_some() {
+    let (_, own) = signed(text);
+    // A name with its sign is met later.
+    if catalog.find(own).or_else(|| catalog.find(text)).is_some() {
         return None;
     }
     let error = |expected: &str| Error::new(ErrorKind::UnknownField, 0, quote(text), expected).at("order");
@@ -228,5 +257,24 @@ mod tests {
         assert_eq!(Order::parse(&cases, "").unwrap(), None);
         let [one, other] = ["createdAt", "-createdAt"].map(|text| Order::parse(&cases, text).unwrap());
         assert_ne!(one, other);
+    }
+
+    #[test]
+    fn a_name_that_begins_with_a_sign_is_ordered_by_in_both_directions() {
+        let names = ["x", "-x", "--x", "+x", "+-x", "++x", "-", "+"];
+        let catalog = Catalog::new(names.map(|name| Field::new(name, FieldType::Number))).unwrap();
+        let mut texts = std::collections::HashSet::new();
+        for name in names {
+            for direction in [Direction::Ascending, Direction::Descending] {
+                let order = Order::by(&catalog, name, direction).unwrap();
+                let text = order.to_string();
+                assert_eq!(Order::parse(&catalog, &text).unwrap(), Some(order), "{text}");
+                assert!(texts.insert(text));
+            }
+        }
+        let catalog = Catalog::new([Field::new("-x", FieldType::Number)]).unwrap();
+        let error = Order::parse(&catalog, "-x").unwrap_err();
+        assert_eq!(error.suggestion.as_deref(), Some("`+-x`"));
+        assert!(Order::parse(&catalog, "+-x").is_ok());
     }
 }

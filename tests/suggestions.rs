@@ -75,6 +75,19 @@ fn what_a_suggestion_makes_means_what_was_meant() {
             "totalAmountInDefaultCurrency between 1 and 5",
             "totalAmountInDefaultCurrency >= 1 and totalAmountInDefaultCurrency <= 5",
         ),
+        // Search boxes.
+        ("status:open", "status = open"),
+        ("caseReview.status:open", "caseReview.status = open"),
+        ("tags:vip", "tags = vip"),
+        ("tags:and", "tags = \"and\""),
+        ("status: open", "status = open"),
+        ("name: \"Ann Lee\"", "name = \"Ann Lee\""),
+        ("status :open", "status = open"),
+        ("status : open", "status = open"),
+        ("totalAmountInDefaultCurrency:>5", "totalAmountInDefaultCurrency > 5"),
+        ("totalAmountInDefaultCurrency:5", "totalAmountInDefaultCurrency = 5"),
+        ("tags:(vip, cash)", "tags in (vip, cash)"),
+        ("status:=open", "status = open"),
         // Lists.
         ("tags contains vip", "tags = vip"),
         ("tags in vip", "tags = vip"),
@@ -152,6 +165,9 @@ fn what_cannot_be_asked_is_said_and_nothing_suggested() {
     for (text, note) in [
         ("name contains garcia", INSIDE),
         ("name contains \"garcia\"", INSIDE),
+        ("name contains (garcia)", INSIDE),
+        ("name CONTAINS (garcia, lopez)", INSIDE),
+        ("status contains (open)", INSIDE),
         ("name like garcia", INSIDE),
         ("name ~ garcia", INSIDE),
         ("name =~ garcia", INSIDE),
@@ -174,6 +190,10 @@ fn what_cannot_be_asked_is_said_and_nothing_suggested() {
         ("createdAt in (\"2026-01-02\", \"2026-01-02 00:00:00\")", "since `createdAt` is a timestamp field"),
         ("totalAmountInDefaultCurrency > 1,00,000", "`and`, `or` or the end of the text"),
         ("totalAmountInDefaultCurrency > ten", "a finite number"),
+        ("createdAt:2026-01-02", "a field and, after a space, one of `=`"),
+        ("createdAt: 2026-01-02", "a field and, after a space, one of `=`"),
+        ("createdAt: 2026-01-02T00:00:00Z", "a field and, after a space, one of `=`"),
+        ("createdAt :2026-01-02", "one of `=`"),
     ] {
         let error = error_of(text);
         assert_eq!(error.suggestion, None, "{text}: {error}");

@@ -7,7 +7,7 @@
 //! conjuncts  = term *( "and" term )
 //! term       = "(" expression ")" | field compare value | field choose list
 //! compare    = "=" | "<>" | ">" | ">=" | "<" | "<="
-//! choose     = "in" | "contains" | "$contains" | "all" | "$all"
+//! choose     = "in" | "contains" | "$contains" | "all" | "$all"   ("contains" for fields with many values only)
 //! list       = "(" value *( "," value ) ")"
 //! field, value = word | string
 //! ```
@@ -354,7 +354,12 @@ impl<'a> Parser<'a, '_> {
                 };
                 return Err(self.unexpected(expected).suggest(suggestion));
             }
-            Token::Word(_) | Token::Quoted(_) => {}
+            Token::Word(word) => {
+                if let Some(name) = self.name_before_colon(word) {
+                    return self.colon(name);
+                }
+            }
+            Token::Quoted(_) => {}
             Token::Symbol(symbol) if symbol.starts_with('!') => {
                 let negated = self.negated();
                 return Err(self.unexpected("a criterion; `<>` is the only negation").suggest(negated));
@@ -383,6 +388,54 @@ impl<'a> Parser<'a, '_> {
             None => Criterion::Broken,
         };
         let node = self.push(criterion, offset);
+        self.terms.push(node);
+        Ok(())
+    }
+
+    /// The field of `field:value`, as search boxes have it; `None` for a word that is a field itself, or does not begin with one.
+    fn name_before_colon(&self, word: &'a str) -> Option<&'a str> {
+        let (name, _) = word.split_once(':')?;
+        ((self.fields)(word).is_none() && (self.fields)(name).is_some()).then_some(name)
+    }
+
+    /// Reads over `field:value`, which stands next, and reports it.
+    fn colon(&mut self, name: &str) -> Result<()> {
+        let offset = self.lexer.start;
+        let word_end = self.lexer.at;
+        let value = self.lexer.text.get(offset..word_end).and_then(|word| word.get(name.len()..));
+        let value = value.and_then(|rest| rest.strip_prefix(':')).unwrap_or_default();
+        self.skip()?;
+        let mut end = word_end;
+        let meant = match &self.lexer.next {
+            // A day is no point in time that `=` could compare with.
+            _ if Timestamp::respell(value).is_some() => None,
+            _ if !value.is_empty() => {
+                let is_bare = !is_reserved_word(value) || matches!(value, "true" | "false");
+                Some(format!("{name} = {}", if is_bare { value.to_owned() } else { format!("\"{value}\"") }))
+            }
+            Token::Word(next) if is_reserved_word(next) => None,
+            Token::Word(_) | Token::Quoted(_) => {
+                end = self.lexer.at;
+                let one = self.next_text();
+                Timestamp::respell(one.trim_matches('"')).is_none().then(|| format!("{name} = {one}"))
+            }
+            Token::Open => Some(format!("{name} in")),
+            Token::Symbol(_) => Some(name.to_owned()),
+            _ => None,
+        };
+        let written = self.lexer.text.get(offset..end).unwrap_or_default();
+        let expected = format!("a field and, after a space, {OPERATORS}");
+        let error = Error::new(ErrorKind::Syntax, offset, quote(written), expected);
+        self.report(error.suggest(meant.and_then(|meant| quote_whole(&meant))));
+        if let Token::Symbol(_) = self.lexer.next {
+            self.skip()?;
+        }
+        if end > word_end {
+            self.skip()?;
+        } else if value.is_empty() || self.lexer.next == Token::Open {
+            self.operand(None)?;
+        }
+        let node = self.push(Criterion::Broken, offset);
         self.terms.push(node);
         Ok(())
     }
@@ -421,13 +474,25 @@ impl<'a> Parser<'a, '_> {
     /// Reads an operator; in the pair, `None` when it is none of ours, which was reported. `None` when the criterion ends with it.
     fn operator(&mut self, field: &str) -> Result<Option<(Option<Operator>, usize)>> {
         let offset = self.lexer.start;
+        // Of a string, `contains` asks for a part.
+        let is_search = self.lexer.next.is_word("contains") && self.holds.is_some_and(|holds| !holds.is_list);
         let operator = match &self.lexer.next {
             Token::Symbol(symbol) => Operator::find(symbol),
+            _ if is_search => None,
             token => token.chooser(),
         };
         if operator.is_some() {
             self.skip()?;
             return Ok(Some((operator, offset)));
+        }
+        if let Token::Word(word) = self.lexer.next
+            && let Some(value) = word.strip_prefix(':').filter(|value| !value.is_empty())
+        {
+            let error = Error::new(ErrorKind::UnknownOperator, offset, quote(word), OPERATORS);
+            let is_value = !is_reserved_word(value) && Timestamp::respell(value).is_none();
+            self.report(error.suggest(quote_whole(&format!("= {value}")).filter(|_| is_value)));
+            self.skip()?;
+            return Ok(None);
         }
         let written = match &self.lexer.next {
             Token::Symbol(symbol) => (*symbol).to_owned(),

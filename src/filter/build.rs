@@ -79,6 +79,9 @@ impl Filter {
     /// The catalogue is the wider one of the two, or the one that both were narrowed from. [Printed](Self::to_json), what both ask of
     /// `ids` may take criteria on `id`, even if the catalogue hides it.
     ///
+    /// Complexity: linear in the size of both, since the normal form is made anew. Joining `n` filters one after the other is
+    /// quadratic in `n`; [`all_of`](Self::all_of) takes all of them at once.
+    ///
     /// ```
     /// use casefilter::{Catalog, Filter, Operator};
     /// let all = Catalog::cases();
@@ -99,6 +102,8 @@ impl Filter {
 
     /// Makes the filter that selects what this one selects, and what the other one does.
     ///
+    /// Complexity: as [`and`](Self::and); [`any_of`](Self::any_of) takes many filters at once.
+    ///
     /// ```
     /// use casefilter::{Catalog, Filter};
     /// let cases = Catalog::cases();
@@ -116,7 +121,8 @@ impl Filter {
 
     /// Makes the filter that selects what all of these select; of none, every case.
     ///
-    /// Faster than [`and`](Self::and) on one after the other, which brings the criteria into order anew each time.
+    /// Complexity: linear in the size of all of them, apart from sorting their criteria once. [`and`](Self::and) on one after the
+    /// other would sort them anew each time.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter, Operator};
@@ -136,7 +142,7 @@ impl Filter {
 
     /// Makes the filter that selects what any of these selects; of none, no case.
     ///
-    /// Faster than [`or`](Self::or) on one after the other.
+    /// Complexity: as [`all_of`](Self::all_of), where [`or`](Self::or) on one after the other is quadratic.
     ///
     /// ```
     /// use casefilter::{Catalog, Filter};

@@ -14,9 +14,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 #[cfg(unix)]
 const PRIVATE_MODE: u32 = 0o600;
 
-/// As many links as Linux follows.
-const MOST_LINKS: usize = 40;
-
 /// Temporary files of this process that still have a name.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
@@ -78,7 +75,7 @@ impl AtomicFile {
     /// # Errors
     /// When the folder cannot be written, or something other than a file is there.
     pub fn replace(path: impl AsRef<Path>) -> io::Result<Self> {
-        let target = behind_links(path.as_ref())?;
+        let target = Self::target_of(path)?;
         let found = match fs::metadata(&target) {
             Ok(found) if found.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
             Ok(found) if !found.is_file() => return Err(io::ErrorKind::InvalidInput.into()),
@@ -91,6 +88,32 @@ impl AtomicFile {
             keep_rights(&own.file, &found)?;
         }
         Ok(own)
+    }
+
+    /// Returns the path that [`replace`](Self::replace) writes: the end of the symbolic links at the end of this path, also if no file is
+    /// there.
+    ///
+    /// ```
+    /// use casefilter::AtomicFile;
+    /// # let folder = tempfile::tempdir()?;
+    /// let path = folder.path().join("report.json");
+    /// assert_eq!(AtomicFile::target_of(&path)?, path);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When a link cannot be read, and when there are more links than the system follows.
+    pub fn target_of(path: impl AsRef<Path>) -> io::Result<PathBuf> {
+        /// As many links as Linux follows.
+        const MOST_LINKS: usize = 40;
+        let mut path = path.as_ref().to_owned();
+        for _ in 0..MOST_LINKS {
+            match fs::symlink_metadata(&path) {
+                Ok(found) if found.is_symlink() => path = folder_of(&path).join(fs::read_link(&path)?),
+                _ => return Ok(path),
+            }
+        }
+        Err(io::Error::other("too many symbolic links"))
     }
 
     fn begin(target: PathBuf, replaces: bool) -> io::Result<Self> {
@@ -214,18 +237,6 @@ impl Drop for Temporary {
 /// The folder in which a file lies.
 fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-/// Resolves the symbolic links at the end of a path, also if there is no file at its end.
-fn behind_links(path: &Path) -> io::Result<PathBuf> {
-    let mut path = path.to_owned();
-    for _ in 0..MOST_LINKS {
-        match fs::symlink_metadata(&path) {
-            Ok(found) if found.is_symlink() => path = folder_of(&path).join(fs::read_link(&path)?),
-            _ => return Ok(path),
-        }
-    }
-    Err(io::Error::other("too many symbolic links"))
 }
 
 /// A file without a name in a folder; none where the system, or its file system, has no such files.

@@ -59,8 +59,9 @@ impl File {
         let sync_failed = SyncFailed::default();
         let database = create_in(new.file().try_clone()?, catalog, cache_bytes, &sync_failed)?;
         let mut own = Self::unnamed(Opened::handle(database, 0), sync_failed);
+        // Once it has its name, another file may take that.
+        own.origin = Origin::of(path, cache_bytes, identity_of(&new.file().metadata()?));
         new.finish()?;
-        own.origin = Origin::of(path, cache_bytes);
         Ok(own)
     }
 
@@ -88,12 +89,6 @@ impl File {
         Ok(Self::unnamed(Opened::handle(database, 0), sync_failed))
     }
 
-    fn new(handle: Handle, path: &Path, cache_bytes: usize, sync_failed: SyncFailed) -> Self {
-        let mut own = Self::unnamed(handle, sync_failed);
-        own.origin = Origin::of(path, cache_bytes);
-        own
-    }
-
     fn unnamed(handle: Handle, sync_failed: SyncFailed) -> Self {
         Self {
             handle: RwLock::new(handle),
@@ -108,15 +103,17 @@ impl File {
         check_metadata(path)?;
         guarded(|| {
             let sync_failed = SyncFailed::default();
-            let database = settled(path, || open_to_write(path, cache_bytes, &sync_failed))?;
-            Ok(Self::new(Opened::handle(database, 0), path, cache_bytes, sync_failed))
+            let (database, identity) = settled(path, || open_to_write(path, cache_bytes, &sync_failed))?;
+            let mut own = Self::unnamed(Opened::handle(database, 0), sync_failed);
+            own.origin = Origin::of(path, cache_bytes, identity);
+            Ok(own)
         })
     }
 
     /// Opens a file that is there for reading alone, beside others who do; it must have been closed in order.
     pub(super) fn open_read_only(path: &Path, cache_bytes: usize) -> Result<Self, Fault> {
         check_metadata(path)?;
-        settled(path, || {
+        let (mut own, identity) = settled(path, || {
             let file = fs::File::open(path)?;
             check_start(&file)?;
             // redb takes a length that is no whole number of pages for damage.
@@ -125,15 +122,17 @@ impl File {
             }
             guarded(|| {
                 let database = builder(cache_bytes).open_read_only(path)?;
-                Ok(Self::new(Handle::ReadOnly(database), path, cache_bytes, SyncFailed::default()))
+                Ok(Self::unnamed(Handle::ReadOnly(database), SyncFailed::default()))
             })
-        })
+        })?;
+        own.origin = Origin::of(path, cache_bytes, identity);
+        Ok(own)
     }
 
     /// Opens a file for reading alone, also one that was not closed in order: it is mended in memory.
     pub(super) fn open_overlay(path: &Path, cache_bytes: usize) -> Result<Self, Fault> {
         check_metadata(path)?;
-        settled(path, || Self::of_file(fs::File::open(path)?, cache_bytes))
+        Ok(settled(path, || Self::of_file(fs::File::open(path)?, cache_bytes))?.0)
     }
 
     /// As [`open_overlay`](Self::open_overlay), a file that is open to be read.

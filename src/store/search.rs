@@ -116,6 +116,35 @@ impl Store {
         Ok(self.engine.search(request)?.ids().map(str::to_owned).collect())
     }
 
+    /// Hands over the ids of the cases that a request selects, one after the other, all of one moment; the file is not read.
+    ///
+    /// No list of them is made, and the limit of the request may be above [`Limits::page`](crate::Limits::page), as for [`documents`](Self::documents).
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Durability, Error, Filter, Request, Store, StoreOptions};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("cases.db");
+    /// # let store = Store::create(&path, Catalog::cases(), StoreOptions::default())?;
+    /// store.upsert(br#"{"id":"a"}"#, Durability::Grouped)?;
+    /// let mut ids = Vec::new();
+    /// store.each_id(&Request::new(Filter::all(store.catalog())).limit(u64::MAX), |id| {
+    ///     ids.push(id.to_owned());
+    ///     Ok::<_, Error>(())
+    /// })?;
+    /// assert_eq!(ids, ["a"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// What `take` gives; [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch), as [`Engine::search`](crate::Engine::search).
+    pub fn each_id<E: From<Error>>(
+        &self,
+        request: &Request,
+        take: impl FnMut(&str) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.engine.search_any_page(request)?.ids().try_for_each(take)
+    }
+
     /// The documents of the cases that a request selects, one read after the other, all of one moment.
     ///
     /// Since one document is in memory at a time, the limit of the request may be above [`Limits::page`](crate::Limits::page).

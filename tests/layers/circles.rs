@@ -192,9 +192,23 @@ fn rooms_with_circles_have_some() {
 
 #[test]
 fn the_files_of_the_command_line_form_layers() {
-    super::report(&Graph::new(&sources_below("src/bin/casefilter")).circles(&[
-        "cases", "records", "held", "served", "search", "pages", "admin", "args", "requests", "file",
-    ]));
+    super::report(&Graph::new(&sources_below("src/bin/casefilter")).circles(&[]));
+}
+
+#[test]
+fn the_rooms_of_the_command_line_use_only_those_below_them() {
+    const ROOMS: [&str; 3] = ["output", "input", "commands"];
+    let floor = |module: &str| ROOMS.iter().position(|room| *room == super::top(module));
+    let mut broken = Vec::new();
+    for source in sources_below("src/bin/casefilter") {
+        let Some(own) = floor(&source.module) else { continue };
+        for (at, path) in source.paths("crate") {
+            if floor(&path).is_none_or(|used| used > own) {
+                broken.push(format!("{}: `{}` uses `{path}`", source.place(at), ROOMS[own]));
+            }
+        }
+    }
+    super::report(&broken);
 }
 
 #[test]

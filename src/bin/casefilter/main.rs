@@ -11,61 +11,20 @@
     )
 )]
 
-mod admin;
-mod args;
-mod array;
-mod backup;
-mod bench;
-mod cases;
-mod check;
-mod compact;
-mod copy;
-mod ddl;
-mod demo;
-mod duration;
-mod ending;
-mod escape;
-mod explain;
-mod export;
-mod failure;
-mod fields;
-mod file;
-mod generate;
-mod held;
-mod help;
-mod hints;
-mod holder;
-mod ids;
-mod import;
-mod interrupt;
-mod kind;
+mod commands;
+mod input;
 mod output;
-mod pages;
-mod parquet;
-mod progress;
-mod records;
-mod report;
-mod requests;
-mod rows;
-mod search;
-mod serve;
-mod served;
-mod source;
-mod sql;
-mod table;
-mod token;
-mod unpack;
-mod verify;
-mod why;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 
 use casefilter::store_catches_panics;
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, Parser};
 
-use failure::Failure;
+use commands::Command;
+use input::help;
+use output::failure::Failure;
 
 #[derive(Parser)]
 #[command(name = "casefilter", version, about, after_help = FIRST_STEPS, arg_required_else_help = true)]
@@ -101,51 +60,6 @@ otherwise. Exit status: 0 fine; 1 could not be done; 2 wrong usage or a filter
 that does not compile; 3 case data refused, or left out under --lenient; 4 a filter
 with warnings under check --deny-warnings.";
 
-#[derive(Subcommand)]
-enum Command {
-    Search(search::Args),
-    Check(check::Args),
-    Explain(explain::Args),
-    Why(why::Args),
-    Fields(fields::Args),
-    Generate(generate::Args),
-    Import(import::Args),
-    Export(export::Args),
-    Verify(verify::Args),
-    Backup(backup::Args),
-    Compact(compact::Args),
-    Token(token::Args),
-    Sql(sql::Args),
-    Ddl(ddl::Args),
-    Serve(serve::Args),
-    Bench(bench::Args),
-    Demo(demo::Args),
-}
-
-/// What the process says when it could do its work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Status {
-    /// All well.
-    Fine,
-    /// A filter did not compile; standard output says so.
-    BadFilter,
-    /// Case data was left out.
-    LeftOut,
-    /// A filter has warnings, and they were to be denied.
-    Warned,
-}
-
-impl From<Status> for ExitCode {
-    fn from(status: Status) -> Self {
-        match status {
-            Status::Fine => Self::SUCCESS,
-            Status::BadFilter => Self::from(failure::BAD_REQUEST),
-            Status::LeftOut => Self::from(failure::REFUSED),
-            Status::Warned => Self::from(failure::WARNED),
-        }
-    }
-}
-
 /// Where this process panicked last, if the store did not catch it.
 static PANICKED_AT: Mutex<Option<String>> = Mutex::new(None);
 
@@ -158,7 +72,7 @@ fn main() -> ExitCode {
             *PANICKED_AT.lock().unwrap_or_else(PoisonError::into_inner) = place;
         }
     }));
-    catch_unwind(AssertUnwindSafe(|| run(command))).unwrap_or_else(|_panic| {
+    catch_unwind(AssertUnwindSafe(|| run(&command))).unwrap_or_else(|_panic| {
         let place = PANICKED_AT.lock().unwrap_or_else(PoisonError::into_inner).take();
         let place = place.unwrap_or_else(|| "a place that is not known".to_owned());
         let message = format!("stopped by a fault in casefilter itself, at {place}; please report it");
@@ -166,29 +80,10 @@ fn main() -> ExitCode {
     })
 }
 
-fn run(command: Command) -> ExitCode {
-    let (name, result) = match command {
-        Command::Search(args) => ("search", search::run(&args)),
-        Command::Check(args) => ("check", check::run(&args)),
-        Command::Explain(args) => ("explain", explain::run(&args)),
-        Command::Why(args) => ("why", why::run(&args)),
-        Command::Fields(args) => ("fields", fields::run(&args)),
-        Command::Generate(args) => ("generate", generate::run(&args)),
-        Command::Import(args) => ("import", import::run(&args)),
-        Command::Export(args) => ("export", export::run(&args)),
-        Command::Verify(args) => ("verify", verify::run(&args)),
-        Command::Backup(args) => ("backup", backup::run(&args)),
-        Command::Compact(args) => ("compact", compact::run(&args)),
-        Command::Token(args) => ("token", token::run(&args)),
-        Command::Sql(args) => ("sql", sql::run(&args)),
-        Command::Ddl(args) => ("ddl", ddl::run(&args)),
-        Command::Serve(args) => ("serve", serve::run(&args)),
-        Command::Bench(args) => ("bench", bench::run(&args)),
-        Command::Demo(args) => ("demo", demo::run(&args)),
-    };
-    match result {
+fn run(command: &Command) -> ExitCode {
+    match command.run() {
         Ok(status) => status.into(),
-        Err(Failure::Usage(message)) => wrong_usage(name, &message),
+        Err(Failure::Usage(message)) => wrong_usage(command.name(), &message),
         Err(failure) => failure.report(),
     }
 }

@@ -33,10 +33,9 @@ pub(super) enum Origin {
 pub(in crate::store) type Identity = (u64, u64);
 
 impl Origin {
-    /// The file that lies at a path now.
-    pub(super) fn of(path: &Path, cache_bytes: usize) -> Self {
-        let identity = Mutex::new(fs::metadata(path).ok().as_ref().and_then(identity_of));
-        Self::File { path: path.to_owned(), cache_bytes, identity }
+    /// The file of these numbers at a path.
+    pub(super) fn of(path: &Path, cache_bytes: usize, identity: Option<Identity>) -> Self {
+        Self::File { path: path.to_owned(), cache_bytes, identity: Mutex::new(identity) }
     }
 
     /// Opens it once more, unless another file lies there now.
@@ -70,8 +69,12 @@ pub(super) fn open_to_write(
     Ok(builder(cache_bytes).create_with_backend(Watched::new(WholePages::new(file)?, sync_failed))?)
 }
 
-/// Opens the file that lies at a path, also when another one takes its place meanwhile, as when a service compacts it.
-pub(super) fn settled<T>(path: &Path, open: impl Fn() -> Result<T, Fault>) -> Result<T, Fault> {
+/// Opens the file that lies at a path, also when another one takes its place meanwhile, as when a service compacts it. Returns which
+/// file it is, too.
+pub(super) fn settled<T>(
+    path: &Path,
+    open: impl Fn() -> Result<T, Fault>,
+) -> Result<(T, Option<Identity>), Fault> {
     /// A file is not exchanged again and again.
     const TRIES: usize = 8;
     let identity = || fs::metadata(path).map(|metadata| identity_of(&metadata));
@@ -80,7 +83,7 @@ pub(super) fn settled<T>(path: &Path, open: impl Fn() -> Result<T, Fault>) -> Re
         let opened = open()?;
         // Its lock is held by now, and only its holder exchanges it.
         if identity().is_ok_and(|after| after == before) {
-            return Ok(opened);
+            return Ok((opened, before));
         }
     }
     Err(Fault::new(StoreErrorKind::InUse, "other files take its place again and again"))

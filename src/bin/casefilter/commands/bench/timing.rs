@@ -1,0 +1,208 @@
+//! The times of a request that is run again and again.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use casefilter::{Catalog, Errors, FilterCache, Limits, Request};
+
+use crate::commands::bench::lines::{Timed, rounded};
+use crate::input::loaded::LoadedCases;
+use crate::input::request::Line;
+
+/// Without --runs, each request is repeated for about this long …
+const ENOUGH: Duration = Duration::from_millis(200);
+
+/// … but at least so often …
+const LEAST_RUNS: u32 = 5;
+
+/// … and at most so often.
+const MOST_RUNS: usize = 100_000;
+
+/// How requests are run.
+pub(super) struct Runs {
+    pub(super) threads: u16,
+    /// How often; where it is not told, for [`ENOUGH`] time.
+    pub(super) runs: Option<u32>,
+    /// Compiled filters are taken from a cache.
+    pub(super) is_cached: bool,
+}
+
+/// Memory in whose company nothing else stays in the processor's caches.
+pub(super) struct Caches {
+    other: Vec<u64>,
+}
+
+impl Caches {
+    /// More than the largest caches hold.
+    const WORDS: usize = (256 << 20) / size_of::<u64>();
+    const WORDS_OF_A_LINE: usize = 64 / size_of::<u64>();
+
+    pub(super) fn new() -> Self {
+        // Pages of zeros would all be the same one.
+        Self { other: vec![1; Self::WORDS] }
+    }
+
+    fn empty(&self) {
+        let lines = self.other.iter().step_by(Self::WORDS_OF_A_LINE);
+        std::hint::black_box(lines.fold(0_u64, |sum, word| sum.wrapping_add(*word)));
+    }
+}
+
+/// The times of one request, ascending.
+pub(super) struct Measured {
+    pub(super) matched: u64,
+    pub(super) times: Vec<Duration>,
+    /// Those with empty caches.
+    pub(super) cold: Option<Vec<Duration>>,
+}
+
+impl Measured {
+    pub(super) fn timed(&self, request: u64) -> Timed {
+        Timed {
+            request,
+            matched: self.matched,
+            median_us: percentile(&self.times, 50),
+            min_us: percentile(&self.times, 0),
+            p99_us: percentile(&self.times, 99),
+            runs: self.times.len(),
+            cold_us: self.cold.as_deref().map(|times| percentile(times, 50)),
+        }
+    }
+}
+
+/// Returns a percentile of ascending times by the nearest rank, in µs.
+fn percentile(times: &[Duration], hundredths: usize) -> f64 {
+    let rank = times.len().saturating_mul(hundredths).div_ceil(100).saturating_sub(1);
+    let time = times.get(rank).copied().unwrap_or_default();
+    rounded(time.as_secs_f64() * 1e6, 100.0)
+}
+
+/// Room for every filter that a request can bring.
+const CACHE_BYTES: usize = 1 << 30;
+
+/// What makes requests of lines.
+enum Compiler {
+    Fresh(Limits),
+    Cached(FilterCache),
+}
+
+impl Compiler {
+    fn request(&self, catalog: &Catalog, line: &Line) -> Result<Request, Errors> {
+        match self {
+            Self::Fresh(limits) => line.request(catalog, limits),
+            Self::Cached(cache) => line.request_cached(cache),
+        }
+    }
+}
+
+pub(super) fn time(
+    cases: &LoadedCases,
+    line: &Line,
+    caches: Option<&Caches>,
+    args: &Runs,
+) -> Result<Measured, Errors> {
+    let compiler = &match args.is_cached {
+        true => Compiler::Cached(FilterCache::new(cases.catalog().clone(), Limits::default(), CACHE_BYTES)),
+        false => Compiler::Fresh(Limits::default()),
+    };
+    // Cases that a service has are copied first.
+    let matched = cases.count(&compiler.request(cases.catalog(), line)?.filter).unwrap_or_default();
+    once(cases, line, compiler, &mut String::new());
+    let threads = u32::from(args.threads);
+    let run = |answer: &mut String| once(cases, line, compiler, answer);
+    let (least, enough) = args.runs.map_or((LEAST_RUNS, Some(ENOUGH)), |runs| (runs, None));
+    let part = |thread: u32| repeat(run, share(least, thread, threads), enough);
+    let mut times = if threads == 1 {
+        part(0)
+    } else {
+        thread::scope(|scope| {
+            let part = &part;
+            let threads: Vec<_> = (0..threads).map(|thread| scope.spawn(move || part(thread))).collect();
+            threads.into_iter().filter_map(|thread| thread.join().ok()).flatten().collect()
+        })
+    };
+    times.sort_unstable();
+    let cold = caches.map(|caches| {
+        let run_cold = |answer: &mut String| {
+            caches.empty();
+            run(answer)
+        };
+        let mut times = repeat(run_cold, least, enough);
+        times.sort_unstable();
+        times
+    });
+    Ok(Measured { matched, times, cold })
+}
+
+/// Returns how many of the runs one of the threads does.
+fn share(runs: u32, thread: u32, threads: u32) -> u32 {
+    let extra = runs.checked_rem(threads).is_some_and(|rest| thread < rest);
+    runs.checked_div(threads).unwrap_or(runs).saturating_add(u32::from(extra))
+}
+
+/// Runs a request `least` times, and then until that has taken long enough, at most [`MOST_RUNS`] times. Returns the times.
+fn repeat(run: impl Fn(&mut String) -> Duration, least: u32, enough: Option<Duration>) -> Vec<Duration> {
+    let mut answer = String::new();
+    let start = Instant::now();
+    let mut times: Vec<Duration> = (0..least).map(|_| run(&mut answer)).collect();
+    while enough.is_some_and(|enough| start.elapsed() < enough) && times.len() < MOST_RUNS {
+        times.push(run(&mut answer));
+    }
+    times
+}
+
+/// Runs a request once, from the bytes of its body to those of its answer, and returns how long that took.
+fn once(cases: &LoadedCases, line: &Line, compiler: &Compiler, answer: &mut String) -> Duration {
+    answer.clear();
+    let start = Instant::now();
+    if let Ok(request) = compiler.request(cases.catalog(), line)
+        && let Ok(found) = cases.search(&request)
+    {
+        found.write_json(answer);
+    }
+    std::hint::black_box(&answer);
+    start.elapsed()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_threads_share_all_the_runs() {
+        for (runs, threads) in [(1, 1), (5, 2), (7, 3), (2, 4), (100_000, 7)] {
+            let shares: Vec<u32> = (0..threads).map(|thread| share(runs, thread, threads)).collect();
+            assert_eq!(shares.iter().sum::<u32>(), runs);
+            assert!(shares.iter().max().unwrap() - shares.iter().min().unwrap() <= 1);
+        }
+    }
+
+    #[test]
+    fn what_was_read_last_takes_longer_to_read_with_empty_caches() {
+        /// Lines that a near cache holds, each of which names the next one: they are read one after the other.
+        const LINES: usize = 1 << 12;
+        // A step and a shift that together come past every line.
+        let next = |line: usize| (line * 1_237 + 1_013) % LINES;
+        let lines: Vec<[usize; 8]> = (0..LINES).map(|line| [next(line); 8]).collect();
+        let read = || {
+            let start = Instant::now();
+            std::hint::black_box((0..LINES).fold(0, |line, _| lines[line][0]));
+            start.elapsed()
+        };
+        let caches = Caches::new();
+        read();
+        let warm = (0..9).map(|_| read()).min();
+        let cold = (0..9).map(|_| {
+            caches.empty();
+            read()
+        });
+        assert!(cold.min() > warm);
+    }
+
+    #[test]
+    fn percentiles_are_times_that_occurred() {
+        let times: Vec<Duration> = (1..=100).map(Duration::from_micros).collect();
+        assert_eq!([0, 50, 99].map(|hundredths| percentile(&times, hundredths)), [1.0, 50.0, 99.0]);
+        assert_eq!(percentile(&[], 50), 0.0);
+    }
+}

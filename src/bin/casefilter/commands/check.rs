@@ -1,0 +1,104 @@
+//! `check`: what a filter means, or what is wrong with it.
+
+use casefilter::{Catalog, Errors, Request, Warning};
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::input::selection::Selection;
+use crate::output::escape::escape;
+use crate::output::failure::Failure;
+use crate::output::status::Status;
+use crate::output::stdout::{Format, Output};
+
+/// Compile a filter and show what it means, without any cases
+///
+/// Prints the normal form of the filter and warnings about what its author may not have meant, or
+/// every error at its place. In a pipe: {"ok":true,"criteria":{…},"text":"…","warnings":[…]} or
+/// {"ok":false,"errors":[…]}.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  casefilter check --where 'status in (open, blocked) and createdAt >= \"2025-01-01 00:00:00\"'
+  casefilter check --body filter.json --order -createdAt
+  echo '{\"criteria\":[{\"field\":\"status\",\"op\":\"=\",\"values\":[\"open\"]}]}' | casefilter check --body -
+
+Exit status: 0 the filter is sound; 2 it is not; 4 it has warnings, under --deny-warnings.")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    selection: Selection,
+
+    /// End with the exit status 4 if there are warnings, for scripts
+    #[arg(long)]
+    deny_warnings: bool,
+
+    /// JSON, or text to read [default: table on a terminal, json in a pipe]
+    #[arg(long)]
+    format: Option<Format>,
+}
+
+#[derive(Serialize)]
+struct Sound<'a> {
+    ok: bool,
+    criteria: &'a RawValue,
+    text: String,
+    warnings: Vec<Warning>,
+}
+
+#[derive(Serialize)]
+struct Unsound<'a> {
+    ok: bool,
+    errors: &'a Errors,
+}
+
+pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
+    let compiled = args.selection.compile(&Catalog::cases())?;
+    let mut out = Output::new();
+    let status = match (compiled, Format::or_fitting(args.format)) {
+        (Ok(request), Format::Json) => {
+            let criteria = request.filter.to_json();
+            let criteria =
+                serde_json::from_str(&criteria).map_err(|error| Failure::Failed(error.to_string()))?;
+            let (text, warnings) = (request.filter.to_text(), request.filter.warnings());
+            let status = args.status(&warnings);
+            out.json(&Sound { ok: true, criteria, text, warnings })?;
+            status
+        }
+        (Ok(request), Format::Table) => {
+            let warnings = request.filter.warnings();
+            out.line(&explained(&request, &warnings))?;
+            args.status(&warnings)
+        }
+        (Err(fault), Format::Json) => {
+            out.json(&Unsound { ok: false, errors: &fault.errors })?;
+            Status::BadFilter
+        }
+        (Err(fault), Format::Table) => return Err(Failure::BadFilter(fault.render())),
+    };
+    out.finish()?;
+    Ok(status)
+}
+
+impl Args {
+    /// Returns the status of a filter that compiles.
+    fn status(&self, warnings: &[Warning]) -> Status {
+        if self.deny_warnings && !warnings.is_empty() { Status::Warned } else { Status::Fine }
+    }
+}
+
+/// Returns the plan, the text and the warnings, to read.
+fn explained(request: &Request, warnings: &[Warning]) -> String {
+    let filter = &request.filter;
+    let mut text = String::from("The filter selects cases where\n\n");
+    for line in filter.plan().lines() {
+        text.push_str(&format!("  {}\n", escape(line)));
+    }
+    text.push_str(&format!(
+        "\nAs text:  {}\nAs JSON:  {}\n",
+        escape(&filter.to_text()),
+        escape(&filter.to_json())
+    ));
+    for warning in warnings {
+        text.push_str(&format!("\nwarning: {}", escape(&warning.to_string())));
+    }
+    text
+}

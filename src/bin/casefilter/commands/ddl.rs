@@ -1,0 +1,47 @@
+//! `ddl`: the table that cases lie in elsewhere, and how they get there.
+
+use std::path::PathBuf;
+
+use casefilter::Catalog;
+use casefilter::sql::Table;
+
+use crate::commands::sql::{DialectName, table};
+use crate::output::failure::Failure;
+use crate::output::status::Status;
+use crate::output::stdout::Output;
+
+/// Print the script that makes a table of cases in another engine and loads an export
+///
+/// The statements of `casefilter sql` search that table.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  casefilter export cases.db -o cases.tsv && casefilter ddl --dialect postgres | psql
+  casefilter export cases.db --flat -o cases.parquet && casefilter ddl --dialect duckdb | duckdb cases.duckdb
+  casefilter ddl --dialect clickhouse --table compliance.cases --file /data/cases.parquet")]
+pub(crate) struct Args {
+    /// Whose SQL
+    #[arg(long)]
+    dialect: DialectName,
+
+    /// The table
+    #[arg(long, value_name = "NAME", default_value = "cases")]
+    table: String,
+
+    /// The export [default: cases.tsv for postgres, else cases.parquet]
+    #[arg(long, value_name = "FILE")]
+    file: Option<PathBuf>,
+}
+
+pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
+    let table: Table = table(&Catalog::cases(), &args.table)?;
+    let file = match &args.file {
+        Some(file) => file.display().to_string(),
+        None if args.dialect == DialectName::Postgres => "cases.tsv".to_owned(),
+        None => "cases.parquet".to_owned(),
+    };
+    let mut out = Output::new();
+    out.lines(&table.script(args.dialect.into(), &file))?;
+    out.finish()?;
+    Ok(Status::Fine)
+}

@@ -1,0 +1,162 @@
+//! `export`: cases, or the records beside them, into a file.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use casefilter::{Catalog, Mode};
+
+use crate::commands::hints::{hint, warn};
+use crate::commands::{records, unknown_ids as ids};
+use crate::input::admin::Admin;
+use crate::input::cases::{Cases, Documents};
+use crate::input::kind::Kind;
+use crate::input::selection::Criteria;
+use crate::output::array::Array;
+use crate::output::dash::ONE_STDIN;
+use crate::output::ending::Ending;
+use crate::output::escape::one_line;
+use crate::output::failure::Failure;
+use crate::output::file::{cannot_write, from_database, to_file};
+use crate::output::progress::Progress;
+use crate::output::refusals::tell_left_out;
+use crate::output::rows::Rows;
+use crate::output::status::Status;
+
+/// Write cases to a file, as NDJSON, JSON or Parquet
+///
+/// NDJSON has the documents as they are stored, one a line; JSON has them in one array. Parquet has the fields of the catalogue
+/// alone, structs and lists nested as in the documents; a field that counts as absent is null.
+///
+/// A name that ends in .tsv, and --flat, write one row for each case, with the columns that `casefilter ddl` defines.
+/// Two of them are its place in the order and the whole document.
+///
+/// An existing file is replaced only once everything is written. Its mode is kept, and its owner if permitted. Only its owner can
+/// read a new file.
+///
+/// With --kind the records are written that a database has beside the cases, whole, as NDJSON that import --kind takes
+/// again: levels, applicants with what the service changed of them, documents, AML cases.
+///
+/// If a service has the database open, a copy that the service makes is exported. The copy has no name and goes with the command's
+/// end.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  casefilter export cases.db -o cases.ndjson.zst
+  casefilter export cases.db -o cases.parquet
+  casefilter export cases.ndjson --where 'tags in (vip)' --order -createdAt -o vips.ndjson
+  casefilter export cases.db --where 'priority = high' -o - | jq .id
+  casefilter export cases.db --kind applicants -o applicants.ndjson
+  casefilter export cases.db -o cases.tsv
+      for PostgreSQL; see casefilter ddl
+  casefilter export cases.db --flat -o cases.parquet
+      for ClickHouse, Spark and DuckDB")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    cases: Cases,
+
+    /// What is written
+    #[arg(long, value_enum, default_value_t = Kind::Cases)]
+    kind: Kind,
+
+    #[command(flatten)]
+    criteria: Criteria,
+
+    /// Sort by one field, ascending; `-createdAt` sorts descending
+    /// [default: createdAt for Parquet without --flat, so that readers can skip parts of it; else stored order]
+    ///
+    /// `--order ''` keeps the stored order.
+    #[arg(long, value_name = "FIELD", allow_hyphen_values = true)]
+    order: Option<String>,
+
+    /// Output file: NDJSON if the name ends in .ndjson or .jsonl, a JSON array if in .json, rows for PostgreSQL if in .tsv, each
+    /// compressed if .gz or .zst comes after it; Parquet if it ends in .parquet; - for NDJSON on standard output
+    #[arg(short, long, value_name = "FILE|-")]
+    output: PathBuf,
+
+    #[command(flatten)]
+    admin: Admin,
+
+    /// Parquet with a column for each field, in place of structs nested as the case is
+    #[arg(long)]
+    flat: bool,
+
+    /// Leave out malformed cases, and count malformed fields as absent, instead of refusing the files
+    ///
+    /// Standard error lists them; the exit status is 3 then, after the file was written.
+    #[arg(long)]
+    lenient: bool,
+}
+
+pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
+    if let Some((kind, _)) = args.kind.records() {
+        if args.criteria.is_given() || args.order.is_some() || args.flat || args.lenient {
+            let message = "criteria, --order, --flat and --lenient are for cases; records are written whole";
+            return Err(Failure::Usage(message.to_owned()));
+        }
+        if Ending::of(&args.output, false)? != Ending::Ndjson {
+            let message = "records are written as NDJSON: expected a name that ends in .ndjson or .jsonl";
+            return Err(Failure::Usage(message.to_owned()));
+        }
+        return records::export(args.cases.paths(), kind, &args.output, &args.admin);
+    }
+    if args.cases.uses_stdin() && args.criteria.uses_stdin() {
+        return Err(Failure::Usage(ONE_STDIN.to_owned()));
+    }
+    let catalog = Catalog::cases();
+    let ending = Ending::of(&args.output, true)?;
+    let rows = Rows::of(ending, args.flat)?;
+    // Rows have their place in a column, so that they need not be sorted for others to know the order.
+    let default = (rows.is_none() && ending == Ending::Parquet).then_some("createdAt");
+    let request = args.criteria.request(&catalog, args.order.as_deref().or(default))?;
+    warn(&request);
+    let mode = if args.lenient { Mode::Lenient } else { Mode::Strict };
+    let loaded = args.cases.load_or_copy(&catalog, mode, Documents::Kept, &args.admin)?;
+    let status = tell_left_out(&loaded.report);
+    ids::tell_unknown(&loaded.cases, &request.filter)?;
+    hint(&loaded.cases, &request, &loaded.report, || matches!(loaded.cases.count(&request.filter), Ok(0)));
+    if let Some(rows) = rows {
+        let count = loaded.cases.count(&request.filter)?;
+        let written = rows.write(&args.output, count, &|take| loaded.cases.each_document(&request, take));
+        return loaded.cases.close().and(written).map(|()| status);
+    }
+    let count = loaded.cases.count(&request.filter)?;
+    let (mut failure, mut closed) = (None, Ok(()));
+    let mut cases = Some(loaded.cases);
+    let mut fill = |out: &mut dyn Write| {
+        let Some(cases) = cases.take() else { return Ok(()) };
+        let progress = Progress::of_cases(count);
+        progress.say("writing".to_owned());
+        let mut line = String::new();
+        let mut write = |out: &mut dyn Write| {
+            let result = cases.each_document(&request, |document| {
+                line.clear();
+                line.push_str(document);
+                one_line(&mut line);
+                line.push('\n');
+                progress.advance(1);
+                out.write_all(line.as_bytes()).map_err(|error| cannot_write(&args.output, &error))
+            });
+            result.map_err(|fault| {
+                failure = Some(fault);
+                io::Error::other("stopped")
+            })
+        };
+        let mut array = None;
+        let written = match ending {
+            Ending::Json => write(array.insert(Array::new(out))),
+            _ => write(out),
+        };
+        // Others may write to the database while the rest is written.
+        closed = cases.close();
+        written.and_then(|()| array.map_or(Ok(()), Array::finish))
+    };
+    let order = request.order.as_ref();
+    let written = match args.cases.database() {
+        Some(database) => from_database(database, &args.output, order, &mut fill),
+        None => to_file(&args.output, order, &mut fill),
+    };
+    match failure {
+        Some(failure) => Err(failure),
+        None => closed.and(written).map(|()| status),
+    }
+}

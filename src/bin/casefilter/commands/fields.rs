@@ -1,0 +1,139 @@
+//! `fields`: the catalogue.
+
+use casefilter::{Catalog, Field};
+use serde::Serialize;
+
+use crate::output::failure::Failure;
+use crate::output::status::Status;
+use crate::output::stdout::{Format, Output};
+use crate::output::table::{self, Column};
+use crate::output::wrap::{width, wrapped_to};
+
+/// List the fields that a filter can name
+///
+/// A field has many values where it lies in an array of the document. An alias can be written in place of the field's name. A case
+/// in which the field is missing counts as having the value after `if missing:`. Known values are those that sort in their own order;
+/// a filter may name others, with a warning.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  casefilter fields
+  casefilter fields --format json | jq -r '.[] | select(.type == \"timestamp\") | .name'")]
+pub(crate) struct Args {
+    /// JSON or a table [default: table on a terminal, json in a pipe]
+    #[arg(long)]
+    format: Option<Format>,
+}
+
+#[derive(Serialize)]
+struct Entry<'a> {
+    name: &'a str,
+    #[serde(rename = "type")]
+    kind: casefilter::FieldType,
+    many: bool,
+    known: Vec<&'a str>,
+    default: Option<&'a str>,
+    aliases: Vec<&'a str>,
+}
+
+impl<'a> Entry<'a> {
+    fn new(field: &'a Field) -> Self {
+        Self {
+            name: field.name(),
+            kind: field.kind(),
+            many: field.is_many(),
+            known: field.known_values().collect(),
+            default: field.default(),
+            aliases: field.aliases().collect(),
+        }
+    }
+
+    fn row(&self) -> Vec<String> {
+        let kind = self.kind.to_string();
+        vec![self.name.to_owned(), if self.many { format!("{kind} (many)") } else { kind }]
+    }
+
+    /// Returns what there is to say beside the name and the type.
+    fn notes(&self) -> String {
+        let of = |label: &str, texts: &[&str]| match texts {
+            [] => None,
+            _ => Some(format!("{label} {}", texts.join(", "))),
+        };
+        let default = self.default.as_slice();
+        let notes = [of("alias", &self.aliases), of("if missing:", default), of("known:", &self.known)];
+        notes.into_iter().flatten().collect::<Vec<_>>().join("; ")
+    }
+}
+
+/// The notes on a field stand beside it where the terminal has room for this many characters of them, else below it.
+const LEAST_NOTES: usize = 44;
+
+/// How far notes below a field are set in.
+const HANGING: usize = 4;
+
+/// Returns the table, to the width of the terminal.
+fn table(entries: &[Entry<'_>], width: usize) -> String {
+    let rows: Vec<Vec<String>> = entries.iter().map(Entry::row).collect();
+    let columns = [Column::whole("field"), Column::whole("type")];
+    let table = table::render(&columns, &rows);
+    let table_width = table.lines().map(|line| line.chars().count()).max().unwrap_or_default();
+    let start = table_width.saturating_add(2);
+    let is_beside = width.saturating_sub(start) >= LEAST_NOTES;
+    let mut lines = table.lines();
+    let mut text = String::new();
+    for head in lines.by_ref().take(2) {
+        text.push_str(head);
+        text.push('\n');
+    }
+    for (line, entry) in lines.zip(entries) {
+        let notes = entry.notes();
+        if !is_beside || notes.is_empty() {
+            text.push_str(line);
+            text.push('\n');
+        }
+        let (first, others) =
+            if is_beside { (format!("{line:start$}"), start) } else { (" ".repeat(HANGING), HANGING) };
+        let wrapped = wrapped_to(&notes, 0, width.saturating_sub(others));
+        for (number, note) in wrapped.lines().enumerate() {
+            let before = if number == 0 { first.clone() } else { " ".repeat(others) };
+            text.push_str(&format!("{before}{note}\n"));
+        }
+    }
+    text
+}
+
+pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
+    let catalog = Catalog::cases();
+    let entries: Vec<Entry<'_>> = catalog.visible_fields().map(|(_, field)| Entry::new(field)).collect();
+    let mut out = Output::new();
+    match Format::or_fitting(args.format) {
+        Format::Json => out.json(&entries)?,
+        Format::Table => {
+            out.escaped_lines(&table(&entries, usize::from(width())))?;
+        }
+    }
+    out.finish()?;
+    Ok(Status::Fine)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_known_value_alias_and_default_is_shown_at_any_width() {
+        let catalog = Catalog::cases();
+        let entries: Vec<Entry<'_>> = catalog.visible_fields().map(|(_, field)| Entry::new(field)).collect();
+        for width in [60, 80, 100, 120, 200] {
+            let table = table(&entries, width);
+            let wide: Vec<&str> = table.lines().filter(|line| line.chars().count() > width).collect();
+            assert_eq!(wide, [""; 0], "{width}");
+            for word in entries
+                .iter()
+                .flat_map(|entry| entry.known.iter().chain(&entry.aliases).chain(&entry.default))
+            {
+                assert!(table.contains(word), "{width}: {word}");
+            }
+        }
+    }
+}

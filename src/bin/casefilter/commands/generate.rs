@@ -1,0 +1,109 @@
+//! `generate`: sample cases, and the records that fit them.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use casefilter::sample::{self, Records};
+
+use crate::input::kind::Kind;
+use crate::output::array::Array;
+use crate::output::ending::Ending;
+use crate::output::failure::Failure;
+use crate::output::file::{CHUNK_BYTES, to_file};
+use crate::output::progress::Progress;
+use crate::output::status::Status;
+
+/// Make sample cases and records, the same bytes for the same arguments
+///
+/// Cases lie evenly over the years 2023 to 2025, oldest first, about 900 bytes each. The bytes
+/// depend on --cases and --seed only: not on the machine, and, but for compression and Parquet, not on
+/// the version of casefilter.
+///
+/// With --kind it makes the records that the service answers from beside the cases: those of the applicants and AML cases that
+/// the sample cases of the same --cases and --seed name, after the applicants `anna` and `firm`. They are imported by
+/// `casefilter import --kind`, in the order levels, applicants, documents, aml-cases.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  casefilter generate --cases 100000 -o cases.ndjson
+  casefilter generate --cases 1000000 --seed 7 -o cases.ndjson.zst
+  casefilter generate --cases 10000000 -o cases.parquet
+  casefilter generate --cases 10 | jq .caseReview.status
+  casefilter generate --kind applicants --cases 100000 -o applicants.ndjson")]
+pub(crate) struct Args {
+    /// How many cases; with another --kind, how many the records fit, none but `anna` and `firm` when absent
+    #[arg(long, value_name = "N")]
+    cases: Option<u64>,
+
+    /// What to make
+    #[arg(long, value_enum, default_value_t = Kind::Cases)]
+    kind: Kind,
+
+    /// Other cases for every seed
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
+
+    /// Output file: NDJSON if the name ends in .ndjson or .jsonl, a JSON array if in .json, each compressed if .gz or .zst comes
+    /// after it; Parquet if it ends in .parquet; - for NDJSON on standard output [default: -]
+    #[arg(short, long, value_name = "FILE|-")]
+    output: Option<PathBuf>,
+}
+
+pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
+    let output = args.output.as_deref().unwrap_or(Path::new("-"));
+    let ending = Ending::of(output, false)?;
+    if let Some(kind) = args.kind.samples() {
+        if ending != Ending::Ndjson {
+            return Err(Failure::Usage(
+                "records are NDJSON: expected a name that ends in .ndjson or .jsonl".to_owned(),
+            ));
+        }
+        let mut records = Some(Records::new(kind, args.cases.unwrap_or(0), args.seed));
+        to_file(output, None, &mut |out| {
+            records.take().map_or(Ok(()), |records| write_records(records, out))
+        })?;
+        return Ok(Status::Fine);
+    }
+    let Some(count) = args.cases else {
+        return Err(Failure::Usage("--cases <N> says how many cases to make".to_owned()));
+    };
+    let mut cases = Some(sample::Cases::new(count, args.seed));
+    to_file(output, None, &mut |out| {
+        let Some(cases) = cases.take() else { return Ok(()) };
+        if ending == Ending::Json {
+            let mut array = Array::new(out);
+            write(cases, count, &mut array)?;
+            array.finish()
+        } else {
+            write(cases, count, out)
+        }
+    })?;
+    Ok(Status::Fine)
+}
+
+fn write_records(records: Records, out: &mut dyn Write) -> io::Result<()> {
+    for record in records {
+        out.write_all(record.as_bytes())?;
+        out.write_all(b"\n")?;
+    }
+    out.flush()
+}
+
+fn write(mut cases: sample::Cases, count: u64, out: &mut dyn Write) -> io::Result<()> {
+    let progress = Progress::of_cases(count);
+    progress.say("making".to_owned());
+    let mut chunk = Vec::with_capacity(CHUNK_BYTES.saturating_add(4096));
+    loop {
+        let mut made = 0_u64;
+        while chunk.len() < CHUNK_BYTES && cases.write_next(&mut chunk) {
+            chunk.push(b'\n');
+            made = made.saturating_add(1);
+        }
+        if made == 0 {
+            return out.flush();
+        }
+        out.write_all(&chunk)?;
+        chunk.clear();
+        progress.advance(made);
+    }
+}

@@ -1,0 +1,251 @@
+//! `import`: cases, and the records beside them, into a database.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use casefilter::domain::{Imported, import_records_in};
+use casefilter::{Catalog, Mode, Note, Report, Store, StoreError, StoreErrorKind, StoreOptions};
+use serde::{Deserialize, Serialize};
+
+use crate::commands::hints::tell_notes;
+use crate::commands::records::{self};
+use crate::input::admin::{Admin, Opened};
+use crate::input::cases::Files;
+use crate::input::kind::Kind;
+use crate::input::reading::Taker;
+use crate::input::service::Service;
+use crate::output::failure::{Failure, failed};
+use crate::output::figures::{counted, thousands};
+use crate::output::interrupt;
+use crate::output::overwrite::check_report;
+use crate::output::progress::Working;
+use crate::output::refusals::{Importing, case_refused, tell_left_out, write_report};
+use crate::output::status::Status;
+use crate::output::stdout::{Format, Output};
+
+/// Store cases in a database: all of them, or none
+///
+/// The database is made if it is not there: it appears when the import is whole, and only its owner can read it. A case whose id it has already replaces that one. Interrupted or
+/// refused, the import leaves nothing. In a pipe:
+/// {"stored":…,"replaced":…,"incomplete":…,"skipped":…,"cases":…,"took_s":…}, with "notes":[…] if there are any; of
+/// records the same without cases, and with kept_changes, overwritten_changes and without_zone.
+///
+/// Notes on cases are told on standard error too, by field with the first place: timestamps without a time zone, numbers
+/// that a double cannot hold, Unix milliseconds that look like a year, a date or seconds, and members that are no field
+/// but look like one.
+///
+/// With --kind the files hold what the service answers from beside the cases, as NDJSON or JSON arrays. What a record
+/// refers to is imported before it: levels, then applicants, then documents and AML cases. Ids may be numbers, countries codes of
+/// travel documents (XXA, RKS, D); steps that are not known are kept, and listed. Members of an applicant's info that the service
+/// changed by PATCH …/info stay as they are, unless the latest date of the applicant (createdAt, review.createDate,
+/// review.reviewDate) is later than that change; standard error tells of both.
+///
+/// A database that a service has open is imported into by that service, while it answers searches.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  casefilter import --db cases.db cases.ndjson
+  casefilter import --db cases.db monday.ndjson.zst tuesday.parquet --lenient --report left-out.json
+  casefilter import --db cases.db --kind applicants applicants.ndjson --lenient
+  casefilter search cases.db --where 'status = open'")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    cases: Files,
+
+    /// The database
+    #[arg(long, value_name = "FILE")]
+    db: PathBuf,
+
+    #[command(flatten)]
+    admin: Admin,
+
+    /// What the files hold
+    #[arg(long, value_enum, default_value_t = Kind::Cases)]
+    kind: Kind,
+
+    /// Leave out malformed cases, and count malformed fields as absent, instead of refusing the files
+    ///
+    /// Records likewise: an optional member or an element of a list that is at fault is left out, and the whole record where the
+    /// fault lies in what it needs, or in what decides by its absence, such as active or the countries of a step.
+    /// What was left out is told on standard error; the exit status is 3 then.
+    #[arg(long)]
+    lenient: bool,
+
+    /// Write what was left out, and why, and the notes to FILE as JSON
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+
+    /// JSON or a sentence [default: a sentence on a terminal, json in a pipe]
+    #[arg(long)]
+    format: Option<Format>,
+}
+
+impl Args {
+    fn mode(&self) -> Mode {
+        if self.lenient { Mode::Lenient } else { Mode::Strict }
+    }
+}
+
+#[derive(Serialize)]
+struct Done<'n> {
+    stored: u64,
+    replaced: u64,
+    incomplete: u64,
+    skipped: u64,
+    cases: u64,
+    took_s: f64,
+    #[serde(skip_serializing_if = "<[Note]>::is_empty")]
+    notes: &'n [Note],
+}
+
+pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
+    args.cases.check()?;
+    check_report(args.report.as_deref(), args.cases.paths().chain([args.db.as_path()]))?;
+    let start = Instant::now();
+    let catalog = Catalog::cases();
+    let opened = args.admin.open(&args.db, || match open(&args.db, &catalog) {
+        Ok(store) => Ok(Ok(store)),
+        Err(Unopened::Failed(failure)) => Ok(Err(failure)),
+        Err(Unopened::Store(error)) => Err(error),
+    })?;
+    let (outcome, cases) = match opened {
+        Opened::Here(store) => import_here(store?, args)?,
+        Opened::There(service) => import_there(service, args)?,
+    };
+    let took_s = (start.elapsed().as_secs_f64() * 1e3).round() / 1e3;
+    let report = match outcome {
+        Outcome::Cases(report) => report,
+        Outcome::Records(imported, one) => {
+            // What was stored is told all the same.
+            let reported = args.report.as_deref().map_or(Ok(()), |path| write_report(path, &imported));
+            let status = records::tell(&imported, one, took_s, args.format)?;
+            return reported.map(|()| status);
+        }
+    };
+    let reported = args.report.as_deref().map_or(Ok(()), |path| write_report(path, &report));
+    let Report { stored, replaced, incomplete, skipped, .. } = report;
+    let mut out = Output::new();
+    match Format::or_fitting(args.format) {
+        Format::Json => {
+            let notes = &report.notes;
+            out.json(&Done { stored, replaced, incomplete, skipped, cases, took_s, notes })?;
+        }
+        Format::Table => out.line(&format!(
+            "{} stored, {} replaced · {} in the database · {took_s:.2} s",
+            counted(stored, "case"),
+            thousands(replaced),
+            thousands(cases)
+        ))?,
+    }
+    out.finish()?;
+    tell_notes(&report);
+    let status = tell_left_out(&report);
+    reported.map(|()| status)
+}
+
+/// What came of an import.
+enum Outcome {
+    Cases(Report),
+    Records(Imported, &'static str),
+}
+
+/// What a service says of an import of cases.
+#[derive(Deserialize)]
+struct ImportedCases {
+    cases: u64,
+    report: Report,
+}
+
+/// Imports into a database that is open here; says also how many cases it has then. A new one gets its name at the end.
+fn import_here(store: Store, args: &Args) -> Result<(Outcome, u64), Failure> {
+    let outcome = match args.kind.records() {
+        None => import(&store, args).map(Outcome::Cases),
+        Some((kind, one)) => import_records_in(&store, kind, args.mode(), |import| {
+            args.cases.read_all(&mut Taker::Records(import, args.mode())).map_err(Stop::Told)
+        })
+        .map(|imported| Outcome::Records(imported, one))
+        .map_err(|stop| stop.failure(args.mode())),
+    }?;
+    let cases = u64::try_from(store.len()).unwrap_or(u64::MAX);
+    let closing = Working::on("writing the database");
+    store.close().map_err(|error| failed(&error))?;
+    drop(closing);
+    Ok((outcome, cases))
+}
+
+/// Imports into a database that a service has open.
+fn import_there(service: Service, args: &Args) -> Result<(Outcome, u64), Failure> {
+    let mode = args.mode();
+    let query = if mode == Mode::Lenient { "?mode=lenient" } else { "" };
+    let records = args.kind.records();
+    let importing = if records.is_none() { Importing::Cases(mode) } else { Importing::Records(mode) };
+    let mut upload = service.upload(&format!("/imports/{}{query}", args.kind.name()), importing)?;
+    args.cases.read_all(&mut Taker::Service(&mut upload, records.is_some()))?;
+    match records {
+        None => {
+            let _working = Working::on("the service writes the database");
+            let ImportedCases { cases, report } = upload.finish()?;
+            Ok((Outcome::Cases(report), cases))
+        }
+        Some((_, one)) => Ok((Outcome::Records(upload.finish()?, one), 0)),
+    }
+}
+
+/// Why an import of records ended.
+enum Stop {
+    Told(Failure),
+    Store(StoreError),
+}
+
+impl From<StoreError> for Stop {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl Stop {
+    fn failure(self, mode: Mode) -> Failure {
+        match self {
+            Self::Told(failure) => failure,
+            Self::Store(error) => Importing::Records(mode).failed(&error),
+        }
+    }
+}
+
+/// Why a database is not open.
+enum Unopened {
+    Store(StoreError),
+    Failed(Failure),
+}
+
+impl From<StoreError> for Unopened {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+/// Opens the database, or prepares one that is not there, which gets its name when it is closed.
+fn open(path: &Path, catalog: &Catalog) -> Result<Store, Unopened> {
+    match Store::open(path, catalog.clone(), StoreOptions::default()) {
+        Err(error) if error.kind() == StoreErrorKind::NotFound => {
+            interrupt::watch()
+                .map_err(|error| Unopened::Failed(Failure::io("cannot listen for", "signals", &error)))?;
+            Ok(Store::prepare(path, catalog.clone(), StoreOptions::default())?)
+        }
+        opened => Ok(opened?),
+    }
+}
+
+fn import(store: &Store, args: &Args) -> Result<Report, Failure> {
+    let mode = args.mode();
+    let mut import = store.import(mode).map_err(|error| failed(&error))?;
+    let read = args.cases.read_all(&mut Taker::Cases(import.cases(), mode));
+    // That the disk is full says more than what came of it.
+    import.check().map_err(|error| failed(&error))?;
+    read?;
+    let _working = Working::on("writing the database");
+    import.commit().map_err(|error| match error.refusal() {
+        Some(refusal) => case_refused(refusal, mode),
+        None => failed(&error),
+    })
+}

@@ -1,0 +1,59 @@
+//! Copies of a database that older versions left beside it.
+//!
+//! They wrote `FILE.<process>.copy` for `verify` and `export` of a database that a service had open, and an interruption left it there.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use casefilter::is_store;
+
+use crate::output::escape::escape;
+use crate::output::failure::note;
+use crate::output::figures::thousands;
+use crate::output::unnamed::folder_of;
+
+/// Says on standard error which copies of a database lie beside it that no process uses any more.
+///
+/// They are not removed: they hold cases, and may have come to be the only ones that do.
+pub(crate) fn tell(database: &Path) {
+    for (path, bytes) in of(database) {
+        note(format!(
+            "warning: {} ({} bytes) is a copy of the database that an interrupted command of an older version left: remove it if you \
+             do not need it\n",
+            escape(&path.display().to_string()),
+            thousands(bytes)
+        ));
+    }
+}
+
+/// Returns the copies, with their lengths.
+fn of(database: &Path) -> Vec<(PathBuf, u64)> {
+    let Some(name) = database.file_name().and_then(|name| name.to_str()) else { return Vec::new() };
+    let mut found: Vec<(PathBuf, u64)> = fs::read_dir(folder_of(database))
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter(|entry| {
+            let own = entry.file_name();
+            let process =
+                own.to_str().and_then(|own| own.strip_prefix(name)?.strip_prefix('.')?.strip_suffix(".copy"));
+            process.is_some_and(|process| is_number(process) && !is_running(process))
+        })
+        .map(|entry| database.with_file_name(entry.file_name()))
+        .filter(|path| is_store(path))
+        .filter_map(|path| fs::metadata(&path).ok().map(|found| (path, found.len())))
+        .collect();
+    found.sort_unstable();
+    found
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Returns whether a process of casefilter has this number; where the system does not tell, none has.
+fn is_running(process: &str) -> bool {
+    let arguments = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
+    let program = arguments.split(|byte| *byte == 0).next().unwrap_or_default();
+    String::from_utf8_lossy(program).contains("casefilter")
+}

@@ -1,0 +1,97 @@
+//! The commands, one file each, and what some of them share.
+
+mod backup;
+mod bench;
+mod check;
+mod compact;
+mod ddl;
+mod demo;
+mod explain;
+mod export;
+mod fields;
+mod generate;
+mod hints;
+mod import;
+mod leftovers;
+mod records;
+mod search;
+mod serve;
+mod sql;
+mod token;
+mod unknown_ids;
+mod verify;
+mod why;
+
+use clap::Subcommand;
+
+use crate::output::failure::Failure;
+use crate::output::status::Status;
+
+/// A command with its arguments.
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    Search(search::Args),
+    Check(check::Args),
+    Explain(explain::Args),
+    Why(why::Args),
+    Fields(fields::Args),
+    Generate(generate::Args),
+    Import(import::Args),
+    Export(export::Args),
+    Verify(verify::Args),
+    Backup(backup::Args),
+    Compact(compact::Args),
+    Token(token::Args),
+    Sql(sql::Args),
+    Ddl(ddl::Args),
+    Serve(serve::Args),
+    Bench(bench::Args),
+    Demo(demo::Args),
+}
+
+impl Command {
+    /// Returns the word that stands for it on the command line.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Search(_) => "search",
+            Self::Check(_) => "check",
+            Self::Explain(_) => "explain",
+            Self::Why(_) => "why",
+            Self::Fields(_) => "fields",
+            Self::Generate(_) => "generate",
+            Self::Import(_) => "import",
+            Self::Export(_) => "export",
+            Self::Verify(_) => "verify",
+            Self::Backup(_) => "backup",
+            Self::Compact(_) => "compact",
+            Self::Token(_) => "token",
+            Self::Sql(_) => "sql",
+            Self::Ddl(_) => "ddl",
+            Self::Serve(_) => "serve",
+            Self::Bench(_) => "bench",
+            Self::Demo(_) => "demo",
+        }
+    }
+
+    pub(crate) fn run(&self) -> Result<Status, Failure> {
+        match self {
+            Self::Search(args) => search::run(args),
+            Self::Check(args) => check::run(args),
+            Self::Explain(args) => explain::run(args),
+            Self::Why(args) => why::run(args),
+            Self::Fields(args) => fields::run(args),
+            Self::Generate(args) => generate::run(args),
+            Self::Import(args) => import::run(args),
+            Self::Export(args) => export::run(args),
+            Self::Verify(args) => verify::run(args),
+            Self::Backup(args) => backup::run(args),
+            Self::Compact(args) => compact::run(args),
+            Self::Token(args) => token::run(args),
+            Self::Sql(args) => sql::run(args),
+            Self::Ddl(args) => ddl::run(args),
+            Self::Serve(args) => serve::run(args),
+            Self::Bench(args) => bench::run(args),
+            Self::Demo(args) => demo::run(args),
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Records beside the cases: what an import of them tells, and their export.
+
+use std::io::{self, IsTerminal};
+use std::path::Path;
+
+use casefilter::domain::{ImportNote, Imported, RecordKind, each_record};
+use casefilter::{Catalog, Store, StoreError, StoreOptions, is_store};
+use serde::Serialize;
+
+use crate::input::admin::{Admin, Opened};
+use crate::input::copy::Copy;
+use crate::input::database::open_to_read;
+use crate::output::escape::{escape, one_line};
+use crate::output::failure::{Failure, failed, note};
+use crate::output::figures::{counted, thousands};
+use crate::output::file::{cannot_write, from_database};
+use crate::output::refusals::{LISTED, line_of};
+use crate::output::status::Status;
+use crate::output::stdout::{Format, Output};
+
+#[derive(Serialize)]
+struct Done {
+    stored: u64,
+    replaced: u64,
+    incomplete: u64,
+    skipped: u64,
+    kept_changes: u64,
+    overwritten_changes: u64,
+    without_zone: u64,
+    took_s: f64,
+}
+
+/// Says what an import of records did, `one` being a record in words.
+pub(crate) fn tell(
+    imported: &Imported,
+    one: &str,
+    took_s: f64,
+    format: Option<Format>,
+) -> Result<Status, Failure> {
+    let Imported { stored, replaced, incomplete, skipped, .. } = *imported;
+    let Imported { kept_changes, overwritten_changes, without_zone, .. } = *imported;
+    let mut out = Output::new();
+    match Format::or_fitting(format) {
+        Format::Json => out.json(&Done {
+            stored,
+            replaced,
+            incomplete,
+            skipped,
+            kept_changes,
+            overwritten_changes,
+            without_zone,
+            took_s,
+        })?,
+        Format::Table => {
+            out.line(&format!(
+                "{} stored, {} replaced · {took_s:.2} s",
+                counted(stored, one),
+                thousands(replaced)
+            ))?;
+        }
+    }
+    out.finish()?;
+    Ok(tell_left_out(imported, one))
+}
+
+/// Says on standard error what an import left out and what deserves a look, and gives the status that tells of it.
+fn tell_left_out(imported: &Imported, one: &str) -> Status {
+    let has_left_out = imported.skipped > 0 || imported.incomplete > 0;
+    let mut text = String::new();
+    let listed = if io::stderr().is_terminal() { LISTED } else { usize::MAX };
+    if has_left_out {
+        text.push_str(&format!(
+            "{} left out, {} kept without what is at fault\n",
+            counted(imported.skipped, one),
+            thousands(imported.incomplete)
+        ));
+        for refusal in imported.refusals.iter().take(listed) {
+            let what = if refusal.kept { "kept" } else { "left out" };
+            text.push_str(&format!("  {what}: {}\n", line_of(refusal)));
+        }
+    }
+    let counts = [
+        (imported.kept_changes, "kept", "changed member", " of operation 5: the import has no later data"),
+        (
+            imported.overwritten_changes,
+            "overwrote",
+            "changed member",
+            " of operation 5: the import has later data",
+        ),
+        (imported.without_zone, "took", "time", " without an offset as UTC"),
+    ];
+    for (count, verb, noun, rest) in counts.into_iter().filter(|(count, ..)| *count > 0) {
+        text.push_str(&format!("{verb} {}{rest}\n", counted(count, noun)));
+    }
+    for note in imported.notes.iter().take(listed) {
+        let ImportNote { source, line, message, .. } = note;
+        text.push_str(&format!("  {}\n", escape(&format!("{source}:{line}: {message}"))));
+    }
+    let passed = |len: usize| len.saturating_sub(listed) as u64;
+    let more = passed(imported.refusals.len()).saturating_add(passed(imported.notes.len()));
+    let more = more.saturating_add(imported.unlisted);
+    if more > 0 {
+        let hint = if listed == LISTED { "; 2> FILE writes more of them" } else { "" };
+        text.push_str(&format!("  … and {} more{hint}\n", thousands(more)));
+    }
+    if !text.is_empty() {
+        note(text);
+    }
+    if has_left_out { Status::LeftOut } else { Status::Fine }
+}
+
+/// Writes every record of a kind to a file, one a line.
+pub(crate) fn export<'p>(
+    mut paths: impl Iterator<Item = &'p Path>,
+    kind: RecordKind,
+    output: &Path,
+    admin: &Admin,
+) -> Result<Status, Failure> {
+    let database = paths.next().filter(|path| is_store(path));
+    let (Some(database), None) = (database, paths.next()) else {
+        return Err(Failure::Usage("records are exported from one database, made by import".to_owned()));
+    };
+    let catalog = Catalog::cases();
+    let store = match admin.open(database, || open_to_read(database, &catalog))? {
+        Opened::Here(store) => store,
+        Opened::There(service) => {
+            let Copy { file, name } = Copy::make(database, service)?;
+            let store = Store::open_file(file, &name, catalog.clone(), StoreOptions::default());
+            store.map_err(|error| failed(&error))?
+        }
+    };
+    let mut store = Some(store);
+    let (mut failure, mut closed) = (None, Ok(()));
+    let written = from_database(database, output, None, &mut |out| {
+        let Some(store) = store.take() else { return Ok(()) };
+        let result = each_record(&store, kind, |record| {
+            let mut line = record.to_owned();
+            one_line(&mut line);
+            line.push('\n');
+            out.write_all(line.as_bytes()).map_err(|error| Stop(cannot_write(output, &error)))
+        });
+        // Others may write to the database while the rest is written.
+        closed = store.close().map_err(|error| failed(&error));
+        result.map_err(|Stop(fault)| {
+            failure = Some(fault);
+            io::Error::other("stopped")
+        })
+    });
+    match failure {
+        Some(failure) => Err(failure),
+        None => closed.and(written).map(|()| Status::Fine),
+    }
+}
+
+/// Why records could not be written.
+struct Stop(Failure);
+
+impl From<StoreError> for Stop {
+    fn from(error: StoreError) -> Self {
+        Self(failed(&error))
+    }
+}

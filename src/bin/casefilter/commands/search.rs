@@ -1,0 +1,263 @@
+//! `search`: the cases that a filter selects.
+
+mod answers;
+mod format;
+mod long_page;
+mod page;
+mod summary;
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use casefilter::{Catalog, Limits, Mode, Request};
+
+use crate::commands::hints::{hints_on, tell_hints, warn};
+use crate::commands::search::answers::answer_all;
+use crate::commands::search::format::Format;
+use crate::commands::search::long_page::LongPage;
+use crate::commands::search::page::print;
+use crate::commands::search::summary::{summary_of, tell_cut};
+use crate::commands::unknown_ids as ids;
+use crate::input::admin::Admin;
+use crate::input::cases::{Cases, Documents, Loaded};
+use crate::input::postgres::{self as source, Server};
+use crate::input::request_lines::Lines;
+use crate::input::selection::Selection;
+use crate::output::dash::{ONE_STDIN, is_stdin};
+use crate::output::failure::{Failure, note};
+use crate::output::figures::{counted, duration, thousands};
+use crate::output::overwrite::check_report;
+use crate::output::refusals::{tell_left_out, write_report};
+use crate::output::status::Status;
+
+/// The longest page that is put together in memory; longer ones are written as their cases are read.
+const MOST_AT_ONCE: u64 = 10_000;
+
+/// Find the cases that a filter selects
+///
+/// The filter is a JSON body (--body), a text (--where), or neither, which selects every case. What its author may not
+/// have meant is told on standard error, and, when it selects no case, in which form cases have its values.
+#[derive(clap::Args)]
+#[command(mut_arg("paths", |paths| paths.required(false)), after_help = "\
+Examples:
+  casefilter search cases.ndjson --where 'status = open and priority = high' --order -createdAt
+  casefilter search cases.ndjson.zst --body filter.json --limit 20 --count --format json
+  casefilter search a.ndjson b.json.gz --where 'tags all (vip, crypto)' --format ids
+  cat cases.ndjson | casefilter search - --where 'totalAmountInDefaultCurrency > 10000'
+  casefilter search cases.db --where 'status = open' --format ids --limit all > open.ids
+  casefilter search cases.ndjson --requests requests.ndjson > answers.ndjson
+  casefilter search --source 'postgres://officer@db.example/compliance?sslmode=require' --where 'status = open'
+  casefilter search cases.db --where \"createdAt >= '$(date -d yesterday '+%F %T%z')'\" --order -createdAt
+
+Filters for --where (`casefilter fields` lists the fields; README.md has all of it):
+  status = open and priority <> low       one value, or any but that one
+  tags in (vip, cash)                     at least one of these
+  tags all (vip, cash)                    every one of these
+  totalAmountInDefaultCurrency > 10000    also >=, <, <=; of numbers and times
+  createdAt >= \"2026-01-31 00:00:00\"      a time in UTC, or with +0100 after it
+  a = x and (b = y or c = z)              parentheses group
+Values with spaces or signs stand in double quotes, the whole filter in single ones. --order takes one field; priority and
+status sort by rank, other text by code point.")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    cases: Cases,
+
+    /// Search a table of PostgreSQL that `casefilter ddl` made, instead of CASES
+    ///
+    /// A connection string such as postgres://USER:PASSWORD@HOST/DATABASE?sslmode=require. Default, if no CASES are given: the
+    /// environment variable CASEFILTER_SOURCE, which other users cannot see.
+    #[arg(long, value_name = "URL", conflicts_with_all = ["paths", "db", "lenient"], help_heading = "PostgreSQL")]
+    source: Option<String>,
+
+    #[command(flatten)]
+    source_options: source::Options,
+
+    #[command(flatten)]
+    admin: Admin,
+
+    #[command(flatten)]
+    selection: Selection,
+
+    /// Answer many requests: FILE (or -) holds one a line, and a line is printed for each
+    ///
+    /// A request is {"body":…,"offset":…,"limit":…,"order":…,"countTotalItems":…}; only `body` is
+    /// required: the JSON filter as an object, or as a string that holds that JSON. Text filters, as --where takes them, are not
+    /// accepted here. The line printed for it is the answer, or
+    /// {"code":400,"correlationId":"request-<n>","description":"Invalid parameters: …"}, where n
+    /// counts the requests from 1. Blank lines are skipped. Bad requests do not change the exit status without --fail-on-error.
+    /// Warnings of their filters are not printed; `casefilter check` has them.
+    #[arg(long, value_name = "FILE|-")]
+    requests: Option<PathBuf>,
+
+    /// With --requests: end with exit status 2 if any of the requests is bad; all of them are answered all the same
+    #[arg(long, requires = "requests")]
+    fail_on_error: bool,
+
+    /// How to print the cases [default: table on a terminal, json in a pipe]
+    #[arg(long, conflicts_with = "requests")]
+    format: Option<Format>,
+
+    /// Leave out malformed cases, and count malformed fields as absent, instead of refusing the files
+    ///
+    /// What was left out is told on standard error, faults of one kind in one line with the first of them: the first 20
+    /// lines on a terminal. The exit status is 3 then, after the answer was printed.
+    #[arg(long)]
+    lenient: bool,
+
+    /// Write what was left out, and why, to FILE as JSON
+    #[arg(long, value_name = "FILE", requires = "lenient")]
+    report: Option<PathBuf>,
+}
+
+pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
+    check_usage(args)?;
+    let catalog = Catalog::cases();
+    if args.cases.is_empty() {
+        return ask_server(args, &catalog);
+    }
+    let mode = if args.lenient { Mode::Lenient } else { Mode::Strict };
+    if let Some(path) = &args.requests {
+        let mut lines = Lines::open(path)?;
+        let loaded = load(args, &catalog, mode, Documents::Kept)?;
+        let cases = &loaded.cases;
+        let answered =
+            answer_all(cases.catalog(), &Limits::default(), |request| cases.search(request), &mut lines);
+        let left_out = tell_left_out(&loaded.report);
+        let bad = loaded.cases.close().and(answered)?;
+        return Ok(if bad > 0 && args.fail_on_error { Status::BadFilter } else { left_out });
+    }
+    let request = args.selection.request(&catalog)?;
+    warn(&request);
+    let shows_none = request.limit == 0 || args.format == Some(Format::Ids);
+    let documents = if shows_none { Documents::Forgotten } else { Documents::Kept };
+    let loaded = load(args, &catalog, mode, documents)?;
+    ids::tell_unknown(&loaded.cases, &request.filter)?;
+    let format = Format::or_fitting(args.format);
+    if request.limit > MOST_AT_ONCE {
+        print_long(&request, format, loaded, args.cases.database())
+    } else {
+        print_page(&request, format, loaded)
+    }
+}
+
+/// Prints a page that is put together in memory.
+fn print_page(request: &Request, format: Format, loaded: Loaded) -> Result<Status, Failure> {
+    let Loaded { cases, report, took: load_took } = loaded;
+    let start = Instant::now();
+    let found = cases.search(request)?;
+    let took = start.elapsed();
+    // A table says it, and an answer with its total.
+    let says_total = format == Format::Table || format == Format::Json && request.count;
+    let is_full = found.len() == request.limit;
+    let total = match found.total() {
+        Some(total) => total,
+        None if format == Format::Table || is_full || found.len() == 0 => cases.count(&request.filter)?,
+        None => found.len(),
+    };
+    let hints = hints_on(&cases, request, || total == 0);
+    let count = cases.len();
+    // Others may write to the database while this is printed.
+    let closed = cases.close();
+    let printed = print(&found, format, || summary_of(found.len(), total, count, took, load_took));
+    closed.and(printed)?;
+    if !says_total && is_full {
+        tell_cut(found.len(), request, total);
+    }
+    tell_hints(&report, request, &hints);
+    Ok(tell_left_out(&report))
+}
+
+/// Prints a page of any length.
+fn print_long(
+    request: &Request,
+    format: Format,
+    loaded: Loaded,
+    database: Option<&Path>,
+) -> Result<Status, Failure> {
+    let Loaded { cases, report, took: load_took } = loaded;
+    let start = Instant::now();
+    let page = LongPage { request, format, total: cases.count(&request.filter)?, database };
+    let hints = hints_on(&cases, request, || page.total == 0);
+    let count = cases.len();
+    page.write(cases, || summary_of(page.len(), page.total, count, start.elapsed(), load_took))?;
+    if format != Format::Table {
+        tell_cut(page.len(), request, page.total);
+    }
+    tell_hints(&report, request, &hints);
+    Ok(tell_left_out(&report))
+}
+
+/// As [`run`], on a server.
+fn ask_server(args: &Args, catalog: &Catalog) -> Result<Status, Failure> {
+    let Some(url) = args.source.clone().or_else(|| std::env::var("CASEFILTER_SOURCE").ok()) else {
+        let message = "expected CASES to search, `-` to read them from standard input, or --source with a server that has them";
+        return Err(Failure::Usage(message.to_owned()));
+    };
+    let connect = || Server::connect(&url, &args.source_options, catalog);
+    match &args.requests {
+        None => {
+            let request = args.selection.request(catalog)?;
+            warn(&request);
+            if request.limit > MOST_AT_ONCE {
+                let message = format!(
+                    "--source gives at most {MOST_AT_ONCE} cases at a time: expected a smaller --limit"
+                );
+                return Err(Failure::Usage(message));
+            }
+            let server = connect()?;
+            let start = Instant::now();
+            let found = server.search(&request)?;
+            let took = start.elapsed();
+            let format = Format::or_fitting(args.format);
+            print(&found, format, || {
+                let of = found.total().map(|total| format!(" of {} selected", thousands(total)));
+                format!(
+                    "{}{} · searched in {}",
+                    counted(found.len(), "case"),
+                    of.unwrap_or_default(),
+                    duration(took)
+                )
+            })?;
+            if format != Format::Table
+                && found.total().is_none()
+                && found.len() == request.limit
+                && request.limit > 0
+            {
+                let len = thousands(found.len());
+                note(format!(
+                    "{len} cases written; more may be selected: --count counts them, --offset goes on\n"
+                ));
+            }
+        }
+        Some(path) => {
+            let mut lines = Lines::open(path)?;
+            let server = connect()?;
+            let bad = answer_all(catalog, &Limits::default(), |request| server.search(request), &mut lines)?;
+            if bad > 0 && args.fail_on_error {
+                return Ok(Status::BadFilter);
+            }
+        }
+    }
+    Ok(Status::Fine)
+}
+
+fn load(args: &Args, catalog: &Catalog, mode: Mode, documents: Documents) -> Result<Loaded, Failure> {
+    let loaded = args.cases.load_or_ask(catalog, mode, documents, &args.admin)?;
+    if let Some(path) = &args.report {
+        write_report(path, &loaded.report)?;
+    }
+    Ok(loaded)
+}
+
+fn check_usage(args: &Args) -> Result<(), Failure> {
+    if args.requests.is_some() && !args.selection.is_empty() {
+        let message = "--requests holds the filters: it cannot be used with --body, --where, --order, --offset, --limit or --count";
+        return Err(Failure::Usage(message.to_owned()));
+    }
+    if args.cases.uses_stdin() && args.requests.as_deref().is_some_and(is_stdin) {
+        return Err(Failure::Usage(ONE_STDIN.to_owned()));
+    }
+    args.cases.check_beside(&args.selection)?;
+    let filters = args.selection.file().into_iter().chain(args.requests.as_deref());
+    check_report(args.report.as_deref(), args.cases.paths().chain(filters))
+}

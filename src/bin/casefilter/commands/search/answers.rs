@@ -1,0 +1,68 @@
+//! Answers to files of requests, a line each.
+
+use crate::input::loaded::Found;
+use crate::input::request::{Line, envelope};
+use crate::input::request_lines::Lines;
+use crate::output::escape::{has_line_breaks, one_line};
+use crate::output::failure::Failure;
+use crate::output::stdout::Output;
+
+use casefilter::{Catalog, Limits, Request};
+
+/// Prints a line for each request: the answer or the error envelope. Returns how many of them are bad.
+pub(super) fn answer_all(
+    catalog: &Catalog,
+    limits: &Limits,
+    search: impl Fn(&Request) -> Result<Found, Failure>,
+    lines: &mut Lines,
+) -> Result<u64, Failure> {
+    let mut out = Output::new();
+    let mut answer = String::new();
+    let (mut number, mut bad) = (0_u64, 0_u64);
+    while let Some(line) = lines.next()? {
+        number = number.saturating_add(1);
+        let request = Line::read(line).and_then(|line| line.request(catalog, limits));
+        match request {
+            Ok(request) => {
+                answer.clear();
+                let found = search(&request)?;
+                found.write_json(&mut answer);
+                if has_line_breaks(&answer) {
+                    answer = on_one_line(&answer, found.documents());
+                }
+                out.json_line(&answer)?;
+            }
+            Err(errors) => {
+                bad = bad.saturating_add(1);
+                out.json(&envelope(number, &errors))?;
+            }
+        }
+        if lines.may_wait() {
+            out.flush()?;
+        }
+    }
+    out.finish()?;
+    Ok(bad)
+}
+
+/// Returns an answer, each of its documents that holds line breaks on one line, and the others as they are stored. These are all its items, as
+/// they stand in it.
+fn on_one_line<'d>(answer: &str, documents: impl Iterator<Item = &'d str>) -> String {
+    let items = answer.find('[').map_or(0, |bracket| bracket.saturating_add(1));
+    let (front, mut rest) = answer.split_at_checked(items).unwrap_or_default();
+    let mut line = front.to_owned();
+    let mut of_one = String::new();
+    for (number, document) in documents.enumerate() {
+        if number > 0 {
+            line.push(',');
+            rest = rest.strip_prefix(',').unwrap_or(rest);
+        }
+        rest = rest.strip_prefix(document).unwrap_or(rest);
+        of_one.clear();
+        of_one.push_str(document);
+        one_line(&mut of_one);
+        line.push_str(&of_one);
+    }
+    line.push_str(rest);
+    line
+}

@@ -1,0 +1,42 @@
+//! Pages that are put together in memory.
+
+use crate::commands::search::format::Format;
+use crate::input::loaded::Found;
+use crate::output::case_table::table_of;
+use crate::output::escape::one_line;
+use crate::output::failure::Failure;
+use crate::output::stdout::Output;
+
+/// Prints a page; `summary` is what a table ends with.
+pub(super) fn print(answer: &Found, format: Format, summary: impl FnOnce() -> String) -> Result<(), Failure> {
+    let mut out = Output::new();
+    match format {
+        Format::Json => {
+            let mut json = String::new();
+            answer.write_json(&mut json);
+            out.json_line(&json)?;
+        }
+        Format::Ndjson => {
+            let mut line = String::new();
+            for document in answer.documents() {
+                line.clear();
+                line.push_str(document);
+                one_line(&mut line);
+                out.json_line(&line)?;
+            }
+        }
+        Format::Ids => {
+            for id in answer.ids() {
+                out.id(id)?;
+            }
+        }
+        Format::Table => {
+            if answer.len() > 0 {
+                out.escaped_lines(&table_of(answer.ids().zip(answer.documents())))?;
+                out.line("")?;
+            }
+            out.line(&summary())?;
+        }
+    }
+    out.finish()
+}

@@ -1,0 +1,46 @@
+//! What is said of a page beside its cases.
+
+use crate::output::failure::note;
+use crate::output::figures::{counted, duration, thousands};
+use crate::output::wrap::wrapped;
+
+use std::time::Duration;
+
+use casefilter::Request;
+
+/// Returns what a table of cases in memory or in a database ends with.
+pub(super) fn summary_of(
+    written: u64,
+    total: u64,
+    cases: u64,
+    took: Duration,
+    load_took: Duration,
+) -> String {
+    wrapped(
+        &format!(
+            "{} of {} selected, out of {} · searched in {} · loaded in {}",
+            thousands(written),
+            thousands(total),
+            counted(cases, "case"),
+            duration(took),
+            duration(load_took)
+        ),
+        0,
+    )
+}
+
+/// Says on standard error that more cases are selected than were written, if so.
+pub(super) fn tell_cut(written: u64, request: &Request, total: u64) {
+    let end = request.offset.saturating_add(written);
+    if request.limit > 0 && written == request.limit && end < total {
+        note(format!(
+            "{} of {} written; --limit all writes them all, --offset {end} goes on\n",
+            thousands(written),
+            counted_selected(total)
+        ));
+    }
+}
+
+fn counted_selected(total: u64) -> String {
+    counted(total, "selected case")
+}

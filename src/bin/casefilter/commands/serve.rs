@@ -1,0 +1,457 @@
+//! `serve`: the service.
+
+use std::collections::HashSet;
+use std::io::{self, IsTerminal};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+#[cfg(unix)]
+use casefilter::service::AdminSocket;
+use casefilter::service::{Service, ServiceOptions, Tls, TokenFile, Tokens};
+use casefilter::{Catalog, Limits, Store, StoreOptions, store_catches_panics};
+use clap::builder::BoolishValueParser;
+use tokio::net::TcpListener;
+use tokio::runtime::{Builder, Runtime};
+use tracing_subscriber::filter::LevelFilter;
+
+use crate::input::admin::Socket;
+use crate::input::duration::{VALUE, seconds};
+use crate::input::postgres as source;
+use crate::output::escape::escape;
+use crate::output::failure::{Failure, failed};
+use crate::output::status::Status;
+
+/// Serve the five operations over HTTP
+///
+/// Searches of cases, required documents status, profile preview, AML case, and update of extracted info, from a
+/// database made by `import`. It stops on SIGTERM or Ctrl-C, once requests in flight are answered. SIGHUP is ignored.
+///
+/// While it has the database open, `import`, `token share`, `backup`, `verify` and `export` go through a socket beside it, which
+/// the user whom the service runs as may open, and nobody else.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Example:
+  casefilter token app --file tokens.json --allow viewCases
+  casefilter serve --db cases.db --listen 127.0.0.1:8080 --tokens tokens.json
+
+Logs go to standard error, as JSON in a pipe. /healthz, /readyz and /openapi.json are unsigned. Prometheus finds /metrics on the
+listener of --metrics-listen; it is on the admin socket too, but not on the public port. Every flag can be set by the environment variable that is named with it.
+A DURATION is a whole number and ms, s, m, h or d, such as 500ms, 3s or 20m; a bare number is seconds.")]
+pub(crate) struct Args {
+    /// The database
+    #[arg(long, value_name = "FILE", env = "CASEFILTER_DB")]
+    db: PathBuf,
+
+    /// Search the cases in a table of PostgreSQL, not those in the database
+    ///
+    /// A connection string such as postgres://USER:PASSWORD@HOST/DATABASE?sslmode=require. Others on this machine may
+    /// read it in the list of processes: the environment variable keeps it to itself.
+    #[arg(
+        long,
+        value_name = "URL",
+        env = "CASEFILTER_SOURCE",
+        hide_env_values = true,
+        help_heading = "PostgreSQL"
+    )]
+    source: Option<String>,
+
+    #[command(flatten)]
+    source_options: source::Options,
+
+    /// Where to listen: an IP address and a port; port 0 takes any that is free, and says which
+    #[arg(long, value_name = "ADDR", env = "CASEFILTER_LISTEN", default_value = "127.0.0.1:8080",
+          value_parser = address)]
+    listen: SocketAddr,
+
+    /// Where to listen for /metrics, apart from the clients: an IP address and a port [default: nowhere]
+    ///
+    /// Without TLS and signatures: a client that reaches it learns how many requests, rows and cases there are.
+    #[arg(long, value_name = "ADDR", env = "CASEFILTER_METRICS_LISTEN", value_parser = address)]
+    metrics_listen: Option<SocketAddr>,
+
+    /// The file of those who may call, as `token app` writes it
+    #[arg(long, value_name = "FILE", env = "CASEFILTER_TOKENS")]
+    tokens: PathBuf,
+
+    /// How far the timestamp of a request may be off; timestamps are whole seconds
+    #[arg(long, value_name = VALUE, env = "CASEFILTER_CLOCK_WINDOW", default_value = "60s", value_parser = seconds)]
+    clock_window: Duration,
+
+    /// Take no signature twice
+    #[arg(long, env = "CASEFILTER_REFUSE_REPLAYS", value_parser = BoolishValueParser::new())]
+    refuse_replays: bool,
+
+    /// How many signatures of one token are remembered for --refuse-replays; requests beyond get 503
+    #[arg(long, value_name = "N", env = "CASEFILTER_REMEMBERED_SIGNATURES",
+          default_value_t = ServiceOptions::default().remembered_signatures)]
+    remembered_signatures: usize,
+
+    /// The largest page, in cases
+    #[arg(long, value_name = "N", env = "CASEFILTER_MAX_LIMIT", default_value_t = Limits::default().page)]
+    max_limit: u64,
+
+    /// The largest body, in bytes
+    #[arg(long, value_name = "N", env = "CASEFILTER_MAX_BODY", default_value_t = Limits::default().body_bytes)]
+    max_body: usize,
+
+    /// How many connections are served at a time
+    #[arg(long, value_name = "N", env = "CASEFILTER_CONNECTIONS",
+          default_value_t = ServiceOptions::default().connections)]
+    connections: usize,
+
+    /// How many connections one IP address may have at a time (IPv6: one network of 64 bits)
+    ///
+    /// Behind a proxy all connections have its address: set it to what --connections is.
+    #[arg(long, value_name = "N", env = "CASEFILTER_CONNECTIONS_PER_PEER",
+          default_value_t = ServiceOptions::default().connections_per_peer)]
+    connections_per_peer: usize,
+
+    /// How many requests may wait for the file, or for long searches, at a time
+    #[arg(long, value_name = "N", env = "CASEFILTER_CONCURRENCY",
+          default_value_t = ServiceOptions::default().concurrency)]
+    concurrency: usize,
+
+    /// How much memory the bodies of requests on their way in may take together, in bytes; requests beyond get 503
+    #[arg(long, value_name = "N", env = "CASEFILTER_BUFFERED_BYTES",
+          default_value_t = ServiceOptions::default().buffered_bytes)]
+    buffered_bytes: usize,
+
+    /// How long a client may take to send a request, or to send none
+    #[arg(long, value_name = VALUE, env = "CASEFILTER_READ_TIMEOUT", default_value = "20s", value_parser = seconds)]
+    read_timeout: Duration,
+
+    /// How long a client may take to receive an answer
+    #[arg(long, value_name = VALUE, env = "CASEFILTER_WRITE_TIMEOUT", default_value = "30s", value_parser = seconds)]
+    write_timeout: Duration,
+
+    /// How long an update waits for its turn after imports and other updates
+    #[arg(long, value_name = VALUE, env = "CASEFILTER_TURN_TIMEOUT", default_value = "10s", value_parser = seconds)]
+    turn_timeout: Duration,
+
+    /// How long new connections are still served on SIGTERM, while /readyz is 503, so that a load balancer notices
+    ///
+    /// 0 is for a service without a load balancer, which need not wait; otherwise a few seconds more than the time
+    /// between two checks of /readyz, such as 5s.
+    #[arg(long, value_name = VALUE, env = "CASEFILTER_DRAIN", default_value = "0s", value_parser = seconds)]
+    drain: Duration,
+
+    /// How long requests in flight have when the service is to stop
+    #[arg(long, value_name = VALUE, env = "CASEFILTER_GRACE", default_value = "30s", value_parser = seconds)]
+    grace: Duration,
+
+    /// How much of the database is kept in memory, in MiB, beside the columns
+    #[arg(long, value_name = "MIB", env = "CASEFILTER_CACHE", default_value_t = 64)]
+    cache: usize,
+
+    /// Speak TLS with the certificates in this PEM file, the service's own first
+    #[arg(long, value_name = "FILE", env = "CASEFILTER_TLS_CERT", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+
+    /// The private key of the first certificate, as PEM
+    #[arg(long, value_name = "FILE", env = "CASEFILTER_TLS_KEY", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+
+    #[command(flatten)]
+    socket: Socket,
+
+    /// Do nothing for other commands while the database is open here, whatever --admin-socket says
+    #[arg(long, env = "CASEFILTER_NO_ADMIN_SOCKET", value_parser = BoolishValueParser::new())]
+    no_admin_socket: bool,
+
+    /// What is logged: at `info` what is refused, at `debug` every request
+    #[arg(long, value_name = "LEVEL", env = "CASEFILTER_LOG", default_value = "info")]
+    log: Level,
+}
+
+/// Returns a second in place of no time at all.
+fn at_least_some(timeout: Duration) -> Duration {
+    if timeout.is_zero() { Duration::from_secs(1) } else { timeout }
+}
+
+fn address(text: &str) -> Result<SocketAddr, &'static str> {
+    let expected = "expected an IP address and a port, such as 127.0.0.1:8080, 0.0.0.0:8080 or [::1]:8080";
+    text.parse().map_err(|_| expected)
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Level {
+    Error,
+    Warn,
+    Info,
+    Debug,
+}
+
+impl Args {
+    fn options(&self) -> ServiceOptions {
+        let mut options = ServiceOptions {
+            clock_window: self.clock_window,
+            refuses_replays: self.refuse_replays,
+            remembered_signatures: self.remembered_signatures,
+            connections: self.connections,
+            connections_per_peer: self.connections_per_peer,
+            concurrency: self.concurrency.max(1),
+            buffered_bytes: self.buffered_bytes,
+            read_timeout: at_least_some(self.read_timeout),
+            write_timeout: at_least_some(self.write_timeout),
+            turn_timeout: self.turn_timeout,
+            drain: self.drain,
+            grace: self.grace,
+            ..ServiceOptions::default()
+        };
+        options.limits.page = self.max_limit;
+        options.limits.body_bytes = self.max_body;
+        options.buffered_bytes = options.buffered_bytes.max(self.max_body.saturating_mul(4));
+        options
+    }
+
+    fn tls(&self) -> Result<Option<Tls>, Failure> {
+        let (Some(certificates), Some(key)) = (&self.tls_cert, &self.tls_key) else { return Ok(None) };
+        let read = |path: &Path| {
+            let text = std::fs::read(path);
+            text.map_err(|error| Failure::io("cannot read", &path.display().to_string(), &error))
+        };
+        let tls = Tls::from_pem(&read(certificates)?, &read(key)?);
+        warn_of_readers(key, "the key");
+        let files = format!("{} and {}", shown(certificates), shown(key));
+        tls.map(Some).map_err(|error| Failure::Failed(format!("{files}: {error}")))
+    }
+}
+
+#[cfg(unix)]
+impl Args {
+    /// The service with its socket for other commands.
+    fn administered(&self, service: Service) -> Result<Service, Failure> {
+        if self.no_admin_socket {
+            return Ok(service);
+        }
+        let path = self.socket.path.clone().unwrap_or_else(|| AdminSocket::beside(&self.db));
+        match AdminSocket::bind(&path, &self.db) {
+            Ok(socket) => {
+                tracing::info!(socket = shown(&path), "other commands are served");
+                Ok(service.with_admin(socket))
+            }
+            Err(error) if self.socket.path.is_none() && error.kind() != io::ErrorKind::AddrInUse => {
+                let (socket, advice) = (shown(&path), "--admin-socket moves the socket");
+                tracing::warn!(socket, %error, advice, "other commands cannot be served while this runs");
+                Ok(service)
+            }
+            Err(error) => Err(Failure::io("cannot listen on", &path.display().to_string(), &error)),
+        }
+    }
+}
+
+#[cfg(not(unix))]
+impl Args {
+    /// The service as it is: there are no sockets in files.
+    fn administered(&self, service: Service) -> Result<Service, Failure> {
+        match &self.socket.path {
+            Some(_) if !self.no_admin_socket => {
+                Err(Failure::Usage("--admin-socket is for systems with Unix sockets".to_owned()))
+            }
+            _ => Ok(service),
+        }
+    }
+}
+
+pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
+    begin_logging(args.log);
+    let signals = Signals::watch()?;
+    let options = args.options();
+    let file = TokenFile::read(&args.tokens)
+        .map_err(|error| Failure::io("cannot read", &args.tokens.display().to_string(), &error))?;
+    warn_of_readers(&args.tokens, "the secrets in it");
+    warn_of_repeated_names(&file);
+    for caution in file.cautions() {
+        tracing::warn!("{}", escape(&caution));
+    }
+    let catalog = Catalog::cases();
+    let tokens = Tokens::new(file, &catalog, &options.limits);
+    let tokens = tokens.map_err(|error| Failure::Failed(format!("{}: {error}", shown(&args.tokens))))?;
+    if tokens.is_empty() {
+        tracing::warn!("the file of tokens has none: every request will be refused");
+    }
+    let tls = args.tls()?;
+    let cache_bytes = args.cache.saturating_mul(1 << 20);
+    let store_options = StoreOptions::default().cache_bytes(cache_bytes).limits(options.limits.clone());
+    let store = Store::open(&args.db, catalog.clone(), store_options);
+    let store = store.map_err(|error| failed(&error))?;
+    warn_of_readers(&args.db, "the cases in it");
+
+    let runtime = runtime(&options).map_err(|error| Failure::io("cannot start", "the service", &error))?;
+    runtime.block_on(async {
+        let source = match &args.source {
+            Some(url) => Some(args.source_options.connect(url, &catalog).await?),
+            None => None,
+        };
+        let listener = TcpListener::bind(args.listen)
+            .await
+            .map_err(|error| Failure::io("cannot listen on", &args.listen.to_string(), &error))?;
+        let address = listener.local_addr().unwrap_or(args.listen);
+        let metrics = match args.metrics_listen {
+            None => None,
+            Some(address) => Some(
+                TcpListener::bind(address)
+                    .await
+                    .map_err(|error| Failure::io("cannot listen on", &address.to_string(), &error))?,
+            ),
+        };
+        let shutdown = signals.shutdown()?;
+        let searches = if source.is_some() { "PostgreSQL" } else { "the database" };
+        let counts = (store.len(), tokens.len());
+        let service = Service::new(store, tokens, options);
+        let service = match source {
+            Some(source) => service.with_source(source),
+            None => service,
+        };
+        let service = args.administered(service)?;
+        let service = match tls {
+            Some(tls) => service.with_tls(tls),
+            None => service,
+        };
+        if let Some(address) = metrics.as_ref().and_then(|listener| listener.local_addr().ok()) {
+            tracing::info!(metrics_address = %address, "metrics are served");
+        }
+        let service = match metrics {
+            Some(listener) => service.with_metrics(listener),
+            None => service,
+        };
+        let (cases, tokens) = counts;
+        tracing::info!(%address, cases, tokens, searches, "listening");
+        service.serve(listener, shutdown).await.map_err(|error| failed(&error))
+    })?;
+    tracing::info!("everything is on disk");
+    Ok(Status::Fine)
+}
+
+/// Threads for what waits beside requests: names of servers that are looked up, what operators ask for, the last write.
+const SPARE_THREADS: usize = 24;
+
+fn runtime(options: &ServiceOptions) -> io::Result<Runtime> {
+    Builder::new_multi_thread()
+        .enable_all()
+        .max_blocking_threads(options.concurrency.saturating_add(SPARE_THREADS))
+        .thread_name("casefilter")
+        .build()
+}
+
+/// The signals that the process gets.
+struct Signals {
+    told: tokio::sync::watch::Receiver<bool>,
+    #[cfg(unix)]
+    handle: signal_hook::iterator::Handle,
+    #[cfg(not(unix))]
+    tell: tokio::sync::watch::Sender<bool>,
+}
+
+impl Signals {
+    /// Ignores SIGHUP from now on; it ends no service whose terminal is closed or whose log is rotated. Other signals are as before.
+    #[cfg(unix)]
+    fn watch() -> Result<Self, Failure> {
+        use signal_hook::consts::SIGHUP;
+        let (tell, told) = tokio::sync::watch::channel(false);
+        let mut signals = signal_hook::iterator::Signals::new([SIGHUP]).map_err(|error| unwatched(&error))?;
+        let handle = signals.handle();
+        let wait = move || {
+            for signal in signals.forever() {
+                if signal == SIGHUP {
+                    tracing::info!("SIGHUP is ignored: SIGTERM ends the service");
+                } else {
+                    let _ = tell.send(true);
+                }
+            }
+        };
+        let thread = std::thread::Builder::new().name("signals".to_owned()).spawn(wait);
+        thread.map_err(|error| unwatched(&error))?;
+        Ok(Self { told, handle })
+    }
+
+    #[cfg(not(unix))]
+    fn watch() -> Result<Self, Failure> {
+        let (tell, told) = tokio::sync::watch::channel(false);
+        Ok(Self { told, tell })
+    }
+
+    /// Is ready when the process is asked to end, by SIGTERM or Ctrl-C, which no longer end it by themselves.
+    fn shutdown(self) -> Result<impl Future<Output = ()>, Failure> {
+        #[cfg(unix)]
+        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+            self.handle.add_signal(signal).map_err(|error| unwatched(&error))?;
+        }
+        #[cfg(not(unix))]
+        {
+            let tell = self.tell;
+            let asked = ctrlc::set_handler(move || {
+                let _ = tell.send(true);
+            });
+            asked.map_err(|error| unwatched(&io::Error::other(error)))?;
+        }
+        let mut told = self.told;
+        Ok(async move {
+            if told.wait_for(|is_asked| *is_asked).await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        })
+    }
+}
+
+fn unwatched(error: &io::Error) -> Failure {
+    Failure::Failed(format!("cannot watch for signals: {error}"))
+}
+
+fn begin_logging(level: Level) {
+    let level = match level {
+        Level::Error => LevelFilter::ERROR,
+        Level::Warn => LevelFilter::WARN,
+        Level::Info => LevelFilter::INFO,
+        Level::Debug => LevelFilter::DEBUG,
+    };
+    let log = tracing_subscriber::fmt().with_max_level(level).with_target(false).with_ansi(false);
+    // A log that nobody can write any more is no reason to end.
+    let log = log.log_internal_errors(false);
+    let log = log.with_writer(io::stderr);
+    // Another subscriber would have to be there already, which nothing in this process sets.
+    let _ = if io::stderr().is_terminal() {
+        log.try_init()
+    } else {
+        log.json().flatten_event(true).with_current_span(false).with_span_list(false).try_init()
+    };
+    // A panic is caught and answered where it may come from outside, and told in the log as all else.
+    // What the store catches it reports itself.
+    std::panic::set_hook(Box::new(|panic| {
+        if store_catches_panics() {
+            return;
+        }
+        let place = panic.location().map(ToString::to_string);
+        tracing::error!(place, cause = panic.payload_as_str(), "a panic");
+    }));
+}
+
+/// Says when logs cannot tell two tokens apart, as in a file that an earlier version made.
+fn warn_of_repeated_names(file: &TokenFile) {
+    let mut seen = HashSet::new();
+    for name in file.names() {
+        if seen.contains(&name) {
+            tracing::warn!(name, "two tokens have this name: logs cannot tell them apart");
+        }
+        seen.insert(name);
+    }
+}
+
+/// Says when others on this machine can read a file that is not for them.
+#[cfg(unix)]
+fn warn_of_readers(path: &Path, what: &str) {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = std::fs::metadata(path).map(|metadata| metadata.permissions().mode() & 0o077);
+    if mode.is_ok_and(|others| others != 0) {
+        let file = shown(path);
+        tracing::warn!(file, "other users of this machine may read {what}: chmod 600 is enough");
+    }
+}
+
+#[cfg(not(unix))]
+fn warn_of_readers(_path: &Path, _what: &str) {}
+
+fn shown(path: &Path) -> String {
+    escape(&path.display().to_string()).into_owned()
+}

@@ -1,0 +1,161 @@
+//! `sql`: a search as a statement for another engine.
+
+use std::path::PathBuf;
+
+use casefilter::sql::{Datum, Dialect, Statement, Table};
+use casefilter::{Catalog, Error, Limits, Request};
+use clap::ValueEnum;
+use serde::Serialize;
+
+use crate::input::request::{Line, envelope};
+use crate::input::request_lines::Lines;
+use crate::input::selection::Selection;
+use crate::output::failure::Failure;
+use crate::output::status::Status;
+use crate::output::stdout::Output;
+
+/// Print a search as SQL, over the table that `casefilter ddl` makes
+///
+/// Prints {"sql":"…","params":[…]}, and with --count also "count":{"sql":"…","params":[…]}, a statement of
+/// its own. The statement gives id and document of the cases on the page, the same in the same order as
+/// `casefilter search`. Parameters are $1, $2 and so on for postgres and duckdb, p1, p2 and so on for
+/// clickhouse, and one ? after the other for spark.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  casefilter sql --dialect postgres --where 'status = open and tags in (vip, cash)' --order -createdAt
+  casefilter sql --dialect duckdb --body filter.json --literal | duckdb cases.duckdb
+  casefilter sql --dialect clickhouse --requests requests.ndjson
+
+ClickHouse reads no statement of more than 256 KiB unless max_query_size says so, as a setting of the
+connection: clickhouse-client --max_query_size 16777216. Only --literal makes such statements.
+
+PySpark takes small integers of Python for INT and large ones for BIGINT, and no list of both: give
+spark.sql a parameter that is a list of integers as expr('array(1L, 2L)').")]
+pub(crate) struct Args {
+    /// Whose SQL
+    #[arg(long)]
+    dialect: DialectName,
+
+    #[command(flatten)]
+    selection: Selection,
+
+    /// A line for each line of FILE, which holds requests as `casefilter search --requests` takes them
+    #[arg(long, value_name = "FILE|-")]
+    requests: Option<PathBuf>,
+
+    /// Print a statement to run as it is, with literals in place of parameters
+    ///
+    /// With --count there are two, the count being the second; with --requests the statements stay JSON.
+    #[arg(long)]
+    literal: bool,
+
+    /// The table
+    #[arg(long, value_name = "NAME", default_value = "cases")]
+    table: String,
+}
+
+/// A dialect by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DialectName {
+    /// PostgreSQL, and what speaks as it does, such as Citus
+    Postgres,
+    /// ClickHouse
+    Clickhouse,
+    /// Spark SQL
+    Spark,
+    /// DuckDB
+    Duckdb,
+}
+
+impl From<DialectName> for Dialect {
+    fn from(name: DialectName) -> Self {
+        match name {
+            DialectName::Postgres => Self::Postgres,
+            DialectName::Clickhouse => Self::ClickHouse,
+            DialectName::Spark => Self::Spark,
+            DialectName::Duckdb => Self::DuckDb,
+        }
+    }
+}
+
+/// A statement as it is printed.
+#[derive(Serialize)]
+struct Printed {
+    sql: String,
+    params: Vec<Datum<'static>>,
+}
+
+/// The statements of a request as they are printed.
+#[derive(Serialize)]
+struct Answer {
+    #[serde(flatten)]
+    page: Printed,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    count: Option<Printed>,
+}
+
+impl Printed {
+    fn new(statement: &Statement, literal: bool) -> Self {
+        if literal {
+            Self { sql: statement.to_literal(), params: Vec::new() }
+        } else {
+            Self { sql: statement.sql(), params: statement.params().to_vec() }
+        }
+    }
+}
+
+impl Args {
+    fn answer(&self, table: &Table, request: &Request) -> Result<Answer, Error> {
+        let dialect = self.dialect.into();
+        let print = |statement| Printed::new(&statement, self.literal);
+        let count = request.count.then(|| table.count(dialect, &request.filter)).transpose()?;
+        Ok(Answer { page: print(table.page(dialect, request)?), count: count.map(print) })
+    }
+}
+
+/// Returns the table of that name.
+pub(crate) fn table(catalog: &Catalog, name: &str) -> Result<Table, Failure> {
+    Table::new(catalog).named(name).map_err(|error| Failure::Usage(error.to_string()))
+}
+
+pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
+    let catalog = Catalog::cases();
+    let table = table(&catalog, &args.table)?;
+    let mut out = Output::new();
+    match &args.requests {
+        None => {
+            let request = args.selection.request(&catalog)?;
+            let answer = args.answer(&table, &request)?;
+            if args.literal {
+                let statements = std::iter::once(answer.page).chain(answer.count);
+                for statement in statements {
+                    out.line(&format!("{};", statement.sql))?;
+                }
+            } else {
+                out.json(&answer)?;
+            }
+        }
+        Some(_) if !args.selection.is_empty() => {
+            let message = "--requests holds the filters: it cannot be used with --body, --where, --order, --offset, --limit or --count";
+            return Err(Failure::Usage(message.to_owned()));
+        }
+        Some(path) => {
+            let mut lines = Lines::open(path)?;
+            let limits = Limits::default();
+            let mut number = 0_u64;
+            while let Some(line) = lines.next()? {
+                number = number.saturating_add(1);
+                match Line::read(line).and_then(|line| line.request(&catalog, &limits)) {
+                    Ok(request) => out.json(&args.answer(&table, &request)?)?,
+                    Err(errors) => out.json(&envelope(number, &errors))?,
+                }
+                if lines.may_wait() {
+                    out.flush()?;
+                }
+            }
+        }
+    }
+    out.finish()?;
+    Ok(Status::Fine)
+}

@@ -1,0 +1,133 @@
+//! The ids that a filter names and that no case has.
+
+use std::collections::HashSet;
+
+use casefilter::{Filter, Request};
+use serde::Deserialize;
+
+use crate::input::loaded::LoadedCases;
+use crate::output::escape::escape;
+use crate::output::failure::{Failure, note};
+use crate::output::figures::{counted, thousands};
+
+/// How many ids are named.
+const LISTED: usize = 5;
+
+/// How much of an id is shown, in characters.
+const SHOWN_CHARS: usize = 64;
+
+/// Says on standard error which of the ids that a filter selects by are not in the data.
+pub(crate) fn tell_unknown(cases: &LoadedCases, filter: &Filter) -> Result<(), Failure> {
+    if filter.is_all() {
+        return Ok(());
+    }
+    let named = named(&filter.to_json());
+    let unknown = unknown(cases, &named)?;
+    if !unknown.is_empty() {
+        note(message(named.len(), &unknown));
+    }
+    Ok(())
+}
+
+fn message(named: usize, unknown: &[&str]) -> String {
+    let clipped = |id: &&str| {
+        let end = id.char_indices().nth(SHOWN_CHARS).map(|(at, _)| at);
+        let mark = if end.is_some() { "…" } else { "" };
+        format!("{}{mark}", escape(id.get(..end.unwrap_or(id.len())).unwrap_or_default()))
+    };
+    let listed: Vec<String> = unknown.iter().take(LISTED).map(clipped).collect();
+    let more = unknown.len().saturating_sub(LISTED);
+    let more = if more > 0 { format!(" and {} more", thousands(more as u64)) } else { String::new() };
+    let are = if unknown.len() == 1 { "is" } else { "are" };
+    let ids = counted(named as u64, "id");
+    format!(
+        "{} of {ids} in the filter {are} not in the data: {}{more}\n",
+        thousands(unknown.len() as u64),
+        listed.join(", ")
+    )
+}
+
+/// Returns those of the ids that no case has.
+fn unknown<'i>(cases: &LoadedCases, named: &'i [String]) -> Result<Vec<&'i str>, Failure> {
+    let mut unknown = Vec::new();
+    // As many as one body may have.
+    for some in named.chunks(casefilter::Limits::default().ids) {
+        let body = serde_json::json!({ "ids": some }).to_string();
+        let limits =
+            casefilter::Limits { body_bytes: usize::MAX, string_bytes: usize::MAX, ..Default::default() };
+        let Ok(filter) = Filter::compile_with(cases.catalog(), &limits, body.as_bytes()) else { continue };
+        let mut known = HashSet::new();
+        cases.each_id(&Request::new(filter).limit(u64::MAX), |id| {
+            known.insert(id.to_owned());
+            Ok(())
+        })?;
+        unknown.extend(some.iter().map(String::as_str).filter(|id| !known.contains(*id)));
+    }
+    Ok(unknown)
+}
+
+/// A filter as its normal form prints it.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Body {
+    ids: Option<Vec<String>>,
+    criteria: Option<Vec<Criterion>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Criterion {
+    field: String,
+    op: String,
+    values: Vec<String>,
+    children: Vec<Criterion>,
+}
+
+/// Returns the ids that a filter names to select their cases, each once, in the order of the filter.
+fn named(json: &str) -> Vec<String> {
+    let Ok(body) = serde_json::from_str::<Body>(json) else { return Vec::new() };
+    let mut named = body.ids.unwrap_or_default();
+    let mut open = body.criteria.unwrap_or_default();
+    open.reverse();
+    while let Some(criterion) = open.pop() {
+        if criterion.field == "id" && matches!(criterion.op.as_str(), "=" | "$contains") {
+            named.extend(criterion.values);
+        }
+        open.extend(criterion.children.into_iter().rev());
+    }
+    let mut seen = HashSet::new();
+    named.retain(|id| seen.insert(id.clone()));
+    named
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use casefilter::Catalog;
+
+    #[test]
+    fn ids_that_select_are_named_and_others_are_not() {
+        let of = |text: &str| {
+            let mut named = named(&Filter::compile_text(&Catalog::cases(), text).unwrap().to_json());
+            named.sort();
+            named
+        };
+        assert_eq!(of("id in (b, a, a) or (id = c and status = open)"), ["a", "b", "c"]);
+        assert_eq!(of("id <> a and name = b"), [""; 0]);
+        let body = br#"{"ids":["y","x","y"],"criteria":[{"field":"id","op":"=","values":["z"]}]}"#;
+        let filter = Filter::compile(&Catalog::cases(), body).unwrap();
+        let mut named = named(&filter.to_json());
+        named.sort();
+        assert_eq!(named, ["x", "y", "z"]);
+    }
+
+    #[test]
+    fn the_message_is_bounded() {
+        let long = "x".repeat(1000);
+        let unknown = ["a\u{1b}", "b", "c", "d", long.as_str(), "f", "g"];
+        let text = message(1202, &unknown);
+        assert!(text.starts_with("7 of 1,202 ids in the filter are not in the data: a\\u{1b}, b, c, d, xxx"));
+        assert!(text.ends_with("x… and 2 more\n") && text.len() < 200, "{text}");
+        assert_eq!(message(1, &["a"]), "1 of 1 id in the filter is not in the data: a\n");
+    }
+}

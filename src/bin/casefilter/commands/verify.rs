@@ -1,0 +1,80 @@
+//! `verify`: whether a database is whole.
+
+use casefilter::{Catalog, Store, StoreOptions, Verified};
+use serde::Serialize;
+
+use crate::commands::leftovers;
+use crate::input::admin::{Admin, Opened};
+use crate::input::copy::Copy;
+use crate::input::database::Database;
+use crate::output::failure::{Failure, failed};
+use crate::output::figures::{counted, thousands};
+use crate::output::progress::Working;
+use crate::output::status::Status;
+use crate::output::stdout::{Format, Output};
+
+/// Check a database whole
+///
+/// Every page and every checksum is checked, and every document is read again and compared with its columns.
+/// In a pipe: {"cases":…,"batches":…,"records":…,"was_clean":…}; was_clean is false when a crash left something to repair: no
+/// committed data is lost. The exit status is 1 when the file is damaged. The file is only read: it need not be writable, and others
+/// may read it at the same time.
+///
+/// If a service has the database open, a copy that it makes is checked: all that is stored, but not the free pages. The copy has no
+/// name and goes with the command's end.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Example:
+  casefilter verify cases.db")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    database: Database,
+
+    #[command(flatten)]
+    admin: Admin,
+
+    /// JSON or a sentence [default: a sentence on a terminal, json in a pipe]
+    #[arg(long)]
+    format: Option<Format>,
+}
+
+#[derive(Serialize)]
+struct Whole {
+    cases: u64,
+    batches: u64,
+    records: u64,
+    was_clean: bool,
+}
+
+pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
+    let (path, catalog, options) = (args.database.path(), Catalog::cases(), StoreOptions::default());
+    let working = Working::on("checking the database");
+    let found = match args.admin.open(path, || Store::verify(path, &catalog, &options))? {
+        Opened::Here(found) => found,
+        Opened::There(service) => {
+            let Copy { file, name } = Copy::make(path, service)?;
+            Store::verify_file(file, &name, &catalog, &options).map_err(|error| failed(&error))?
+        }
+    };
+    drop(working);
+    leftovers::tell(path);
+    let mut out = Output::new();
+    let Verified { cases, batches, records, was_clean, .. } = found;
+    match Format::or_fitting(args.format) {
+        Format::Json => out.json(&Whole { cases, batches, records, was_clean })?,
+        Format::Table => {
+            let batches = match batches {
+                1 => "1 batch".to_owned(),
+                batches => format!("{} batches", thousands(batches)),
+            };
+            let repaired = if was_clean { "" } else { ", after repairing what a crash left" };
+            let records = match records {
+                0 => String::new(),
+                records => format!(", {} beside them", counted(records, "record")),
+            };
+            out.line(&format!("whole: {} in {batches}{records}{repaired}", counted(cases, "case")))?;
+        }
+    }
+    out.finish()?;
+    Ok(Status::Fine)
+}

@@ -1,0 +1,266 @@
+//! `why`: the truth of every criterion for one case.
+
+use std::fmt;
+
+use casefilter::reference::{self, Why};
+use casefilter::{Catalog, Filter, Mode, Request};
+use serde::Serialize;
+
+use crate::commands::hints::{hint, warn};
+use crate::input::admin::Admin;
+use crate::input::cases::{Cases, Documents, Loaded};
+use crate::input::loaded::LoadedCases;
+use crate::input::selection::Selection;
+use crate::output::escape::escape;
+use crate::output::failure::Failure;
+use crate::output::figures::{counted, thousands};
+use crate::output::refusals::tell_left_out;
+use crate::output::status::Status;
+use crate::output::stdout::{Format, Output};
+use crate::output::wrap::wrapped;
+
+/// Show why a case is selected, or is not: the truth of every criterion
+///
+/// Criteria are shown as they were written, each with its place in the body, what it asks, and what the case
+/// has in the field. A case that is selected may still be absent from a page: its place in the order is told, and whether
+/// --offset and --limit, as `search` takes them, show it.
+///
+/// In a pipe: {"id":…,"selected":…,"page":{"position":…,"selected":…,"order":…,"offset":…,"limit":…,"shown":…},"criteria":[{"path":…,"depth":…,"holds":…,"field":…,
+/// "op":…,"values":[…]},…],"fields":{"<field>":{"values":[…],"absent":…},…},"faults":[…]}, each criterion
+/// before its children; absent says that the document has no such value, and that values are what the field then
+/// counts as. The position counts from 1; page is null for a case that is not selected.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  casefilter why cases.ndjson --id c-17 --where 'priority = medium and tags in (vip, cash)'
+  casefilter why cases.ndjson --id c-17 --where 'status = open' --order -createdAt --limit 10
+  casefilter why cases.db --id c-17 --body filter.json --format json")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    cases: Cases,
+
+    /// The id of the case
+    #[arg(long, value_name = "ID")]
+    id: String,
+
+    #[command(flatten)]
+    admin: Admin,
+
+    #[command(flatten)]
+    selection: Selection,
+
+    /// JSON, or a tree to read [default: table on a terminal, json in a pipe]
+    #[arg(long)]
+    format: Option<Format>,
+
+    /// Leave out malformed cases, and count malformed fields as absent, instead of refusing the files
+    #[arg(long)]
+    lenient: bool,
+}
+
+pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
+    args.cases.check_beside(&args.selection)?;
+    let catalog = Catalog::cases();
+    let request = args.selection.request(&catalog)?;
+    warn(&request);
+    let mode = if args.lenient { Mode::Lenient } else { Mode::Strict };
+    let loaded = args.cases.load_or_ask(&catalog, mode, Documents::Kept, &args.admin)?;
+    let status = tell_left_out(&loaded.report);
+    hint(&loaded.cases, &request, &loaded.report, || matches!(loaded.cases.count(&request.filter), Ok(0)));
+    let found = loaded.cases.search(&of_id(&catalog, &args.id)?)?;
+    let Some(document) = found.documents().next() else {
+        return Err(unknown(&args.id, &loaded));
+    };
+    let why = reference::why(&request.filter, document)
+        .map_err(|fault| Failure::Refused(escape(&fault.message()).into_owned()))?;
+    let page = if why.selected { Page::of(&loaded.cases, &args.id, &request)? } else { None };
+    // Others may write to the database while this is printed.
+    let closed = loaded.cases.close();
+    let mut out = Output::new();
+    match Format::or_fitting(args.format) {
+        Format::Json => out.json(&Answer { page, why: &why })?,
+        Format::Table => {
+            let verdict = match &page {
+                Some(page) => page.to_string(),
+                None if why.selected => "is selected".to_owned(),
+                None => "is not selected".to_owned(),
+            };
+            out.line(&wrapped(&format!("The case {} {verdict}.", escape(&why.id)), 0))?;
+            out.line("")?;
+            for line in why.to_string().lines() {
+                out.line(&wrapped(&escape(line), HANGING))?;
+            }
+        }
+    }
+    out.finish()?;
+    closed?;
+    Ok(status)
+}
+
+/// How far what goes on in the next line is set in.
+const HANGING: usize = 4;
+
+/// The verdict on a case, with its place among the selected ones.
+#[derive(Serialize)]
+struct Answer<'w> {
+    #[serde(flatten)]
+    why: &'w Why,
+    page: Option<Page>,
+}
+
+/// Where a selected case stands.
+#[derive(Serialize)]
+struct Page {
+    /// Counted from 1.
+    position: u64,
+    /// How many cases are selected.
+    selected: u64,
+    order: Option<String>,
+    offset: u64,
+    limit: u64,
+    /// Whether `search` shows it for the same offset and limit.
+    shown: bool,
+}
+
+impl Page {
+    fn of(cases: &LoadedCases, id: &str, request: &Request) -> Result<Option<Self>, Failure> {
+        let Some(position) = place_of(cases, id, request)? else { return Ok(None) };
+        let Request { offset, limit, .. } = *request;
+        let order = request.order.as_ref().map(ToString::to_string);
+        let shown = position > offset && position.saturating_sub(offset) <= limit;
+        Ok(Some(Self { position, selected: cases.count(&request.filter)?, order, offset, limit, shown }))
+    }
+}
+
+impl fmt::Display for Page {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let position = ordinal(self.position);
+        write!(f, "is selected, {position} of {}", thousands(self.selected))?;
+        match &self.order {
+            Some(order) => write!(f, " by {order}")?,
+            None => f.write_str(" in stored order")?,
+        }
+        if self.shown {
+            return Ok(());
+        }
+        match (self.limit, self.offset) {
+            (0, _) => f.write_str(": --limit 0 shows none"),
+            (limit, 0) => write!(f, ": not among the first {}", thousands(limit)),
+            (limit, offset) => {
+                let limit = thousands(limit);
+                write!(f, ": not among the {limit} after the first {}", thousands(offset))
+            }
+        }
+    }
+}
+
+/// Returns a number as an ordinal, such as `501st`.
+fn ordinal(number: u64) -> String {
+    let ending = match (number % 10, number % 100) {
+        (_, 11..=13) => "th",
+        (1, _) => "st",
+        (2, _) => "nd",
+        (3, _) => "rd",
+        _ => "th",
+    };
+    format!("{}{ending}", thousands(number))
+}
+
+/// There is no such case.
+fn unknown(id: &str, loaded: &Loaded) -> Failure {
+    let quoted = |id: &str| format!("`{}`", escape(id));
+    let near: Vec<String> =
+        near_ids(&loaded.cases, id).unwrap_or_default().iter().map(|id| quoted(id)).collect();
+    let meant =
+        if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(" or ")) };
+    let among = counted(loaded.cases.len(), "case");
+    Failure::Failed(format!("no case has the id {}, among {among}{meant}", quoted(id)))
+}
+
+/// Returns the ids of cases that look like this one, the nearest first, at most three.
+fn near_ids(cases: &LoadedCases, id: &str) -> Result<Vec<String>, Failure> {
+    let request = Request::new(Filter::all(cases.catalog())).limit(u64::MAX);
+    let mut nearest = Nearest::new(id);
+    cases.each_id(&request, |other| {
+        nearest.take(other);
+        Ok(())
+    })?;
+    Ok(nearest.found.into_iter().map(|(_, id)| id).collect())
+}
+
+/// The ids that are few typing errors away from one, the nearest first, at most three.
+struct Nearest {
+    wanted: String,
+    /// How many errors there may be.
+    errors: usize,
+    found: Vec<(usize, String)>,
+}
+
+impl Nearest {
+    /// The distance is quadratic, and longer ids are not typed.
+    const LONGEST: usize = 64;
+    const MOST: usize = 3;
+
+    fn new(id: &str) -> Self {
+        let wanted = id.trim().to_lowercase();
+        let errors = (wanted.len() / 4).clamp(1, 2);
+        Self { wanted, errors, found: Vec::new() }
+    }
+
+    fn take(&mut self, other: &str) {
+        let Self { wanted, errors, found } = self;
+        let is_long = other.len().max(wanted.len()) > Self::LONGEST;
+        if is_long || other.len().abs_diff(wanted.len()) > errors.saturating_mul(4) {
+            return;
+        }
+        let distance = strsim::damerau_levenshtein(wanted, &other.to_lowercase());
+        let is_nearer = found.len() < Self::MOST || found.iter().any(|(most, _)| distance < *most);
+        if distance <= *errors && is_nearer {
+            found.push((distance, other.to_owned()));
+            found.sort_unstable();
+            found.truncate(Self::MOST);
+        }
+    }
+}
+
+/// Returns at which place of all the cases that a request selects, in its order, the one of an id stands, counted from 1.
+fn place_of(cases: &LoadedCases, id: &str, request: &Request) -> Result<Option<u64>, Failure> {
+    let all = request.clone().offset(0).limit(u64::MAX);
+    let (mut place, mut found) = (0_u64, None);
+    cases.each_id(&all, |other| {
+        place = place.saturating_add(1);
+        if other == id {
+            found = Some(place);
+        }
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+/// Returns the request for the case of an id.
+fn of_id(catalog: &Catalog, id: &str) -> Result<Request, Failure> {
+    let body = serde_json::json!({ "ids": [id] }).to_string();
+    let filter = Filter::compile(catalog, body.as_bytes());
+    Ok(Request::new(filter.map_err(|errors| Failure::Usage(escape(&errors.to_string()).into_owned()))?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ordinals_end_as_they_are_spoken() {
+        for (number, text) in [
+            (1, "1st"),
+            (2, "2nd"),
+            (3, "3rd"),
+            (4, "4th"),
+            (11, "11th"),
+            (13, "13th"),
+            (21, "21st"),
+            (1112, "1,112th"),
+        ] {
+            assert_eq!(ordinal(number), text);
+        }
+    }
+}

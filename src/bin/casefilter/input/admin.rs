@@ -1,0 +1,83 @@
+//! The service that has a database open, and what it does for other commands.
+
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use casefilter::{StoreError, StoreErrorKind};
+
+use crate::input::service::Service;
+use crate::input::{duration, holder};
+use crate::output::escape::escape;
+use crate::output::failure::{Failure, failed};
+
+/// How often a database that another process has open is tried again.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Where the service is asked that has a database open.
+#[derive(clap::Args)]
+pub(crate) struct Socket {
+    /// Socket of the service that has the database open, if any [default: FILE.sock]
+    #[arg(long = "admin-socket", value_name = "PATH", env = "CASEFILTER_ADMIN_SOCKET")]
+    pub(crate) path: Option<PathBuf>,
+}
+
+/// What is done when another process has a database open.
+#[derive(clap::Args)]
+pub(crate) struct Admin {
+    #[command(flatten)]
+    socket: Socket,
+
+    /// Wait this long, such as 30s or 5m, for another process that has the database open [default: not at all]
+    #[arg(long, value_name = duration::VALUE, value_parser = duration::seconds, env = "CASEFILTER_WAIT")]
+    wait: Option<Duration>,
+}
+
+/// A database.
+pub(crate) enum Opened<T> {
+    /// It was opened by this process.
+    Here(T),
+    /// A service has it open.
+    There(Service),
+}
+
+impl Admin {
+    /// Opens a database, or finds the service that has it open; waits for another process that does as long as that was asked for.
+    pub(crate) fn open<T>(
+        &self,
+        database: &Path,
+        mut open: impl FnMut() -> Result<T, StoreError>,
+    ) -> Result<Opened<T>, Failure> {
+        let start = Instant::now();
+        loop {
+            let error = match open() {
+                Ok(opened) => return Ok(Opened::Here(opened)),
+                Err(error) if error.kind() == StoreErrorKind::InUse => error,
+                Err(error) => return Err(failed(&error)),
+            };
+            let why = match Service::connect(database, self.socket.path.as_deref()) {
+                Ok(service) => return Ok(Opened::There(service)),
+                Err(why) => why,
+            };
+            let wait = self.wait.unwrap_or_default();
+            if start.elapsed() >= wait {
+                return Err(self.locked(database, &error, &why));
+            }
+            thread::sleep(PAUSE.min(wait.saturating_sub(start.elapsed())));
+        }
+    }
+
+    /// Says who has a database open, and what can be done.
+    fn locked(&self, database: &Path, error: &StoreError, why: &str) -> Failure {
+        let name = escape(&database.display().to_string()).into_owned();
+        let who = match holder::of(database) {
+            Some(holders) => format!("{name}: {holders} it open"),
+            None => escape(&error.to_string()).into_owned(),
+        };
+        let wait = match self.wait {
+            None => "wait for it by --wait 30s".to_owned(),
+            Some(wait) => format!("waited {} s", wait.as_secs_f64()),
+        };
+        Failure::Failed(format!("{who}; {}; {wait}", escape(why)))
+    }
+}

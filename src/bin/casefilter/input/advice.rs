@@ -1,0 +1,166 @@
+//! What to write in place of a command that there is not.
+
+/// Words that other programs have as commands, and what does their work here.
+const TABLE: [(&[&str], &str); 24] = [
+    (
+        &["delete", "remove", "rm", "erase", "purge", "drop", "forget", "unset", "truncate"],
+        "no command deletes: write the cases that stay by `casefilter export OLD.db --where '…' -o rest.ndjson`, import them into a new database, and remove the old file",
+    ),
+    (
+        &["restore", "recover", "rollback", "undo"],
+        "a backup is a database itself: check it by `casefilter verify BACKUP.db`, and copy it to its place while nothing has that open",
+    ),
+    (
+        &["completion", "completions", "complete", "autocomplete", "man", "manual", "manpage", "docs"],
+        "there are no completions and no manual page: `casefilter --help` lists the commands, and `casefilter <COMMAND> --help` has the flags of one, with examples",
+    ),
+    (
+        &["count", "counts", "total", "size"],
+        "`casefilter search CASES --where '…' --limit 0 --count --format json` counts the cases that a filter selects",
+    ),
+    (
+        &[
+            "group",
+            "group-by",
+            "groupby",
+            "facet",
+            "facets",
+            "aggregate",
+            "stats",
+            "statistics",
+            "histogram",
+            "frequency",
+            "top",
+            "summarize",
+            "summary",
+        ],
+        "no command counts by value: count each by a line of `casefilter search CASES --requests FILE`, with \"countTotalItems\":true and \"limit\":0",
+    ),
+    (
+        &[
+            "find", "query", "filter", "select", "list", "ls", "get", "grep", "cat", "view", "show", "head",
+            "sort", "jq",
+        ],
+        "`casefilter search CASES --where '…'` shows the cases that a filter selects; without a filter, all",
+    ),
+    (
+        &[
+            "load", "insert", "add", "put", "upsert", "update", "ingest", "create", "init", "new", "store",
+            "append", "merge", "replace", "read", "open",
+        ],
+        "`casefilter import --db FILE.db CASES` stores cases, in place of those with the same ids; the database is made if it is not there",
+    ),
+    (
+        &["dump", "save", "write", "convert", "csv", "parquet", "ndjson", "extract", "unload", "download"],
+        "`casefilter export CASES -o FILE` writes cases as .ndjson, .json, .tsv or .parquet",
+    ),
+    (
+        &["copy", "cp", "snapshot", "clone", "archive"],
+        "`casefilter backup FILE.db -o COPY.db` copies a database",
+    ),
+    (
+        &["vacuum", "optimize", "optimise", "gc", "shrink", "defrag", "clean", "reindex", "index"],
+        "`casefilter compact FILE.db` gives the free pages of a database back; indexes need no care",
+    ),
+    (
+        &["fsck", "repair", "validate", "integrity", "checksum", "test", "doctor"],
+        "`casefilter verify FILE.db` checks a database, and `casefilter check --where '…'` a filter",
+    ),
+    (
+        &["lint", "parse", "compile"],
+        "`casefilter check --where '…'` tells what a filter means, or where it is wrong",
+    ),
+    (
+        &["plan", "analyze", "analyse", "profile", "trace"],
+        "`casefilter explain CASES --where '…' --analyze` shows how a request is answered",
+    ),
+    (
+        &["whynot", "why-not", "reason", "debug"],
+        "`casefilter why CASES --id ID --where '…'` shows why a case is selected, or is not",
+    ),
+    (
+        &["schema", "columns", "catalog", "catalogue", "describe", "field", "inspect"],
+        "`casefilter fields` lists the fields that a filter can name",
+    ),
+    (
+        &["server", "start", "run", "daemon", "http", "listen", "up"],
+        "`casefilter serve --db FILE.db --tokens TOKENS.json` answers over HTTP",
+    ),
+    (
+        &["stop", "restart", "reload", "status", "kill", "shutdown", "down", "ps"],
+        "a service is a process of `casefilter serve`: end it by Ctrl-C, or by SIGTERM from what started it",
+    ),
+    (
+        &["upgrade", "migrate", "migration", "migrations"],
+        "nothing has to be migrated: a newer version reads the databases of older ones when it opens them",
+    ),
+    (
+        &["diff", "compare", "changes"],
+        "no command compares: write both by `casefilter export CASES --order id -o FILE`, and compare the files by `diff`",
+    ),
+    (
+        &["watch", "tail", "alert", "subscribe", "follow"],
+        "no command waits for new cases: run `casefilter search` again, such as by cron",
+    ),
+    (
+        &["auth", "login", "tokens", "key", "keys", "user", "users", "secret", "app", "share"],
+        "`casefilter token app` makes a token for a client, and `casefilter token share` one for a preview",
+    ),
+    (
+        &["sample", "samples", "seed", "gen", "mock", "fake"],
+        "`casefilter generate --cases 1000` makes sample cases",
+    ),
+    (&["benchmark", "perf", "time"], "`casefilter bench CASES --requests FILE` tells how long requests take"),
+    (&["version", "about", "info"], "`casefilter --version` prints the version"),
+];
+
+/// Returns what to write in place of a command that there is not; `commands` are those that there are.
+pub(crate) fn on_command<'c>(written: &str, commands: impl Iterator<Item = &'c str>) -> Option<String> {
+    let lower = written.to_lowercase();
+    if let Some((_, advice)) = TABLE.iter().find(|(words, _)| words.contains(&lower.as_str())) {
+        return Some((*advice).to_owned());
+    }
+    let errors = if lower.chars().count() < 5 { 1 } else { 2 };
+    let near = commands.map(|command| (strsim::damerau_levenshtein(&lower, command), command)).min()?;
+    let looks_like_file = lower.contains(['.', '/', '\\']);
+    match near {
+        (distance, command) if distance <= errors => Some(format!("did you mean `casefilter {command}`?")),
+        _ if looks_like_file => Some(format!(
+            "to search a file, write `casefilter search {}`",
+            crate::output::escape::escape(written)
+        )),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    const COMMANDS: [&str; 4] = ["search", "serve", "compact", "generate"];
+
+    #[test]
+    fn words_of_other_programs_get_what_does_their_work() {
+        let advice = |word: &str| on_command(word, COMMANDS.into_iter());
+        for (word, part) in [
+            ("delete", "no command deletes"),
+            ("Restore", "a backup is a database itself"),
+            ("completion", "there are no completions"),
+            ("serach", "did you mean `casefilter search`?"),
+            ("COMPCT", "did you mean `casefilter compact`?"),
+            ("cases.ndjson", "`casefilter search cases.ndjson`"),
+        ] {
+            assert!(advice(word).is_some_and(|advice| advice.contains(part)), "{word}: {:?}", advice(word));
+        }
+        assert_eq!(advice("frobnicate"), None);
+    }
+
+    #[test]
+    fn no_word_stands_twice() {
+        let mut seen = HashSet::new();
+        let words = TABLE.iter().flat_map(|(words, _)| words.iter());
+        assert_eq!(words.filter(|word| !seen.insert(**word)).count(), 0);
+    }
+}

@@ -1,0 +1,196 @@
+//! Reading case documents from files and from standard input.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use casefilter::{Catalog, Engine, Mode, Report, Store, StoreOptions, is_store};
+
+use crate::input::admin::{Admin, Opened};
+use crate::input::copy::Copy;
+use crate::input::database::open_to_read;
+use crate::input::loaded::LoadedCases;
+use crate::input::packing::Packing;
+use crate::input::reading::{Taker, read_all};
+use crate::input::selection::{Selection, unpaged};
+use crate::input::served::Served;
+use crate::input::service::Service;
+use crate::output::dash::{ONE_STDIN, is_stdin};
+use crate::output::failure::{Failure, failed};
+use crate::output::progress::Working;
+use crate::output::refusals::case_refused;
+
+/// Files that cases, or records, are imported from.
+#[derive(clap::Args)]
+pub(crate) struct Files {
+    /// Input files: .ndjson (or .jsonl) or .json, optionally with .gz or .zst after it; .parquet; or a database made by `import`.
+    /// `-` reads standard input
+    #[arg(value_name = "CASES", required = true)]
+    paths: Vec<PathBuf>,
+}
+
+/// Where cases come from.
+#[derive(clap::Args)]
+pub(crate) struct Cases {
+    /// Input files: .ndjson (or .jsonl) or .json, optionally with .gz or .zst after it; .parquet; or a database made by `import`.
+    /// `-` reads standard input
+    ///
+    /// A text file holds a case on each line; or cases over several lines, one after another, as `jq .` writes them; or JSON arrays
+    /// and search answers, one after another, as `cat page*.json` gives them.
+    #[arg(value_name = "CASES", required = true)]
+    paths: Vec<PathBuf>,
+
+    /// The database to read, in place of CASES
+    #[arg(long, value_name = "FILE", conflicts_with = "paths")]
+    db: Option<PathBuf>,
+}
+
+/// What becomes of documents that are read into memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Documents {
+    Kept,
+    /// No document is shown: without them, reading takes less time and much less memory.
+    Forgotten,
+}
+
+/// The cases of the command line.
+pub(crate) struct Loaded {
+    pub(crate) cases: LoadedCases,
+    pub(crate) report: Report,
+    pub(crate) took: Duration,
+}
+
+impl Files {
+    /// Returns the files.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.paths.iter().map(PathBuf::as_path)
+    }
+
+    /// Refuses names that cannot be cases, before anything is read.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        check(&self.paths)
+    }
+
+    /// Hands over every file.
+    pub(crate) fn read_all(&self, taker: &mut Taker<'_, '_, '_>) -> Result<(), Failure> {
+        read_all(&self.paths, taker)
+    }
+}
+
+impl Cases {
+    /// Returns whether none are named.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.files().is_empty()
+    }
+
+    fn files(&self) -> &[PathBuf] {
+        self.db.as_ref().map_or(self.paths.as_slice(), std::slice::from_ref)
+    }
+
+    /// Returns the files.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.files().iter().map(PathBuf::as_path)
+    }
+
+    /// Returns whether cases are read from standard input.
+    pub(crate) fn uses_stdin(&self) -> bool {
+        self.paths.iter().any(|path| is_stdin(path))
+    }
+
+    /// Refuses names that cannot be cases, before anything is read.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        check(&self.paths)
+    }
+
+    /// As [`check`](Self::check), and refuses to read both cases and filter from standard input.
+    pub(crate) fn check_beside(&self, selection: &Selection) -> Result<(), Failure> {
+        self.check()?;
+        if self.uses_stdin() && selection.uses_stdin() {
+            return Err(Failure::Usage(ONE_STDIN.to_owned()));
+        }
+        Ok(())
+    }
+
+    /// Returns the database, if one is all there is.
+    pub(crate) fn database(&self) -> Option<&Path> {
+        match (&self.db, self.paths.as_slice()) {
+            (Some(path), _) => Some(path),
+            (None, [path]) if is_store(path) => Some(path),
+            _ => None,
+        }
+    }
+
+    /// Opens the database, if one is all there is, or finds the service that has it open; otherwise imports every file: all of them,
+    /// or none.
+    pub(crate) fn load_or_ask(
+        &self,
+        catalog: &Catalog,
+        mode: Mode,
+        documents: Documents,
+        admin: &Admin,
+    ) -> Result<Loaded, Failure> {
+        self.load_or(catalog, mode, documents, admin, |_, service| {
+            Ok(LoadedCases::Service(Box::new(Served::new(service, catalog)?)))
+        })
+    }
+
+    /// Opens the database, if one is all there is, or a copy of it that the service made which has it open; otherwise imports every
+    /// file.
+    pub(crate) fn load_or_copy(
+        &self,
+        catalog: &Catalog,
+        mode: Mode,
+        documents: Documents,
+        admin: &Admin,
+    ) -> Result<Loaded, Failure> {
+        self.load_or(catalog, mode, documents, admin, |path, service| {
+            let Copy { file, name } = Copy::make(path, service)?;
+            let options = StoreOptions::default().limits(unpaged());
+            let store = Store::open_file(file, &name, catalog.clone(), options);
+            Ok(LoadedCases::Database(Box::new(store.map_err(|error| failed(&error))?)))
+        })
+    }
+
+    /// Opens the database, if one is all there is, and asks `there` for the cases if a service has it open; otherwise imports every
+    /// file.
+    fn load_or(
+        &self,
+        catalog: &Catalog,
+        mode: Mode,
+        documents: Documents,
+        admin: &Admin,
+        there: impl FnOnce(&Path, Service) -> Result<LoadedCases, Failure>,
+    ) -> Result<Loaded, Failure> {
+        let Some(path) = self.database() else { return self.load(catalog, mode, documents) };
+        self.check()?;
+        let start = Instant::now();
+        let cases = match admin.open(path, || open_to_read(path, catalog))? {
+            Opened::Here(store) => LoadedCases::Database(Box::new(store)),
+            Opened::There(service) => there(path, service)?,
+        };
+        Ok(Loaded { cases, report: Report::default(), took: start.elapsed() })
+    }
+
+    /// Imports every file: all of them, or none.
+    fn load(&self, catalog: &Catalog, mode: Mode, documents: Documents) -> Result<Loaded, Failure> {
+        self.check()?;
+        let start = Instant::now();
+        let engine = Engine::builder(catalog.clone())
+            .documents(documents == Documents::Kept)
+            .limits(unpaged())
+            .build();
+        let mut import = engine.import(mode);
+        read_all(&self.paths, &mut Taker::Cases(&mut import, mode))?;
+        let working = Working::on("building indexes");
+        let report = import.commit().map_err(|refusal| case_refused(&refusal, mode))?;
+        drop(working);
+        Ok(Loaded { cases: LoadedCases::Memory(Box::new(engine)), report, took: start.elapsed() })
+    }
+}
+
+/// Refuses names that cannot be cases, before anything is read.
+fn check(paths: &[PathBuf]) -> Result<(), Failure> {
+    if paths.iter().filter(|path| is_stdin(path)).count() > 1 {
+        return Err(Failure::Usage("`-` for standard input can be given only once".to_owned()));
+    }
+    paths.iter().try_for_each(|path| Packing::of(path).map(drop))
+}

@@ -1,0 +1,48 @@
+//! Databases that commands name and read.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use casefilter::{Catalog, Store, StoreError, StoreErrorKind, StoreOptions};
+
+use crate::input::selection::unpaged;
+
+/// The database of a command that needs no other file.
+#[derive(clap::Args)]
+pub(crate) struct Database {
+    /// The database; --db FILE means the same
+    #[arg(value_name = "DATABASE", required_unless_present = "db")]
+    database: Option<PathBuf>,
+
+    /// The database
+    #[arg(long, value_name = "FILE", conflicts_with = "database")]
+    db: Option<PathBuf>,
+}
+
+impl Database {
+    /// Returns the path of the database.
+    pub(crate) fn path(&self) -> &Path {
+        // One of the two is there.
+        self.database.as_deref().or(self.db.as_deref()).unwrap_or(Path::new(""))
+    }
+}
+
+/// Opens a database that is read alone, beside others who read it; one that was not closed in order is mended first.
+pub(crate) fn open_to_read(path: &Path, catalog: &Catalog) -> Result<Store, StoreError> {
+    let options = StoreOptions::default().limits(unpaged());
+    Store::open_read_only(path, catalog.clone(), options.clone()).or_else(|error| match error.kind() {
+        // It is mended, and opened again to be read beside others.
+        StoreErrorKind::Failed => {
+            match Store::open(path, catalog.clone(), options.clone()).and_then(Store::close) {
+                Ok(()) => Store::open_read_only(path, catalog.clone(), options),
+                // A user who may not write it reads it as mended in memory.
+                Err(other) if other.kind() == StoreErrorKind::Io => match File::open(path) {
+                    Ok(file) => Store::open_file(file, &path.display().to_string(), catalog.clone(), options),
+                    Err(_) => Err(error),
+                },
+                Err(other) => Err(other),
+            }
+        }
+        _ => Err(error),
+    })
+}

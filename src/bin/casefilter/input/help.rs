@@ -1,0 +1,73 @@
+//! Help whose examples can be copied.
+
+use std::io::Write;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Command, Error, Parser};
+
+use crate::input::advice;
+
+/// Stands for a space of an example until help is printed: clap breaks the lines of what follows the options like any other text, at spaces,
+/// and a command of two lines is none.
+const UNBROKEN: char = '\u{e000}';
+
+/// Reads the arguments of the process, or ends it with help or with what is wrong.
+pub(crate) fn parse<P: Parser>() -> P {
+    let matches = unbroken(P::command()).try_get_matches();
+    matches
+        .and_then(|matches| P::from_arg_matches(&matches))
+        .unwrap_or_else(|error| exit(&advised(error, &P::command())))
+}
+
+/// Returns the error with our advice in place of clap's where a command is not known: clap suggests the one that looks most like it, whatever
+/// that does.
+fn advised(mut error: Error, command: &Command) -> Error {
+    let Some(ContextValue::String(written)) = error.get(ContextKind::InvalidSubcommand) else { return error };
+    let written = written.clone();
+    // The commands of `token` are alike enough for clap.
+    let usage = error.get(ContextKind::Usage).map(ToString::to_string).unwrap_or_default();
+    if !usage.contains("casefilter <COMMAND>") {
+        return error;
+    }
+    error.remove(ContextKind::SuggestedSubcommand);
+    error.remove(ContextKind::Suggested);
+    let names = command.get_subcommands().map(Command::get_name);
+    if let Some(advice) = advice::on_command(&written, names) {
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice.into()]));
+    }
+    error
+}
+
+/// Returns the command with its examples unbroken, the indented lines after its options, and those of its subcommands.
+fn unbroken(command: Command) -> Command {
+    let whole = |line: &str| {
+        if line.starts_with("  ") {
+            line.replace(' ', UNBROKEN.encode_utf8(&mut [0; 4]))
+        } else {
+            line.to_owned()
+        }
+    };
+    let text = command.get_after_help().map(ToString::to_string);
+    let command = match text {
+        Some(text) => command.after_help(text.split('\n').map(whole).collect::<Vec<_>>().join("\n")),
+        None => command,
+    };
+    command.mut_subcommands(unbroken)
+}
+
+/// Ends the process as clap does, but for the spaces in examples.
+fn exit(error: &Error) -> ! {
+    let is_help =
+        matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand);
+    if !is_help {
+        error.exit();
+    }
+    let text = error.render().ansi().to_string().replace(UNBROKEN, " ");
+    // As with clap, a reader that went away is no error.
+    let _ = if error.use_stderr() {
+        anstream::stderr().write_all(text.as_bytes())
+    } else {
+        anstream::stdout().write_all(text.as_bytes())
+    };
+    std::process::exit(error.exit_code())
+}

@@ -1,0 +1,22 @@
+//! Where cases, filters and requests come from: arguments, files, databases, services.
+
+pub(crate) mod admin;
+pub(crate) mod advice;
+pub(crate) mod cases;
+pub(crate) mod copy;
+pub(crate) mod database;
+pub(crate) mod duration;
+pub(crate) mod explained;
+pub(crate) mod help;
+pub(crate) mod holder;
+pub(crate) mod kind;
+pub(crate) mod loaded;
+pub(crate) mod packing;
+pub(crate) mod postgres;
+pub(crate) mod reading;
+pub(crate) mod request;
+pub(crate) mod request_lines;
+pub(crate) mod selection;
+pub(crate) mod served;
+pub(crate) mod service;
+pub(crate) mod unpack;

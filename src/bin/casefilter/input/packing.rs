@@ -1,0 +1,109 @@
+//! How cases lie in a file, told by its name.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
+
+use casefilter::is_store;
+
+use crate::output::dash::is_stdin;
+use crate::output::escape::escape;
+use crate::output::failure::{Failure, windows_path};
+
+/// How cases lie in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Packing {
+    Plain,
+    Gzip,
+    Zstd,
+    Parquet,
+    Database,
+}
+
+impl Packing {
+    /// Returns it as the name of the file tells it.
+    pub(super) fn of(path: &Path) -> Result<Self, Failure> {
+        const ALLOWED: &str = "expected .ndjson or .json (or .jsonl), optionally with .gz or .zst after it, .parquet, a database, or - for standard input";
+        if is_stdin(path) {
+            return Ok(Self::Plain);
+        }
+        check_access(path)?;
+        if is_store(path) {
+            return Ok(Self::Database);
+        }
+        let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+        let shown = path.display().to_string();
+        let (inner, packing) = match name.rsplit_once('.') {
+            Some((inner, "gz")) => (inner, Self::Gzip),
+            Some((inner, "zst")) => (inner, Self::Zstd),
+            _ => (name.as_str(), Self::Plain),
+        };
+        let fault = match inner.rsplit_once('.').map(|(_, extension)| extension) {
+            Some("ndjson" | "jsonl" | "json") => return Ok(packing),
+            Some("parquet") if packing == Self::Plain => return Ok(Self::Parquet),
+            Some("parquet") => {
+                "found a compressed .parquet file, which compresses its columns itself".to_owned()
+            }
+            Some("db" | "redb" | "casefilter") if !path.exists() => "there is no such database".to_owned(),
+            Some("db" | "redb" | "casefilter") => "found a file that is no database of cases".to_owned(),
+            Some(other) => format!("found the file extension .{}", escape(other)),
+            None if is_word_of_a_filter(&name) && !path.exists() => {
+                let message = format!(
+                    "`{}` is read as the name of a file: put the whole text of a filter in quotes, as in --where 'status = open'",
+                    escape(&shown)
+                );
+                return Err(Failure::Usage(message));
+            }
+            None => "found no file extension".to_owned(),
+        };
+        if !path.exists()
+            && let Some(advice) = windows_path(&shown)
+        {
+            return Err(Failure::Failed(format!(
+                "cannot read {}: there is no such file{advice}",
+                escape(&shown)
+            )));
+        }
+        Err(Failure::Failed(format!("cannot read {}: {fault}; {ALLOWED}", escape(&shown))))
+    }
+}
+
+/// Returns whether a word is one of a filter, and hardly the name of a file.
+fn is_word_of_a_filter(word: &str) -> bool {
+    matches!(word, "=" | "<>" | "!=" | "<" | "<=" | ">" | ">=" | "in" | "and" | "or" | "not" | "is" | "all")
+        || word.starts_with(['(', '='])
+}
+
+/// Says when a file cannot be opened, which would look like one of another kind.
+fn check_access(path: &Path) -> Result<(), Failure> {
+    let access = match fs::metadata(path) {
+        Ok(found) if found.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
+        Ok(found) if found.is_file() => File::open(path).map(drop),
+        // What is read once, as a pipe, is not opened before that.
+        Ok(_) => Ok(()),
+        // The message for a name without a file depends on its kind.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    };
+    access.map_err(|error| Failure::io("cannot read", &path.display().to_string(), &error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_tells_the_packing() {
+        let of = |name: &str| Packing::of(Path::new(name)).ok();
+        assert_eq!(of("-"), Some(Packing::Plain));
+        assert_eq!(of("a/b.ndjson"), Some(Packing::Plain));
+        assert_eq!(of("a.b.JSON.GZ"), Some(Packing::Gzip));
+        assert_eq!(of("a.jsonl"), Some(Packing::Plain));
+        assert_eq!(of("a.jsonl.zst"), Some(Packing::Zstd));
+        assert_eq!(of("cases.ndjson.zst"), Some(Packing::Zstd));
+        assert_eq!(of("cases.Parquet"), Some(Packing::Parquet));
+        for name in ["cases", "cases.gz", "cases.csv", "cases.parquet.gz", "x.json/cases", ".."] {
+            assert_eq!(of(name), None, "{name}");
+        }
+    }
+}

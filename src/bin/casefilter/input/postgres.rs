@@ -1,0 +1,95 @@
+//! A server of PostgreSQL that has the cases.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use casefilter::postgres::{PostgresError, PostgresErrorKind, PostgresOptions, PostgresSource};
+use casefilter::{Catalog, Request};
+use tokio::runtime::{Builder, Runtime};
+
+use crate::input::duration::{VALUE, milliseconds};
+use crate::input::loaded::Found;
+use crate::output::escape::escape;
+use crate::output::failure::Failure;
+
+/// How the server is reached, and used.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// The table of --source
+    #[arg(
+        long,
+        value_name = "NAME",
+        env = "CASEFILTER_SOURCE_TABLE",
+        default_value = "cases",
+        help_heading = "PostgreSQL"
+    )]
+    source_table: String,
+
+    /// How many connections are made to --source
+    #[arg(long, value_name = "N", env = "CASEFILTER_SOURCE_CONNECTIONS",
+          default_value_t = PostgresOptions::default().connections, help_heading = "PostgreSQL")]
+    source_connections: usize,
+
+    /// How long --source may work on one statement, such as 500ms or 5s; a bare number is milliseconds
+    #[arg(
+        long,
+        value_name = VALUE,
+        env = "CASEFILTER_SOURCE_STATEMENT_TIMEOUT",
+        default_value = "5s",
+        value_parser = milliseconds,
+        help_heading = "PostgreSQL"
+    )]
+    source_statement_timeout: Duration,
+
+    /// Verify --source with the CA certificates in this PEM file instead of the system's
+    #[arg(long, value_name = "FILE", env = "CASEFILTER_SOURCE_CA", help_heading = "PostgreSQL")]
+    source_ca: Option<PathBuf>,
+}
+
+impl Options {
+    /// Connects to the server; to be called in a runtime.
+    pub(crate) async fn connect(&self, url: &str, catalog: &Catalog) -> Result<PostgresSource, Failure> {
+        let read = |path: &PathBuf| {
+            fs::read(path).map_err(|error| Failure::io("cannot read", &path.display().to_string(), &error))
+        };
+        let options = PostgresOptions {
+            table: self.source_table.clone(),
+            connections: self.source_connections,
+            statement_timeout: self.source_statement_timeout,
+            root_certificates: self.source_ca.as_ref().map(read).transpose()?,
+            ..PostgresOptions::default()
+        };
+        PostgresSource::connect(url, catalog, &options).await.map_err(|error| failed(&error))
+    }
+}
+
+/// A server that is connected to, for one command.
+pub(crate) struct Server {
+    source: PostgresSource,
+    runtime: Runtime,
+}
+
+impl Server {
+    /// Connects to a server.
+    pub(crate) fn connect(url: &str, options: &Options, catalog: &Catalog) -> Result<Self, Failure> {
+        let runtime = Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| Failure::io("cannot start", "a connection", &error))?;
+        let source = runtime.block_on(options.connect(url, catalog))?;
+        Ok(Self { source, runtime })
+    }
+
+    pub(crate) fn search(&self, request: &Request) -> Result<Found, Failure> {
+        let answer = self.runtime.block_on(self.source.search(request));
+        answer.map(Found::Written).map_err(|error| failed(&error))
+    }
+}
+
+/// Returns the failure of a source.
+pub(crate) fn failed(error: &PostgresError) -> Failure {
+    let message = format!("--source: {}", escape(&error.to_string()));
+    match error.kind() {
+        PostgresErrorKind::Options => Failure::Usage(message),
+        _ => Failure::Failed(message),
+    }
+}

@@ -1,0 +1,166 @@
+//! Reading case documents, and records, from files and from standard input.
+
+use std::fs::{self, File};
+use std::io::{self, IsTerminal, Read};
+use std::path::{Path, PathBuf};
+
+use casefilter::domain::RecordImport;
+use casefilter::{Catalog, Filter, Import, Mode, Request, is_store};
+
+use crate::input::database::open_to_read;
+use crate::input::loaded::LoadedCases;
+use crate::input::packing::Packing;
+use crate::input::service::{SendFailure, Upload};
+use crate::input::unpack::{Packed, unpacked};
+use crate::output::dash::is_stdin;
+use crate::output::escape::{escape, one_line};
+use crate::output::failure::{Failure, failed, note};
+use crate::output::progress::{Progress, Watched, WatchedFile};
+use crate::output::refusals::{Importing, case_refused};
+
+/// How much is read at once: what is still in the second cache when its cases are read.
+const CHUNK_BYTES: usize = 1 << 16;
+
+/// What takes in the sources of an import.
+pub(crate) enum Taker<'t, 'e, 's> {
+    /// Cases, into memory or a database.
+    Cases(&'t mut Import<'e>, Mode),
+    /// Records, into a database.
+    Records(&'t mut RecordImport<'e, 's>, Mode),
+    /// Either, into a database that a service has; whether they are records.
+    Service(&'t mut Upload, bool),
+}
+
+impl Taker<'_, '_, '_> {
+    fn takes_records(&self) -> bool {
+        matches!(self, Self::Records(..) | Self::Service(_, true))
+    }
+
+    fn source(&mut self, name: &str) -> Result<(), Failure> {
+        match self {
+            Self::Cases(import, mode) => import.source(name).map_err(|refusal| case_refused(&refusal, *mode)),
+            Self::Records(import, mode) => {
+                import.source(name).map_err(|error| Importing::Records(*mode).failed(&error))
+            }
+            Self::Service(upload, _) => upload.begin(name, false),
+        }
+    }
+
+    fn push(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        match self {
+            Self::Cases(import, mode) => import.push(bytes).map_err(|refusal| case_refused(&refusal, *mode)),
+            Self::Records(import, mode) => {
+                import.push(bytes).map_err(|error| Importing::Records(*mode).failed(&error))
+            }
+            Self::Service(upload, _) => upload.push(bytes),
+        }
+    }
+
+    fn parquet(&mut self, name: &str, file: File, progress: &Progress) -> Result<(), Failure> {
+        match self {
+            Self::Cases(import, mode) => import
+                .parquet(name, WatchedFile::new(file, progress))
+                .map_err(|refusal| case_refused(&refusal, *mode)),
+            Self::Records(..) => Err(no_records(name)),
+            Self::Service(upload, _) => {
+                upload.parquet(name, Watched::new(file, progress)).map_err(|failure| match failure {
+                    SendFailure::Told(failure) => failure,
+                    SendFailure::Read(error) => Failure::io("cannot read", name, &error),
+                })
+            }
+        }
+    }
+}
+
+/// Hands over every file.
+pub(super) fn read_all(paths: &[PathBuf], taker: &mut Taker<'_, '_, '_>) -> Result<(), Failure> {
+    let progress = Progress::of_bytes(total_bytes(paths));
+    paths.iter().try_for_each(|path| read(path, taker, &progress))
+}
+
+/// Returns the size of all files; none when one of them is a stream.
+fn total_bytes(paths: &[PathBuf]) -> Option<u64> {
+    paths.iter().try_fold(0_u64, |total, path| {
+        let file = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+        // How much of a database is read is not told by its length.
+        if is_store(path) { None } else { total.checked_add(file.len()) }
+    })
+}
+
+fn name_of(path: &Path) -> String {
+    if is_stdin(path) { "standard input".to_owned() } else { path.display().to_string() }
+}
+
+fn no_records(name: &str) -> Failure {
+    Failure::Failed(format!("cannot read {}: records come as NDJSON or a JSON array", escape(name)))
+}
+
+/// Hands over one file.
+fn read(path: &Path, taker: &mut Taker<'_, '_, '_>, progress: &Progress) -> Result<(), Failure> {
+    let name = name_of(path);
+    let fail = |error: io::Error| Failure::io("cannot read", &name, &error);
+    progress.say(format!("reading {}", escape(&name)));
+    let packing = Packing::of(path)?;
+    if taker.takes_records() && matches!(packing, Packing::Parquet | Packing::Database) {
+        return Err(no_records(&name));
+    }
+    if packing == Packing::Parquet {
+        let file = File::open(path).map_err(fail)?;
+        if !file.metadata().map_err(fail)?.is_file() {
+            let message = format!(
+                "cannot read {}: Parquet has to be a file, which is read here and there",
+                escape(&name)
+            );
+            return Err(Failure::Failed(message));
+        }
+        return taker.parquet(&name, file, progress);
+    }
+    taker.source(&name)?;
+    if packing == Packing::Database {
+        let store = open_to_read(path, &Catalog::cases());
+        let cases = LoadedCases::Database(Box::new(store.map_err(|error| failed(&error))?));
+        let all = Request::new(Filter::all(cases.catalog())).limit(u64::MAX);
+        cases.each_document(&all, |document| {
+            let mut line = document.to_owned();
+            one_line(&mut line);
+            line.push('\n');
+            progress.advance(line.len() as u64);
+            taker.push(line.as_bytes())
+        })?;
+        return cases.close();
+    }
+    each_chunk(path, &name, progress, |chunk| taker.push(chunk))
+}
+
+/// Hands over the text of a file, unpacked, a piece after the other.
+fn each_chunk(
+    path: &Path,
+    name: &str,
+    progress: &Progress,
+    mut take: impl FnMut(&[u8]) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let fail = |error: io::Error| Failure::io("cannot read", name, &error);
+    let (file, by_name): (Box<dyn Read + '_>, _) = if is_stdin(path) {
+        if io::stdin().is_terminal() {
+            note("reading from the terminal, one document a line; end with Ctrl-D\n");
+        }
+        (Box::new(Watched::new(io::stdin().lock(), progress)), Packed::No)
+    } else {
+        let by_name = match Packing::of(path)? {
+            Packing::Plain | Packing::Parquet | Packing::Database => Packed::No,
+            Packing::Gzip => Packed::Gzip,
+            Packing::Zstd => Packed::Zstd,
+        };
+        (Box::new(Watched::new(File::open(path).map_err(fail)?, progress)), by_name)
+    };
+    let mut source = unpacked(file, by_name, CHUNK_BYTES).map_err(fail)?;
+    let mut chunk = vec![0; CHUNK_BYTES];
+    loop {
+        match source.read(&mut chunk) {
+            Ok(0) => return Ok(()),
+            Ok(length) => take(chunk.get(..length).unwrap_or_default())?,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(fail(error)),
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! A request of a file of requests: one line.
+
+use casefilter::service::Envelope;
+use casefilter::{Catalog, Error, ErrorKind, Errors, Filter, FilterCache, Limits, Params, Request};
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
+use crate::output::escape::quote;
+
+/// A longer line is refused and not kept in memory: a body at its limit, every byte written as `\u0000`.
+pub(super) const MOST_LINE_BYTES: u64 = 32 << 20;
+
+/// How many faults of one line are told at most.
+const MOST_FAULTS: usize = 10;
+
+/// The keys of a request line.
+const KEYS: [&str; 5] = ["body", "offset", "limit", "order", "countTotalItems"];
+
+/// One line, its parts as text.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Line {
+    /// None when there is none to be read, which is among the faults.
+    body: Option<Vec<u8>>,
+    offset: Option<String>,
+    limit: Option<String>,
+    order: Option<String>,
+    count: Option<String>,
+    /// What is wrong with the line itself, in the order of its members.
+    faults: Vec<Error>,
+}
+
+impl Line {
+    /// Takes a line apart. The body and the parameters are not looked into, and faults of other members are told with theirs.
+    ///
+    /// # Errors
+    /// A line that is no JSON object.
+    pub(crate) fn read(line: &[u8]) -> Result<Self, Errors> {
+        let text = utf8(line)?;
+        let members = members(text)?;
+        let mut read = Self::default();
+        let mut errors: Vec<Error> = Vec::new();
+        let mut seen: Vec<String> = Vec::new();
+        for (key, value) in members.0 {
+            // No more are told.
+            errors.truncate(MOST_FAULTS);
+            let at = offset_in(text, key.get());
+            let name: String = match serde_json::from_str(key.get()) {
+                Ok(name) => name,
+                Err(error) => {
+                    errors.push(fault(ErrorKind::Syntax, at, error.to_string(), "a key of Unicode text"));
+                    continue;
+                }
+            };
+            if !KEYS.contains(&name.as_str()) {
+                let expected = "`body`, `offset`, `limit`, `order` or `countTotalItems`";
+                errors.push(fault(ErrorKind::UnknownKey, at, quote(&name), expected));
+                continue;
+            }
+            if seen.contains(&name) {
+                let found = format!("{} again", quote(&name));
+                errors.push(fault(ErrorKind::DuplicateKey, at, found, "each key at most once"));
+                continue;
+            }
+            match text_of(value, text) {
+                Err(error) => errors.push(Error { path: name.clone(), ..error }),
+                Ok(None) => {}
+                Ok(Some(text)) => match name.as_str() {
+                    "body" => read.body = Some(text.into_bytes()),
+                    "offset" => read.offset = Some(text),
+                    "limit" => read.limit = Some(text),
+                    "order" if !value.get().starts_with('"') => errors.push(Error {
+                        path: name.clone(),
+                        ..fault(ErrorKind::WrongType, 0, quote(&text), "a string, the name of a field")
+                    }),
+                    "order" => read.order = Some(text),
+                    _ => read.count = Some(text),
+                },
+            }
+            seen.push(name);
+        }
+        if read.body.is_none() && !errors.iter().any(|error| error.path == "body") {
+            let found = "no `body`".to_owned();
+            errors.push(fault(ErrorKind::MissingKey, 0, found, "a request with a `body`"));
+        }
+        read.faults = errors;
+        Ok(read)
+    }
+
+    /// Returns the request that this line asks for.
+    ///
+    /// # Errors
+    /// Everything wrong with the line, the body and the parameters, in this order, ten at most.
+    pub(crate) fn request(&self, catalog: &Catalog, limits: &Limits) -> Result<Request, Errors> {
+        let filter = self.body.as_deref().map(|body| Filter::compile_with(catalog, limits, body));
+        self.with_filter(catalog, limits, filter)
+    }
+
+    /// Returns the same, its filter from the cache if it is there.
+    pub(crate) fn request_cached(&self, cache: &FilterCache) -> Result<Request, Errors> {
+        self.with_filter(
+            cache.catalog(),
+            cache.limits(),
+            self.body.as_deref().map(|body| cache.compile(body)),
+        )
+    }
+
+    fn with_filter(
+        &self,
+        catalog: &Catalog,
+        limits: &Limits,
+        filter: Option<Result<Filter, Errors>>,
+    ) -> Result<Request, Errors> {
+        // A line without a body is refused; any filter lets its parameters be looked at all the same.
+        let filter = filter.unwrap_or_else(|| Ok(Filter::all(catalog)));
+        let request = Request::with_params(catalog, limits, filter, &self.params());
+        let faults = self.faults.iter().cloned().map(Errors::from).reduce(Errors::followed_by);
+        match (faults, request) {
+            (None, request) => request,
+            (Some(faults), Ok(_)) => Err(faults),
+            (Some(faults), Err(errors)) => Err(faults.followed_by(errors)),
+        }
+    }
+
+    fn params(&self) -> Params<'_> {
+        Params {
+            offset: self.offset.as_deref(),
+            limit: self.limit.as_deref(),
+            order: self.order.as_deref(),
+            count: self.count.as_deref(),
+        }
+    }
+}
+
+fn utf8(line: &[u8]) -> Result<&str, Errors> {
+    if u64::try_from(line.len()).unwrap_or(u64::MAX) > MOST_LINE_BYTES {
+        let found = format!("a line of more than {MOST_LINE_BYTES} bytes");
+        return Err(fault(ErrorKind::BodyTooLarge, 0, found, "a shorter line").into());
+    }
+    std::str::from_utf8(line).map_err(|error| {
+        let at = error.valid_up_to();
+        let byte = line.get(at).copied().unwrap_or_default();
+        fault(ErrorKind::NotUtf8, at, format!("the byte 0x{byte:02X}"), "UTF-8").into()
+    })
+}
+
+fn members(text: &str) -> Result<Members<'_>, Errors> {
+    serde_json::from_str(text).map_err(|error| {
+        let kind = if error.is_data() { ErrorKind::WrongType } else { ErrorKind::Syntax };
+        let expected = "a request, which is an object such as `{\"body\": …, \"limit\": 10}`";
+        let begins = text.len().saturating_sub(text.trim_start().len());
+        // What is no JSON is told of a line as of a body, by those who read bodies.
+        let limits = Limits { body_bytes: usize::MAX, ..Limits::default() };
+        let as_body = Filter::compile_with(&Catalog::cases(), &limits, text.as_bytes()).err();
+        let as_body = as_body.iter().flat_map(Errors::as_slice).find(|found| found.kind == kind);
+        match as_body {
+            Some(told) if told.offset > begins => told.clone().into(),
+            Some(told) => fault(kind, told.offset, told.found.clone(), expected).into(),
+            None => {
+                let found = if error.is_data() { "another JSON value" } else { "text that is not JSON" };
+                fault(kind, error.column().saturating_sub(1), found.to_owned(), expected).into()
+            }
+        }
+    })
+}
+
+/// Returns a member's value as text: what a string holds, and other values as they are written.
+fn text_of(value: &RawValue, line: &str) -> Result<Option<String>, Error> {
+    match value.get() {
+        "null" => Ok(None),
+        text if text.starts_with('"') => serde_json::from_str(text).map(Some).map_err(|error| {
+            let message = error.to_string();
+            let message = message.split(" at line ").next().unwrap_or(&message).to_owned();
+            fault(ErrorKind::Syntax, offset_in(line, text), message, "a string of Unicode text")
+        }),
+        text => Ok(Some(text.to_owned())),
+    }
+}
+
+/// Returns where `part`, a piece of `text`, starts in it.
+fn offset_in(text: &str, part: &str) -> usize {
+    part.as_ptr().addr().saturating_sub(text.as_ptr().addr())
+}
+
+fn fault(kind: ErrorKind, offset: usize, found: String, expected: &str) -> Error {
+    Error { kind, path: String::new(), offset, found, expected: expected.to_owned(), suggestion: None }
+}
+
+/// The members of an object as they are written, repeated keys too.
+struct Members<'a>(Vec<(&'a RawValue, &'a RawValue)>);
+
+impl<'de> Deserialize<'de> for Members<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Members<'de>;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Members(members))
+            }
+        }
+        deserializer.deserialize_map(Reader)
+    }
+}
+
+/// Returns the error envelope of the service, for request number `number`.
+pub(crate) fn envelope(number: u64, errors: &Errors) -> Envelope {
+    Envelope::invalid(format!("request-{number}"), errors)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kinds(line: &[u8]) -> Vec<&'static str> {
+        let request = Line::read(line).and_then(|line| line.request(&Catalog::cases(), &Limits::default()));
+        request.map_or_else(
+            |errors| errors.as_slice().iter().map(|error| error.kind.code()).collect(),
+            |_| Vec::new(),
+        )
+    }
+
+    #[test]
+    fn a_body_is_any_value_or_a_string_of_its_text() {
+        let body = |line| Line::read(line).unwrap().body.unwrap();
+        assert_eq!(body(br#"{"body": {"ids" :[]} }"#), br#"{"ids" :[]}"#);
+        assert_eq!(body(br#"{"body":"{\"ids\":[]}"}"#), br#"{"ids":[]}"#);
+        assert_eq!(kinds(br#"{"body":3}"#), ["wrong_type"]);
+        assert_eq!(kinds(br#"{"body":{"ids":[],"ids":[]}}"#), ["duplicate_key"]);
+        let deep = format!("{{\"body\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
+        assert_eq!(kinds(deep.as_bytes()), ["wrong_type"]);
+    }
+
+    #[test]
+    fn parameters_are_passed_on_as_text() {
+        let line =
+            Line::read(br#"{"body":{"ids":[]},"offset":5,"limit":"7","order":"-id","countTotalItems":true}"#);
+        let line = line.unwrap();
+        assert_eq!(line.offset.as_deref(), Some("5"));
+        assert_eq!(line.limit.as_deref(), Some("7"));
+        assert_eq!(line.order.as_deref(), Some("-id"));
+        assert_eq!(line.count.as_deref(), Some("true"));
+        assert_eq!(
+            kinds(br#"{"body":{"ids":[]},"offset":null,"limit":null,"order":null,"countTotalItems":null}"#),
+            [""; 0]
+        );
+        assert_eq!(kinds(br#"{"body":{"ids":[]},"offset":1.5,"limit":-1}"#), ["bad_integer", "bad_integer"]);
+        assert_eq!(kinds(br#"{"body":{"ids":[]},"countTotalItems":1}"#), ["bad_flag"]);
+        assert_eq!(kinds(br#"{"body":{"ids":[]},"order":5}"#), ["wrong_type"]);
+        assert_eq!(kinds(br#"{"body":{"ids":[]},"countTotalItems":"false"}"#), [""; 0]);
+    }
+
+    #[test]
+    fn a_line_that_is_no_request_is_an_error() {
+        assert_eq!(kinds(b"{}"), ["missing_key"]);
+        assert_eq!(kinds(br#"{"body":null}"#), ["missing_key"]);
+        assert_eq!(kinds(b"[]"), ["wrong_type"]);
+        assert_eq!(kinds(b"{"), ["syntax"]);
+        assert_eq!(kinds(b"{\"body\":\"\xff\"}"), ["not_utf8"]);
+        assert_eq!(kinds(br#"{"body":{"ids":[]},"size":1}"#), ["unknown_key"]);
+        assert_eq!(kinds(br#"{"body":{"ids":[]},"limit":1,"limit":1}"#), ["duplicate_key"]);
+        assert_eq!(kinds(br#"{"body":"\ud800"}"#), ["syntax"]);
+        assert_eq!(kinds(br#"{"\ud800":1,"body":{"ids":[]}}"#), ["syntax"]);
+        assert_eq!(Line::read(br#"{"body":{}, "x":1}"#).unwrap().faults[0].offset, 12);
+    }
+
+    #[test]
+    fn what_is_no_json_is_told_as_of_a_body() {
+        let told = |line: &str| Line::read(line.as_bytes()).unwrap_err().to_string();
+        let request = "expected a request, which is an object such as `{\"body\": …, \"limit\": 10}`";
+        assert_eq!(told("not json"), format!("(byte 0): found `not`, {request}"));
+        assert_eq!(told(" [1]"), format!("(byte 1): found an array, {request}"));
+        assert_eq!(told("{\"body\": nope}"), "body (byte 9): found `nope`, expected a JSON value");
+        assert_eq!(told("{\"body\":{},}"), "(byte 11): found `}`, expected a key in double quotes");
+        assert_eq!(told("{\"body\":{}} x"), "(byte 12): found `x`, expected nothing behind the value");
+        let lost = format!("{{{}nope}}", "\"x\":1,".repeat(20));
+        assert_eq!(told(&lost), format!("(byte 121): found text that is not JSON, {request}"));
+    }
+
+    #[test]
+    fn all_that_is_wrong_with_a_line_is_told_together() {
+        let wrong = br#"{"body":{"criteria":[{"field":"nope","op":"=","values":["a"]}]},"limit":-1,"order":5,"size":1}"#;
+        assert_eq!(kinds(wrong), ["wrong_type", "unknown_key", "unknown_field", "bad_integer"]);
+        assert_eq!(kinds(br#"{"offset":"x","body":null}"#), ["missing_key", "bad_integer"]);
+        assert_eq!(kinds(br#"{"offset":"x","body":"\ud800"}"#), ["syntax", "bad_integer"]);
+    }
+}

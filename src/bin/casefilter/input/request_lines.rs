@@ -1,0 +1,72 @@
+//! A file of requests, one a line.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+
+use crate::input::request::MOST_LINE_BYTES;
+use crate::output::dash::is_stdin;
+use crate::output::failure::Failure;
+
+/// The lines of a file of requests, read as they are needed.
+pub(crate) struct Lines {
+    name: String,
+    reader: BufReader<Box<dyn Read>>,
+    line: Vec<u8>,
+}
+
+impl Lines {
+    pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
+        let (name, source): (_, Box<dyn Read>) = if is_stdin(path) {
+            ("standard input".to_owned(), Box::new(io::stdin()))
+        } else {
+            let name = path.display().to_string();
+            let file = File::open(path).map_err(|error| Failure::io("cannot read", &name, &error))?;
+            (name, Box::new(file))
+        };
+        Ok(Self { name, reader: BufReader::with_capacity(64 << 10, source), line: Vec::new() })
+    }
+
+    /// Returns the next line that is not blank, without its end; of one that is too long, the front.
+    pub(crate) fn next(&mut self) -> Result<Option<&[u8]>, Failure> {
+        loop {
+            self.line.clear();
+            let read = read_line(&mut self.reader, &mut self.line);
+            match read {
+                Ok(0) => return Ok(None),
+                Ok(_) if self.line.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n')) => {}
+                Ok(_) => {
+                    let line = self.line.strip_suffix(b"\n").unwrap_or(&self.line);
+                    return Ok(Some(line.strip_suffix(b"\r").unwrap_or(line)));
+                }
+                Err(error) => return Err(Failure::io("cannot read", &self.name, &error)),
+            }
+        }
+    }
+
+    /// Returns whether the next line may have to be waited for, so that answers should not be held back.
+    pub(crate) fn may_wait(&self) -> bool {
+        self.reader.buffer().is_empty()
+    }
+}
+
+/// Reads up to a line feed, which is kept; drops what is beyond [`MOST_LINE_BYTES`] and one.
+fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<usize> {
+    let read = reader.by_ref().take(MOST_LINE_BYTES.saturating_add(2)).read_until(b'\n', line)?;
+    if line.last() != Some(&b'\n') {
+        loop {
+            let (done, used) = match reader.fill_buf()? {
+                [] => break,
+                bytes => match bytes.iter().position(|byte| *byte == b'\n') {
+                    Some(at) => (true, at.saturating_add(1)),
+                    None => (false, bytes.len()),
+                },
+            };
+            reader.consume(used);
+            if done {
+                break;
+            }
+        }
+    }
+    Ok(read)
+}

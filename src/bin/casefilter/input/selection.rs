@@ -1,0 +1,191 @@
+//! Arguments that several commands share.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use casefilter::{Catalog, Filter, Limits, Params, Request};
+
+use crate::output::dash::is_stdin;
+use crate::output::diagnostics::{self as report, Source};
+use crate::output::failure::Failure;
+
+/// How much of a body is read: far beyond the limit, so that the error can say how much there was.
+const MOST_BODY_BYTES: u64 = 64 << 20;
+
+/// Which cases: by a JSON body, by a text, or all of them; in which order, and which page.
+#[derive(clap::Args)]
+pub(crate) struct Selection {
+    #[command(flatten)]
+    criteria: Criteria,
+
+    /// Sort by one field, ascending; `-createdAt` sorts descending
+    #[arg(long, alias = "sort", value_name = "FIELD", allow_hyphen_values = true)]
+    order: Option<String>,
+
+    /// Skip the first N selected cases [default: 0]
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    offset: Option<String>,
+
+    /// Give at most N cases, or all of them [default: 100]
+    #[arg(long, value_name = "N|all", allow_hyphen_values = true)]
+    limit: Option<String>,
+
+    /// Count all the selected cases, as countTotalItems=true does; a table always does
+    #[arg(long)]
+    count: bool,
+}
+
+/// Which cases are meant, without order and page; every case when neither is given.
+#[derive(Clone, clap::Args)]
+pub(crate) struct Criteria {
+    /// The filter as a JSON body, from a file or from standard input
+    #[arg(long, value_name = "FILE|-", conflicts_with = "text")]
+    body: Option<PathBuf>,
+
+    /// The filter in the text syntax, such as 'status = open and tags in (vip, crypto)'
+    #[arg(long = "where", value_name = "TEXT")]
+    text: Option<String>,
+}
+
+impl Criteria {
+    /// Returns whether the body is read from standard input.
+    pub(crate) fn uses_stdin(&self) -> bool {
+        self.body.as_deref().is_some_and(is_stdin)
+    }
+
+    /// Returns the file of the body.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        self.body.as_deref()
+    }
+
+    /// Returns whether there is a filter.
+    pub(crate) fn is_given(&self) -> bool {
+        self.body.is_some() || self.text.is_some()
+    }
+
+    /// Returns the request for all these cases in an order, if one is given.
+    pub(crate) fn request(&self, catalog: &Catalog, order: Option<&str>) -> Result<Request, Failure> {
+        let (offset, limit, order) = (None, None, order.map(str::to_owned));
+        let all = Selection { criteria: self.clone(), order, offset, limit, count: false };
+        Ok(all.request(catalog)?.limit(u64::MAX))
+    }
+}
+
+impl Selection {
+    /// Returns whether the body is read from standard input.
+    pub(crate) fn uses_stdin(&self) -> bool {
+        self.criteria.uses_stdin()
+    }
+
+    /// Returns the file of the body.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        self.criteria.file()
+    }
+
+    /// Returns whether nothing was asked for.
+    pub(crate) fn is_empty(&self) -> bool {
+        let Self { criteria: Criteria { body, text }, order, offset, limit, count } = self;
+        body.is_none() && text.is_none() && order.is_none() && offset.is_none() && limit.is_none() && !count
+    }
+
+    /// Returns the request that the arguments ask for; what is wrong with it is rendered in the failure.
+    pub(crate) fn request(&self, catalog: &Catalog) -> Result<Request, Failure> {
+        self.timed_request(catalog).map(|(request, _)| request)
+    }
+
+    /// As [`request`](Self::request), with the time that compiling took.
+    pub(crate) fn timed_request(&self, catalog: &Catalog) -> Result<(Request, Duration), Failure> {
+        match self.timed_compile(catalog)? {
+            (Ok(request), took) => Ok((request, took)),
+            (Err(fault), _) => Err(Failure::BadFilter(fault.render())),
+        }
+    }
+
+    /// Returns the request, or what is wrong with it; the outer failure is that a file cannot be read.
+    pub(crate) fn compile(&self, catalog: &Catalog) -> Result<Compiled, Failure> {
+        self.timed_compile(catalog).map(|(compiled, _)| compiled)
+    }
+
+    fn timed_compile(&self, catalog: &Catalog) -> Result<(Compiled, Duration), Failure> {
+        let limits = unpaged();
+        let body = self.criteria.body.as_deref().map(read_body).transpose()?;
+        let start = Instant::now();
+        let filter = match (&body, &self.criteria.text) {
+            (Some(body), _) => Filter::compile_with(catalog, &limits, body),
+            (None, Some(text)) => Filter::compile_text_with(catalog, &limits, text),
+            (None, None) => Ok(Filter::all(catalog)),
+        };
+        let took = start.elapsed();
+        let source = match (body, &self.criteria.body, &self.criteria.text) {
+            (Some(body), Some(path), _) if is_stdin(path) => Source::file("standard input", body),
+            (Some(body), Some(path), _) => Source::file(&path.display().to_string(), body),
+            (_, _, Some(text)) => Source::argument("--where", text),
+            _ => Source::argument("", ""),
+        };
+        let of_filter = filter.as_ref().err().map_or(0, |errors| errors.as_slice().len());
+        let params = Params {
+            offset: self.offset.as_deref(),
+            limit: self.limit.as_deref().filter(|limit| *limit != EVERY_CASE),
+            order: self.order.as_deref(),
+            count: self.count.then_some("true"),
+        };
+        let parameter = |path: &str| match path {
+            "offset" => self.offset.clone(),
+            "limit" => self.limit.clone(),
+            "order" => self.order.clone(),
+            _ => None,
+        };
+        let request = Request::with_params(catalog, &limits, filter, &params);
+        let request = request.map(|request| match self.limit.as_deref() {
+            Some(EVERY_CASE) => request.limit(ALL),
+            _ => request,
+        });
+        let request = request.map_err(|errors| {
+            let sources = errors.as_slice().iter().enumerate().map(|(place, error)| {
+                if place < of_filter {
+                    return source.clone();
+                }
+                let text = parameter(&error.path).unwrap_or_default();
+                Source::value(&format!("--{}", error.path), &text)
+            });
+            let sources = sources.collect();
+            report::Fault { errors, sources }
+        });
+        Ok((request, took))
+    }
+}
+
+/// A request, or what is wrong with it.
+type Compiled = Result<Request, report::Fault>;
+
+/// Returns the bounds of what is asked on the command line, where a page may be of any length.
+pub(crate) fn unpaged() -> Limits {
+    Limits { page: u64::MAX, ..Limits::default() }
+}
+
+/// The limit that `--limit all` stands for.
+pub(crate) const ALL: u64 = i64::MAX.unsigned_abs();
+
+/// The `--limit` that gives every case.
+const EVERY_CASE: &str = "all";
+
+fn read_body(path: &Path) -> Result<Vec<u8>, Failure> {
+    let mut body = Vec::new();
+    let read = if is_stdin(path) {
+        io::stdin().lock().take(MOST_BODY_BYTES).read_to_end(&mut body)
+    } else {
+        File::open(path).and_then(|file| file.take(MOST_BODY_BYTES).read_to_end(&mut body))
+    };
+    match read {
+        Ok(_) => Ok(body),
+        Err(error) if is_stdin(path) => Err(Failure::io("cannot read", "standard input", &error)),
+        Err(_) if path.to_string_lossy().trim_start().starts_with('{') => {
+            let message =
+                "--body takes the name of a file: write the JSON to a file, or pipe it in with `--body -`";
+            Err(Failure::Usage(message.to_owned()))
+        }
+        Err(error) => Err(Failure::io("cannot read", &path.display().to_string(), &error)),
+    }
+}

@@ -1,0 +1,188 @@
+//! Cases in a database that a service has open: the service searches them.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use casefilter::{Catalog, Filter, Request, WrittenAnswer};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::input::explained::Explained;
+use crate::input::service::Service;
+use crate::output::escape::escape;
+use crate::output::failure::Failure;
+
+/// The route of searches.
+const SEARCHES: &str = "/searches";
+
+/// The cases of a service.
+pub(crate) struct Served {
+    service: Mutex<Service>,
+    catalog: Catalog,
+    len: u64,
+}
+
+/// What a service is asked of its cases.
+#[derive(Serialize)]
+struct Question {
+    ask: &'static str,
+    /// The filter's normal form, which means the same there; none for all cases.
+    body: Option<String>,
+    order: Option<String>,
+    offset: u64,
+    limit: u64,
+    count: bool,
+    documents: bool,
+    compile_ns: u64,
+}
+
+#[derive(Deserialize)]
+struct About {
+    cases: u64,
+}
+
+#[derive(Deserialize)]
+struct Counted {
+    count: u64,
+}
+
+#[derive(Deserialize)]
+struct Hints {
+    hints: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Told {
+    json: Box<RawValue>,
+    text: String,
+}
+
+#[derive(Deserialize)]
+struct Head {
+    total: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct Fault {
+    description: String,
+}
+
+impl Served {
+    /// Returns the cases of a service.
+    pub(crate) fn new(mut service: Service, catalog: &Catalog) -> Result<Self, Failure> {
+        let About { cases } = service.get("/")?;
+        Ok(Self { service: Mutex::new(service), catalog: catalog.clone(), len: cases })
+    }
+
+    pub(crate) fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+
+    /// Returns how many cases there were when the service was found.
+    pub(crate) fn len(&self) -> u64 {
+        self.len
+    }
+
+    pub(crate) fn count(&self, filter: &Filter) -> Result<u64, Failure> {
+        let question = self.question("count", &Request::new(filter.clone()));
+        self.post(&question).map(|Counted { count }| count)
+    }
+
+    /// Returns how a request is answered; with the time of compiling, what that cost too.
+    pub(crate) fn explain(
+        &self,
+        request: &Request,
+        compiling: Option<Duration>,
+    ) -> Result<Explained, Failure> {
+        let mut question = self.question(if compiling.is_some() { "analyze" } else { "explain" }, request);
+        let took = compiling.unwrap_or_default();
+        question.compile_ns = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+        self.post(&question).map(|Told { json, text }| Explained { json, text })
+    }
+
+    pub(crate) fn search(&self, request: &Request) -> Result<WrittenAnswer, Failure> {
+        let mut cases = Vec::new();
+        let total = self.cases(request, true, |id, document| {
+            cases.push((id.to_owned(), document.to_owned()));
+            Ok(())
+        })?;
+        Ok(WrittenAnswer::of_cases(request, total, cases))
+    }
+
+    /// Hands over the id of every case that a request asks for.
+    pub(crate) fn each_id(
+        &self,
+        request: &Request,
+        mut take: impl FnMut(&str) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        self.cases(request, false, |id, _| take(id)).map(drop)
+    }
+
+    /// Returns why a filter may select no case.
+    pub(crate) fn hints(&self, filter: &Filter) -> Result<Vec<String>, Failure> {
+        let question = self.question("hints", &Request::new(filter.clone()));
+        self.post(&question).map(|Hints { hints }| hints)
+    }
+
+    /// Hands over every case that a request asks for, as it comes; gives how many are selected, where that was asked for.
+    pub(crate) fn cases(
+        &self,
+        request: &Request,
+        documents: bool,
+        mut take: impl FnMut(&str, &str) -> Result<(), Failure>,
+    ) -> Result<Option<u64>, Failure> {
+        let question = Question { documents, ..self.question("page", request) };
+        let (mut total, mut is_whole, mut last_id) = (None, false, None::<String>);
+        self.service().frames(SEARCHES, &question, |sort, bytes| {
+            match sort {
+                b'H' => total = read::<Head>(bytes)?.total,
+                b'I' if documents => last_id = Some(text(bytes)?.to_owned()),
+                b'I' => take(text(bytes)?, "")?,
+                b'D' => match last_id.take() {
+                    Some(id) => take(&id, text(bytes)?)?,
+                    None => return Err(strange("a document without an id")),
+                },
+                b'E' => is_whole = true,
+                b'F' => {
+                    let Fault { description } = read(bytes)?;
+                    return Err(Failure::Failed(escape(&description).into_owned()));
+                }
+                _ => return Err(strange("a frame of another sort")),
+            }
+            Ok(())
+        })?;
+        if is_whole {
+            Ok(total)
+        } else {
+            Err(Failure::Failed("the service ended before its answer".to_owned()))
+        }
+    }
+
+    fn question(&self, ask: &'static str, request: &Request) -> Question {
+        let Request { filter, order, offset, limit, count, .. } = request;
+        let order = order.as_ref().map(ToString::to_string);
+        let body = (!filter.is_all()).then(|| filter.to_json());
+        let (offset, limit, count) = (*offset, *limit, *count);
+        Question { ask, body, order, offset, limit, count, documents: false, compile_ns: 0 }
+    }
+
+    fn post<T: serde::de::DeserializeOwned>(&self, question: &Question) -> Result<T, Failure> {
+        self.service().post(SEARCHES, question)
+    }
+
+    fn service(&self) -> std::sync::MutexGuard<'_, Service> {
+        self.service.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn read<'b, T: Deserialize<'b>>(bytes: &'b [u8]) -> Result<T, Failure> {
+    serde_json::from_slice(bytes).map_err(|error| strange(&error.to_string()))
+}
+
+fn text(bytes: &[u8]) -> Result<&str, Failure> {
+    std::str::from_utf8(bytes).map_err(|error| strange(&error.to_string()))
+}
+
+fn strange(found: &str) -> Failure {
+    Failure::Failed(format!("the service answered what this version does not know: {}", escape(found)))
+}

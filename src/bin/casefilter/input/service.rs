@@ -1,0 +1,44 @@
+//! A service that has a database open, by way of its admin socket.
+
+#[cfg(unix)]
+mod answers;
+#[cfg(not(unix))]
+mod elsewhere;
+#[cfg(unix)]
+mod pieces;
+#[cfg(unix)]
+mod unix;
+
+use std::io::Read;
+
+use crate::output::failure::Failure;
+
+#[cfg(not(unix))]
+pub(crate) use elsewhere::{Service, Upload};
+#[cfg(unix)]
+pub(crate) use unix::{Service, Upload};
+
+/// Why a file could not be sent.
+pub(crate) enum SendFailure {
+    Read(std::io::Error),
+    Told(Failure),
+}
+
+impl Upload {
+    /// Sends all that a reader has, as a Parquet file.
+    pub(crate) fn parquet(&mut self, name: &str, mut file: impl Read) -> Result<(), SendFailure> {
+        const PIECE_BYTES: usize = 1 << 20;
+        self.begin(name, true).map_err(SendFailure::Told)?;
+        let mut piece = vec![0; PIECE_BYTES];
+        loop {
+            match file.read(&mut piece) {
+                Ok(0) => return Ok(()),
+                Ok(length) => {
+                    self.push(piece.get(..length).unwrap_or_default()).map_err(SendFailure::Told)?;
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(SendFailure::Read(error)),
+            }
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! What a service answers.
+
+use bytes::BytesMut;
+use casefilter::Refusal;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use crate::output::escape::escape;
+use crate::output::failure::Failure;
+use crate::output::refusals::Importing;
+
+/// Takes a frame from the front of what came, once it is whole.
+pub(super) fn next_frame(waiting: &mut BytesMut) -> Option<(u8, BytesMut)> {
+    const HEAD_BYTES: usize = 5;
+    let (sort, length) = match waiting.get(..HEAD_BYTES)? {
+        &[sort, a, b, c, d] => (sort, u32::from_be_bytes([a, b, c, d])),
+        _ => return None,
+    };
+    let whole = usize::try_from(length).ok()?.checked_add(HEAD_BYTES)?;
+    if waiting.len() < whole {
+        waiting.reserve(whole.saturating_sub(waiting.len()));
+        return None;
+    }
+    let mut frame = waiting.split_to(whole);
+    Some((sort, frame.split_off(HEAD_BYTES)))
+}
+
+/// Why a service did not do what it was asked for.
+#[derive(Deserialize)]
+struct Told {
+    description: String,
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    refusal: Option<Refusal>,
+}
+
+/// Returns what a service answered: what was asked for, or why not; `importing` is what an import was to do.
+pub(super) fn read_answer<T: DeserializeOwned>(
+    is_good: bool,
+    body: &[u8],
+    importing: Option<Importing>,
+) -> Result<T, Failure> {
+    let strange = |error: serde_json::Error| {
+        let error = error.to_string();
+        Failure::Failed(format!("the service answered what this version does not know: {}", escape(&error)))
+    };
+    if is_good {
+        return serde_json::from_slice(body).map_err(strange);
+    }
+    let told: Told = serde_json::from_slice(body).map_err(strange)?;
+    let description = escape(&told.description).into_owned();
+    Err(match (told.kind.as_deref(), told.refusal, importing) {
+        (Some("refused"), Some(refusal), Some(importing)) => importing.refused(&refusal),
+        (Some("refused"), ..) => Failure::Refused(description),
+        _ => Failure::Failed(description),
+    })
+}

@@ -1,0 +1,74 @@
+//! Files that are packed, by what they begin with.
+
+use std::io::{self, BufReader, Cursor, Read};
+
+use flate2::read::MultiGzDecoder;
+
+/// How a text is packed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Packed {
+    No,
+    Gzip,
+    Zstd,
+}
+
+/// How many bytes tell it.
+const MAGIC_BYTES: usize = 4;
+
+/// Returns the text of a file, however it is packed: as it begins, and where that tells nothing as its name says.
+pub(crate) fn unpacked<'r>(
+    mut packed: impl Read + 'r,
+    by_name: Packed,
+    chunk_bytes: usize,
+) -> io::Result<Box<dyn Read + 'r>> {
+    let mut start = Vec::with_capacity(MAGIC_BYTES);
+    packed.by_ref().take(MAGIC_BYTES as u64).read_to_end(&mut start)?;
+    let how = match start.as_slice() {
+        [0x1f, 0x8b, ..] => Packed::Gzip,
+        [0x28, 0xb5, 0x2f, 0xfd] => Packed::Zstd,
+        // Nothing is packed as nothing by some programs.
+        [] => Packed::No,
+        _ => by_name,
+    };
+    let whole = Cursor::new(start).chain(packed);
+    Ok(match how {
+        Packed::No => Box::new(whole),
+        Packed::Gzip => Box::new(MultiGzDecoder::new(BufReader::with_capacity(chunk_bytes, whole))),
+        Packed::Zstd => Box::new(zstd::Decoder::new(whole)?),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    fn gzip(text: &[u8]) -> Vec<u8> {
+        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        packed.write_all(text).unwrap();
+        packed.finish().unwrap()
+    }
+
+    fn read(packed: &[u8], by_name: Packed) -> io::Result<String> {
+        let mut text = String::new();
+        unpacked(packed, by_name, 1 << 16)?.read_to_string(&mut text)?;
+        Ok(text)
+    }
+
+    #[test]
+    fn what_is_packed_is_unpacked_whatever_its_name_says() {
+        let text = "{\"id\":\"a\"}\n";
+        let twice = [gzip(text.as_bytes()), gzip(text.as_bytes())].concat();
+        let zst = zstd::encode_all(text.as_bytes(), 0).unwrap();
+        for by_name in [Packed::No, Packed::Gzip, Packed::Zstd] {
+            assert_eq!(read(&gzip(text.as_bytes()), by_name).unwrap(), text);
+            assert_eq!(read(&twice, by_name).unwrap(), text.repeat(2));
+            assert_eq!(read(&zst, by_name).unwrap(), text);
+        }
+        assert_eq!(read(text.as_bytes(), Packed::No).unwrap(), text);
+        assert!(read(text.as_bytes(), Packed::Gzip).is_err());
+        for text in ["", "a", "abc", "abcd"] {
+            assert_eq!(read(text.as_bytes(), Packed::No).unwrap(), text);
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Making text from outside harmless on a terminal.
+
+use std::borrow::Cow;
+use std::io::{self, Write};
+use std::str;
+
+/// Control characters, and those that reorder or hide what stands around them.
+pub(crate) fn is_unprintable(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180e}'
+            | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
+            | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// Returns whether a character is the joiner or the non-joiner, which are parts of words in some scripts.
+fn is_joiner(c: char) -> bool {
+    matches!(c, '\u{200c}' | '\u{200d}')
+}
+
+/// Returns whether a character is of a script whose words have joiners, or of an emoji that is made of several.
+fn takes_joiners(c: char) -> bool {
+    matches!(c, '\u{600}'..='\u{61b}' | '\u{61d}'..='\u{7ff}' | '\u{8a0}'..='\u{dff}' | '\u{1000}'..='\u{109f}'
+        | '\u{1780}'..='\u{17b3}' | '\u{17b6}'..='\u{180d}' | '\u{1810}'..='\u{18af}' | '\u{1cd0}'..='\u{1cff}'
+        | '\u{2640}'..='\u{27bf}' | '\u{2b00}'..='\u{2bff}' | '\u{a8e0}'..='\u{a8ff}' | '\u{fb50}'..='\u{fdff}'
+        | '\u{fe0f}' | '\u{fe70}'..='\u{fefc}' | '\u{11000}'..='\u{11fff}' | '\u{1f000}'..='\u{1faff}')
+}
+
+/// Returns the characters of a text, and whether each is to be escaped: those that are unprintable, but for joiners within a word.
+fn marked(text: &str) -> impl Iterator<Item = (char, bool)> {
+    let mut chars = text.chars().peekable();
+    let mut last = None;
+    std::iter::from_fn(move || {
+        let c = chars.next()?;
+        let is_within =
+            last.is_some_and(takes_joiners) && chars.peek().is_some_and(|next| takes_joiners(*next));
+        last = Some(c);
+        Some((c, is_unprintable(c) && !(is_joiner(c) && is_within)))
+    })
+}
+
+/// `text` with every unprintable character as `\u{…}`, but for joiners within a word.
+pub(crate) fn escape(text: &str) -> Cow<'_, str> {
+    escape_as(text, |_| false, |c, out| out.extend(c.escape_unicode()))
+}
+
+/// As [`escape`], of several lines, which stay lines.
+pub(crate) fn escape_lines(text: &str) -> Cow<'_, str> {
+    escape_as(text, is_line_space, |c, out| out.extend(c.escape_unicode()))
+}
+
+/// JSON with its unprintable characters as `\uXXXX`, which mean the same in its strings. Its lines stay lines.
+pub(crate) fn escape_json(json: &str) -> Cow<'_, str> {
+    escape_as(json, is_line_space, |c, out| match c {
+        // Only ever between tokens.
+        '\r' => out.push(' '),
+        c => c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| out.push_str(&format!("\\u{unit:04x}"))),
+    })
+}
+
+fn is_line_space(c: char) -> bool {
+    matches!(c, '\n' | '\t')
+}
+
+fn escape_as(text: &str, keeps: impl Fn(char) -> bool, push: impl Fn(char, &mut String)) -> Cow<'_, str> {
+    if !text.contains(|c| is_unprintable(c) && !keeps(c)) {
+        return Cow::Borrowed(text);
+    }
+    let mut escaped = String::with_capacity(text.len());
+    for (c, is_harmful) in marked(text) {
+        if is_harmful && !keeps(c) { push(c, &mut escaped) } else { escaped.push(c) }
+    }
+    Cow::Owned(escaped)
+}
+
+/// `text` in backquotes, clipped and escaped.
+pub(crate) fn quote(text: &str) -> String {
+    let clipped = text.char_indices().nth(60).map_or(text, |(at, _)| text.get(..at).unwrap_or_default());
+    let mark = if clipped.len() < text.len() { "…" } else { "" };
+    format!("`{}{mark}`", escape(clipped))
+}
+
+/// Writes JSON for a terminal, of which each write holds whole characters.
+pub(crate) struct EscapedJson<W>(pub(crate) W);
+
+impl<W: Write> Write for EscapedJson<W> {
+    fn write(&mut self, json: &[u8]) -> io::Result<usize> {
+        let text = str::from_utf8(json).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+        self.0.write_all(escape_json(text).as_bytes())?;
+        Ok(json.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+/// Returns whether a text has several lines.
+pub(crate) fn has_line_breaks(text: &str) -> bool {
+    text.bytes().any(|byte| matches!(byte, b'\n' | b'\r'))
+}
+
+/// Removes the space between tokens of JSON that holds line breaks, so that it stands on one line.
+///
+/// Sound JSON has no raw line breaks in strings; a text without any is left as it is.
+pub(crate) fn one_line(json: &mut String) {
+    if !has_line_breaks(json) {
+        return;
+    }
+    let (mut in_string, mut escaped) = (false, false);
+    json.retain(|c| {
+        if in_string {
+            match c {
+                _ if escaped => escaped = false,
+                '\\' => escaped = true,
+                '"' => in_string = false,
+                _ => {}
+            }
+            return true;
+        }
+        in_string = c == '"';
+        !matches!(c, ' ' | '\t' | '\n' | '\r')
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escape_leaves_nothing_that_a_terminal_obeys() {
+        assert_eq!(escape("plain Zoë"), "plain Zoë");
+        assert_eq!(escape("a\u{1b}[31m\u{202e}\n"), "a\\u{1b}[31m\\u{202e}\\u{a}");
+    }
+
+    #[test]
+    fn joiners_within_words_are_shown_and_what_hides_or_reorders_is_not() {
+        for name in [
+            "علی\u{200c}رضا محمدی",
+            "क्\u{200d}ष",
+            "👩\u{200d}💼",
+            "👩\u{200d}❤\u{fe0f}\u{200d}👨",
+            "ක්\u{200d}ෂ",
+        ] {
+            assert_eq!(escape(name), name);
+            assert_eq!(escape_lines(name), name);
+            assert_eq!(escape_json(name), name);
+        }
+        for (text, shown) in [
+            ("ad\u{200d}min", "ad\\u{200d}min"),
+            ("\u{200c}علی", "\\u{200c}علی"),
+            ("علی\u{200c}", "علی\\u{200c}"),
+            ("ع\u{200c}\u{200c}ل", "ع\\u{200c}\\u{200c}ل"),
+            ("ع\u{200b}ل", "ع\\u{200b}ل"),
+            ("ع\u{200f}ل\u{61c}ا", "ع\\u{200f}ل\\u{61c}ا"),
+            ("a\u{2068}b\u{2069}", "a\\u{2068}b\\u{2069}"),
+            ("a\u{ad}\u{3164}b", "a\\u{ad}\\u{3164}b"),
+            ("a\u{e0041}", "a\\u{e0041}"),
+        ] {
+            assert_eq!(escape(text), shown);
+        }
+        assert_eq!(escape_json("\"a\u{e0041}\""), "\"a\\udb40\\udc41\"");
+    }
+
+    #[test]
+    fn lines_and_json_for_a_terminal_hold_nothing_that_it_obeys() {
+        assert_eq!(escape_lines("a\u{202e}\n\tb\u{9b}\n"), "a\\u{202e}\n\tb\\u{9b}\n");
+        let json = "{\"a\":\"\u{202e}\u{7f}\u{9b}\",\r\n\t\"b\":1}";
+        let escaped = escape_json(json);
+        assert_eq!(escaped, "{\"a\":\"\\u202e\\u007f\\u009b\", \n\t\"b\":1}");
+        let read = |json: &str| serde_json::from_str::<serde_json::Value>(json).unwrap();
+        assert_eq!(read(&escaped), read(json));
+        let mut written = Vec::new();
+        EscapedJson(&mut written).write_all(json.as_bytes()).unwrap();
+        assert_eq!(written, escaped.as_bytes());
+    }
+
+    #[test]
+    fn one_line_keeps_strings_and_drops_space() {
+        let mut json = "{\r\n  \"a b\" : [ 1,\n 2 ], \"c\\\" \" : \"\\\\\" }".to_owned();
+        one_line(&mut json);
+        assert_eq!(json, "{\"a b\":[1,2],\"c\\\" \":\"\\\\\"}");
+        let mut json = "{ \"a\" : 1 }".to_owned();
+        one_line(&mut json);
+        assert_eq!(json, "{ \"a\" : 1 }");
+    }
+}

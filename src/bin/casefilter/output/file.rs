@@ -1,0 +1,133 @@
+//! Files that commands write: whole, or not at all.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::Path;
+
+use casefilter::{AtomicFile, Order, is_store};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use crate::output::dash::is_stdout;
+use crate::output::escape::{EscapedJson, escape};
+use crate::output::failure::Failure;
+use crate::output::interrupt;
+use crate::output::parquet::ParquetFile;
+use crate::output::stdout::unhurried;
+
+/// How much is gathered before it is written.
+pub(crate) const CHUNK_BYTES: usize = 256 << 10;
+
+/// Writes lines.
+pub(crate) type Fill<'f> = &'f mut dyn FnMut(&mut dyn Write) -> io::Result<()>;
+
+/// Returns the failure to write an output.
+pub(crate) fn cannot_write(path: &Path, error: &io::Error) -> Failure {
+    match error.kind() {
+        _ if is_stdout(path) => Failure::stdout(error),
+        io::ErrorKind::BrokenPipe => Failure::ClosedPipe,
+        _ => Failure::io("cannot write", &path.display().to_string(), error),
+    }
+}
+
+/// Writes lines into a file, packed as its name says, or as they are to standard output where the name is `-`; see [`replace`].
+/// The cases come in `order`, if there is one.
+pub(crate) fn to_file(path: &Path, order: Option<&Order>, fill: Fill<'_>) -> Result<(), Failure> {
+    if is_stdout(path) {
+        return to_stdout(io::stdout(), fill).map_err(|error| cannot_write(path, &error));
+    }
+    let extension = path.extension().unwrap_or_default().to_ascii_lowercase();
+    replace(path, &mut |mut file| pack(&extension.to_string_lossy(), order, fill, &mut file))
+}
+
+/// As [`to_file`], what is read from a database. `fill` closes it at its end, which on standard output comes before all is written.
+pub(crate) fn from_database(
+    database: &Path,
+    path: &Path,
+    order: Option<&Order>,
+    fill: Fill<'_>,
+) -> Result<(), Failure> {
+    if is_stdout(path) {
+        let written = unhurried(database).and_then(|out| to_stdout(out, fill));
+        return written.map_err(|error| cannot_write(path, &error));
+    }
+    to_file(path, order, fill)
+}
+
+fn to_stdout(out: impl Write, fill: Fill<'_>) -> io::Result<()> {
+    let is_terminal = io::stdout().is_terminal();
+    let mut out = BufWriter::with_capacity(CHUNK_BYTES, out);
+    if is_terminal {
+        fill(&mut EscapedJson(&mut out))?;
+    } else {
+        fill(&mut out)?;
+    }
+    out.flush()
+}
+
+/// Writes a file that appears under its name whole, or not at all; see [`AtomicFile`]. It stays as it was when that fails.
+///
+/// A file that is there keeps its mode, and its owner and group where this process may give it to them; a new one is for its owner
+/// alone. Of a symbolic link, the target is written.
+pub(crate) fn replace(path: &Path, write: &mut dyn FnMut(&File) -> io::Result<()>) -> Result<(), Failure> {
+    let fail = |error: io::Error| cannot_write(path, &error);
+    if is_store(path) {
+        let path = path.display().to_string();
+        return Err(Failure::Usage(format!(
+            "{} is a database, which nothing is written over",
+            escape(&path)
+        )));
+    }
+    if fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+        // A device or a pipe cannot be replaced.
+        let file = OpenOptions::new().write(true).open(path).map_err(fail)?;
+        return write(&file).map_err(fail);
+    }
+    interrupt::watch().map_err(fail)?;
+    let file = AtomicFile::replace(path).map_err(fail)?;
+    write(file.file()).map_err(fail)?;
+    file.finish().map_err(fail)
+}
+
+/// Begins a new file that only its owner can read, for a secret that is made afterwards.
+pub(crate) fn create_private(path: &Path) -> Result<AtomicFile, Failure> {
+    let fail = |error: io::Error| cannot_write(path, &error);
+    interrupt::watch().map_err(fail)?;
+    AtomicFile::create_new(path).map_err(fail)
+}
+
+/// Writes a file that [`create_private`] began, and gives it its name.
+pub(crate) fn finish_private(path: &Path, new: AtomicFile, text: &str) -> Result<(), Failure> {
+    let mut file = new.file();
+    file.write_all(text.as_bytes()).and_then(|()| new.finish()).map_err(|error| cannot_write(path, &error))
+}
+
+fn pack(
+    extension: &str,
+    order: Option<&Order>,
+    fill: Fill<'_>,
+    out: &mut (impl Write + Send),
+) -> io::Result<()> {
+    match extension {
+        "gz" => {
+            let mut packed = GzEncoder::new(BufWriter::new(out), Compression::default());
+            fill(&mut packed)?;
+            packed.finish()?.flush()
+        }
+        "zst" => {
+            let mut packed = zstd::Encoder::new(BufWriter::new(out), 3)?;
+            fill(&mut packed)?;
+            packed.finish()?.flush()
+        }
+        "parquet" => {
+            let mut file = ParquetFile::new(out, order)?;
+            fill(&mut file)?;
+            file.finish()
+        }
+        _ => {
+            let mut out = BufWriter::with_capacity(CHUNK_BYTES, out);
+            fill(&mut out)?;
+            out.flush()
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Signals that end the run, while it writes files.
+
+use std::io;
+use std::sync::{Mutex, PoisonError};
+
+use casefilter::AtomicFile;
+
+/// Whether a thread listens for signals.
+static LISTENS: Mutex<bool> = Mutex::new(false);
+
+/// Removes the temporary names of unfinished files, should a signal end the run from now on.
+pub(crate) fn watch() -> io::Result<()> {
+    let mut listens = LISTENS.lock().unwrap_or_else(PoisonError::into_inner);
+    if !*listens {
+        listen()?;
+        *listens = true;
+    }
+    Ok(())
+}
+
+/// Waits for a signal on a thread of its own. The process dies by it, as it would without.
+#[cfg(unix)]
+fn listen() -> io::Result<()> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    use signal_hook::iterator::Signals;
+
+    let ignored = ignored_signals();
+    let heard = [SIGHUP, SIGINT, SIGTERM].into_iter().filter(|signal| !ignored.contains(signal));
+    let mut signals = Signals::new(heard)?;
+    let wait = move || {
+        if let Some(signal) = signals.forever().next() {
+            AtomicFile::abandon_all(|| {
+                let _ = signal_hook::low_level::emulate_default_handler(signal);
+            });
+        }
+    };
+    std::thread::Builder::new().name("signals".to_owned()).spawn(wait).map(drop)
+}
+
+/// Returns the signals that the parent process made this one ignore, as `nohup` does; none where the system does not tell.
+#[cfg(unix)]
+fn ignored_signals() -> Vec<i32> {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let bits = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let bits = bits.and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok()).unwrap_or_default();
+    (1..=64)
+        .zip(0_u32..)
+        .filter(|(_, bit)| bits.checked_shr(*bit).unwrap_or(0) & 1 == 1)
+        .map(|(signal, _)| signal)
+        .collect()
+}
+
+/// Waits for an interruption on a thread of its own, and ends the process then.
+#[cfg(not(unix))]
+fn listen() -> io::Result<()> {
+    let end = || AtomicFile::abandon_all(|| std::process::exit(crate::output::failure::FAILED.into()));
+    ctrlc::set_handler(end).map_err(io::Error::other)
+}

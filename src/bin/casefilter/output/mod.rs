@@ -1,0 +1,23 @@
+//! Where answers go: standard output, files, and what is told on standard error.
+
+pub(crate) mod array;
+pub(crate) mod case_table;
+pub(crate) mod dash;
+pub(crate) mod diagnostics;
+pub(crate) mod ending;
+pub(crate) mod escape;
+pub(crate) mod failure;
+pub(crate) mod figures;
+pub(crate) mod file;
+pub(crate) mod interrupt;
+pub(crate) mod overwrite;
+pub(crate) mod parquet;
+pub(crate) mod progress;
+pub(crate) mod refusals;
+pub(crate) mod rows;
+pub(crate) mod spool;
+pub(crate) mod status;
+pub(crate) mod stdout;
+pub(crate) mod table;
+pub(crate) mod unnamed;
+pub(crate) mod wrap;

@@ -1,0 +1,62 @@
+//! Reports that would be written over a file that the run uses.
+
+use std::fs::{self, Metadata};
+use std::path::Path;
+
+use casefilter::AtomicFile;
+
+use crate::output::dash::{is_stdin, refuse_stdout};
+use crate::output::escape::escape;
+use crate::output::failure::Failure;
+use crate::output::unnamed::folder_of;
+
+/// Refuses a report that would be written over something that the run reads or fills.
+pub(crate) fn check_report<'p>(
+    report: Option<&Path>,
+    used: impl IntoIterator<Item = &'p Path>,
+) -> Result<(), Failure> {
+    let Some(report) = report else { return Ok(()) };
+    refuse_stdout(report, "--report goes into one, since standard output has the answer")?;
+    // Nothing is lost where a terminal or a pipe is written to.
+    if fs::metadata(report).is_ok_and(|found| !found.is_file()) {
+        return Ok(());
+    }
+    for used in used {
+        let (file, name) = match is_stdin(used) {
+            true => (Path::new("/dev/stdin"), "standard input".to_owned()),
+            false => (used, used.display().to_string()),
+        };
+        if is_same(report, file) {
+            let (report, name) = (report.display().to_string(), escape(&name).into_owned());
+            let message =
+                format!("--report {} would be written over {name}, which this run uses", escape(&report));
+            return Err(Failure::Usage(message));
+        }
+    }
+    Ok(())
+}
+
+/// Returns whether two names are of one file, also by links of either kind, or would be, were it there.
+fn is_same(one: &Path, other: &Path) -> bool {
+    let (Ok(one), Ok(other)) = (AtomicFile::target_of(one), AtomicFile::target_of(other)) else {
+        return false;
+    };
+    if let (Ok(one), Ok(other)) = (fs::metadata(&one), fs::metadata(&other))
+        && is_same_inode(&one, &other)
+    {
+        return true;
+    }
+    let whole = |path: &Path| Some(fs::canonicalize(folder_of(path)).ok()?.join(path.file_name()?));
+    whole(&one).is_some_and(|one| whole(&other) == Some(one))
+}
+
+#[cfg(unix)]
+fn is_same_inode(one: &Metadata, other: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    (one.dev(), one.ino()) == (other.dev(), other.ino())
+}
+
+#[cfg(not(unix))]
+fn is_same_inode(_one: &Metadata, _other: &Metadata) -> bool {
+    false
+}

@@ -1,0 +1,83 @@
+//! Cases as a Parquet file.
+
+use std::io::{self, Write};
+use std::str;
+
+use casefilter::arrow::ParquetWriter;
+use casefilter::{Catalog, Order};
+
+/// A Parquet file of cases, written as NDJSON.
+pub(crate) struct ParquetFile<W: Write + Send> {
+    writer: ParquetWriter<W>,
+    /// The line of which the end was not yet written.
+    line: Vec<u8>,
+}
+
+impl<W: Write + Send> ParquetFile<W> {
+    /// Begins a file of cases that come in this order.
+    pub(crate) fn new(out: W, order: Option<&Order>) -> io::Result<Self> {
+        Ok(Self { writer: ParquetWriter::new(out, &Catalog::cases(), order)?, line: Vec::new() })
+    }
+
+    /// Writes what a Parquet file ends with.
+    pub(crate) fn finish(self) -> io::Result<()> {
+        debug_assert!(self.line.is_empty());
+        self.writer.finish().map(drop)
+    }
+
+    fn push(&mut self, line: &[u8]) -> io::Result<()> {
+        let document =
+            str::from_utf8(line).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+        self.writer.push(document)
+    }
+}
+
+/// Takes NDJSON.
+impl<W: Write + Send> Write for ParquetFile<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut lines = bytes.split_inclusive(|byte| *byte == b'\n');
+        lines.try_for_each(|line| match line.strip_suffix(b"\n") {
+            Some(end) if self.line.is_empty() => self.push(end),
+            Some(end) => {
+                let mut line = std::mem::take(&mut self.line);
+                line.extend_from_slice(end);
+                self.push(&line)
+            }
+            None => {
+                self.line.extend_from_slice(line);
+                Ok(())
+            }
+        })?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use casefilter::{Engine, Mode, sample};
+
+    #[test]
+    fn a_write_may_end_anywhere() {
+        let mut file = Vec::new();
+        let mut writer = ParquetFile::new(&mut file, None).unwrap();
+        let count = 20_000;
+        let mut text = Vec::new();
+        for case in sample::Cases::new(count, 1) {
+            text.extend(case);
+            text.push(b'\n');
+        }
+        for chunk in text.chunks(1013) {
+            writer.write_all(chunk).unwrap();
+        }
+        writer.finish().unwrap();
+        let engine = Engine::new(Catalog::cases());
+        let mut import = engine.import(Mode::Strict);
+        import.parquet("", bytes::Bytes::from(file)).unwrap();
+        assert_eq!(import.commit().unwrap().stored, count);
+    }
+}

@@ -1,0 +1,143 @@
+//! What is wrong with case data, and what a lenient import left out.
+
+use std::collections::HashMap;
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+
+use casefilter::{ErrorKind, Mode, Refusal, Report, StoreError};
+
+use crate::output::escape::escape;
+use crate::output::failure::{Failure, failed, note};
+use crate::output::figures::{counted, thousands};
+use crate::output::file::replace;
+use crate::output::status::Status;
+
+/// How many faults are listed on a terminal; elsewhere all that the report holds are.
+pub(crate) const LISTED: usize = 20;
+
+/// What an import takes in, and how.
+#[derive(Clone, Copy)]
+pub(crate) enum Importing {
+    Cases(Mode),
+    Records(Mode),
+}
+
+impl Importing {
+    /// Returns the failure of an import that was refused.
+    pub(crate) fn refused(self, refusal: &Refusal) -> Failure {
+        match self {
+            Self::Cases(mode) => case_refused(refusal, mode),
+            Self::Records(mode) => record_refused(refusal, mode),
+        }
+    }
+
+    /// Returns the failure of an import of records into a database.
+    pub(crate) fn failed(self, error: &StoreError) -> Failure {
+        error.refusal().map_or_else(|| failed(error), |refusal| self.refused(refusal))
+    }
+}
+
+/// Returns the failure of an import.
+pub(crate) fn case_refused(refusal: &Refusal, mode: Mode) -> Failure {
+    let is_parquet =
+        Path::new(&refusal.source).extension().is_some_and(|name| name.eq_ignore_ascii_case("parquet"));
+    let advice = match mode {
+        _ if refusal.error.kind == ErrorKind::BadFile && !is_parquet => "",
+        _ if refusal.line == 0 || refusal.error.kind == ErrorKind::BadFile => {
+            "; a .parquet file has to be whole, and its columns of the types that the fields have; with --lenient, \
+             columns that are no field may have any type, and are listed"
+        }
+        Mode::Strict => "; with --lenient such cases are left out, or kept without the field, and listed",
+        Mode::Lenient => "; after this place it cannot be told where a case begins",
+    };
+    Failure::Refused(format!("{}\nnothing was read{advice}", line_of(refusal)))
+}
+
+/// Returns the failure of an import of records.
+fn record_refused(refusal: &Refusal, mode: Mode) -> Failure {
+    let advice = match mode {
+        Mode::Strict => {
+            "with --lenient such records are left out, or kept without what is at fault, and listed"
+        }
+        Mode::Lenient => "after this place it cannot be told where a record begins",
+    };
+    Failure::Refused(format!("{}\nnothing was stored; {advice}", line_of(refusal)))
+}
+
+/// Returns a refusal on one line: file, line, path, what was found and expected.
+pub(crate) fn line_of(refusal: &Refusal) -> String {
+    let Refusal { source, line, error, .. } = refusal;
+    let path = if error.path.is_empty() { String::new() } else { format!("{}: ", error.path) };
+    let line = if *line == 0 { String::new() } else { format!("{line}:") };
+    escape(&format!("{source}:{line} {path}{} [{}]", error.message(), error.kind.code())).into_owned()
+}
+
+/// Writes what a lenient import left out to a file.
+pub(crate) fn write_report(path: &Path, report: &impl serde::Serialize) -> Result<(), Failure> {
+    let mut text = serde_json::to_vec_pretty(report).map_err(|error| Failure::Failed(error.to_string()))?;
+    text.push(b'\n');
+    replace(path, &mut |mut file| file.write_all(&text))
+}
+
+/// Faults of one kind, in the order in which they were first met: the first of them, and how many more there are.
+fn grouped(refusals: &[Refusal]) -> Vec<(&Refusal, u64)> {
+    let mut groups: Vec<(&Refusal, u64)> = Vec::new();
+    let mut places: HashMap<(&str, ErrorKind, bool, String), usize> = HashMap::new();
+    for refusal in refusals {
+        // Which element of an array it is does not make another kind.
+        let mut path = String::new();
+        for (number, part) in refusal.error.path.split('[').enumerate() {
+            path.push_str(if number == 0 {
+                part
+            } else {
+                part.split_once(']').map_or(part, |(_, rest)| rest)
+            });
+        }
+        let key = (refusal.source.as_str(), refusal.error.kind, refusal.kept, path);
+        // What is wrong with a source as a whole stands for itself.
+        let place = if refusal.line == 0 { groups.len() } else { *places.entry(key).or_insert(groups.len()) };
+        match groups.get_mut(place) {
+            Some((_, more)) => *more = more.saturating_add(1),
+            None => groups.push((refusal, 0)),
+        }
+    }
+    groups
+}
+
+/// Counts like `50 more`; nothing for none.
+fn and_more(count: u64) -> String {
+    if count == 0 { String::new() } else { format!(" (and {} more like it)", thousands(count)) }
+}
+
+/// Says on standard error what a lenient import left out, faults of one kind in one line, and gives the status that tells of it.
+///
+/// On a terminal the first 20 lines are listed, elsewhere all.
+pub(crate) fn tell_left_out(report: &Report) -> Status {
+    if report.skipped == 0 && report.incomplete == 0 && report.refusals.is_empty() {
+        return Status::Fine;
+    }
+    let mut text = format!(
+        "{} left out, {} kept with a field counted as absent\n",
+        counted(report.skipped, "case"),
+        thousands(report.incomplete)
+    );
+    let listed = if io::stderr().is_terminal() { LISTED } else { usize::MAX };
+    let groups = grouped(&report.refusals);
+    for (refusal, more) in groups.iter().take(listed) {
+        let what = match refusal.kept {
+            true if refusal.line == 0 => "column left out",
+            true => "kept",
+            false => "left out",
+        };
+        text.push_str(&format!("  {what}: {}{}\n", line_of(refusal), and_more(*more)));
+    }
+    let untold =
+        groups.iter().skip(listed).map(|(_, more)| more.saturating_add(1)).fold(0, u64::saturating_add);
+    let more = untold.saturating_add(report.unlisted);
+    if more > 0 {
+        let hint = if listed == LISTED { "; 2> FILE writes more of them" } else { "" };
+        text.push_str(&format!("  … and {} more{hint}\n", thousands(more)));
+    }
+    note(text);
+    Status::LeftOut
+}

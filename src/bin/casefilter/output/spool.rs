@@ -1,0 +1,303 @@
+//! Standard output that does not wait for its reader: what was not read yet lies in memory, and from some length on in a file.
+//!
+//! A command that reads a database writes through it, so that the database is closed once it is read, however slowly the output goes
+//! on from there.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use crate::output::unnamed::unnamed_beside;
+
+/// How many bytes wait in memory at most.
+const MEMORY_BYTES: usize = 16 << 20;
+
+/// How many bytes of the file are read at once.
+const PIECE_BYTES: usize = 256 << 10;
+
+/// A writer whose bytes a thread of its own passes on.
+///
+/// [`flush`](Write::flush) waits until all of them are passed on.
+pub(crate) struct Spool {
+    shared: Arc<Shared>,
+    /// The database, beside which the file lies if it can.
+    beside: Option<PathBuf>,
+    memory_bytes: usize,
+    thread: Option<JoinHandle<()>>,
+}
+
+struct Shared {
+    state: Mutex<State>,
+    /// Notified of every change of the state.
+    changed: Condvar,
+}
+
+/// What waits, in this order: what the thread holds, the pieces, the file from `read` to `written`.
+#[derive(Default)]
+struct State {
+    pieces: VecDeque<Vec<u8>>,
+    /// The length of all pieces.
+    piece_bytes: usize,
+    file: Option<File>,
+    read: u64,
+    written: u64,
+    /// No file could be made or written: there may be no more in memory than its bound.
+    is_without_file: bool,
+    /// The thread is passing bytes on.
+    is_busy: bool,
+    /// No more is written.
+    is_ended: bool,
+    /// Why the thread passes nothing on any more.
+    failure: Option<io::Error>,
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'s>(&self, state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
+        self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn is_empty(&self) -> bool {
+        self.pieces.is_empty() && self.read == self.written
+    }
+
+    /// Returns the failure of the thread, which others get as its kind.
+    fn check(&mut self) -> io::Result<()> {
+        match self.failure.take() {
+            None => Ok(()),
+            Some(failure) => {
+                self.failure = Some(copied(&failure));
+                Err(failure)
+            }
+        }
+    }
+
+    /// Writes bytes at the end of the file.
+    fn put(&mut self, bytes: &[u8], beside: Option<&Path>) -> io::Result<()> {
+        let mut file = match self.file.take() {
+            Some(file) => file,
+            None => unnamed_beside(beside)?,
+        };
+        // What was read is overwritten when nothing else is there.
+        if self.read == self.written {
+            (self.read, self.written) = (0, 0);
+        }
+        file.seek(SeekFrom::Start(self.written))?;
+        let done = file.write_all(bytes);
+        self.file = Some(file);
+        done?;
+        self.written = self.written.saturating_add(bytes.len() as u64);
+        Ok(())
+    }
+
+    /// Takes what is passed on next, or nothing when nothing waits.
+    fn take(&mut self) -> io::Result<Option<Vec<u8>>> {
+        if let Some(piece) = self.pieces.pop_front() {
+            self.piece_bytes = self.piece_bytes.saturating_sub(piece.len());
+            return Ok(Some(piece));
+        }
+        let left = self.written.saturating_sub(self.read);
+        let Some(file) = self.file.as_mut().filter(|_| left > 0) else { return Ok(None) };
+        let len = usize::try_from(left).unwrap_or(PIECE_BYTES).min(PIECE_BYTES);
+        let mut piece = vec![0; len];
+        file.seek(SeekFrom::Start(self.read))?;
+        file.read_exact(&mut piece)?;
+        self.read = self.read.saturating_add(len as u64);
+        Ok(Some(piece))
+    }
+}
+
+/// Returns an error of the same kind and text.
+fn copied(error: &io::Error) -> io::Error {
+    match error.raw_os_error() {
+        Some(code) => io::Error::from_raw_os_error(code),
+        None => io::Error::new(error.kind(), error.to_string()),
+    }
+}
+
+impl Spool {
+    /// Passes bytes on to `out`; a file that has to be made for them lies beside `beside`, if it can.
+    pub(crate) fn new(out: impl Write + Send + 'static, beside: Option<&Path>) -> io::Result<Self> {
+        Self::with_memory(out, beside, MEMORY_BYTES)
+    }
+
+    fn with_memory(
+        out: impl Write + Send + 'static,
+        beside: Option<&Path>,
+        memory_bytes: usize,
+    ) -> io::Result<Self> {
+        let shared = Arc::new(Shared { state: Mutex::new(State::default()), changed: Condvar::new() });
+        let own = Arc::clone(&shared);
+        let pass_on = move || {
+            let result = pass_on(&own, out);
+            let mut state = own.state();
+            state.is_busy = false;
+            state.failure = result.err();
+            own.changed.notify_all();
+        };
+        let thread = thread::Builder::new().name("output".to_owned()).spawn(pass_on)?;
+        Ok(Self { shared, beside: beside.map(Path::to_owned), memory_bytes, thread: Some(thread) })
+    }
+}
+
+/// Passes on what is written until that has ended.
+fn pass_on(shared: &Shared, mut out: impl Write) -> io::Result<()> {
+    let mut state = shared.state();
+    loop {
+        match state.take()? {
+            Some(piece) => {
+                state.is_busy = true;
+                drop(state);
+                out.write_all(&piece)?;
+                state = shared.state();
+            }
+            // Nothing may lie in a buffer while the next bytes are waited for.
+            None if state.is_busy => {
+                drop(state);
+                out.flush()?;
+                state = shared.state();
+                state.is_busy = !state.is_empty();
+                shared.changed.notify_all();
+            }
+            None if state.is_ended => return Ok(()),
+            None => state = shared.wait(state),
+        }
+        shared.changed.notify_all();
+    }
+}
+
+impl Write for Spool {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if bytes.is_empty() {
+            return Ok(0);
+        }
+        let mut state = self.shared.state();
+        loop {
+            state.check()?;
+            let is_in_memory = state.read == state.written;
+            if is_in_memory
+                && state.piece_bytes.saturating_add(bytes.len()) <= self.memory_bytes.max(bytes.len())
+            {
+                state.piece_bytes = state.piece_bytes.saturating_add(bytes.len());
+                state.pieces.push_back(bytes.to_vec());
+                break;
+            }
+            if !state.is_without_file {
+                // Where there is no room for a file, the reader is waited for.
+                match state.put(bytes, self.beside.as_deref()) {
+                    Ok(()) => break,
+                    Err(_) => state.is_without_file = true,
+                }
+                continue;
+            }
+            state = self.shared.wait(state);
+        }
+        self.shared.changed.notify_all();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let mut state = self.shared.state();
+        loop {
+            state.check()?;
+            if state.is_empty() && !state.is_busy {
+                return Ok(());
+            }
+            state = self.shared.wait(state);
+        }
+    }
+}
+
+/// Waits until everything is passed on, or cannot be.
+impl Drop for Spool {
+    fn drop(&mut self) {
+        self.shared.state().is_ended = true;
+        self.shared.changed.notify_all();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+    use super::*;
+
+    /// A reader that takes a piece whenever it is told to.
+    struct Slow {
+        go: Receiver<()>,
+        taken: SyncSender<Vec<u8>>,
+    }
+
+    impl Write for Slow {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.go.recv().map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))?;
+            let _ = self.taken.send(bytes.to_vec());
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn writing_waits_for_no_reader_and_every_byte_comes_in_order() {
+        for memory_bytes in [1, 100, 10_000, MEMORY_BYTES] {
+            let (go, may_go) = sync_channel(0);
+            let (taken, pieces) = sync_channel(1 << 20);
+            let mut spool = Spool::with_memory(Slow { go: may_go, taken }, None, memory_bytes).unwrap();
+            let mut expected = Vec::new();
+            for round in 0..3_u32 {
+                for number in 0..500_u32 {
+                    let line = format!("{round} {number} {}\n", "x".repeat(number as usize % 37));
+                    spool.write_all(line.as_bytes()).unwrap();
+                    expected.extend(line.into_bytes());
+                }
+                // The reader takes some of it before more comes.
+                (0..20).for_each(|_| go.send(()).unwrap());
+            }
+            let reader = thread::spawn(move || while go.send(()).is_ok() {});
+            spool.flush().unwrap();
+            drop(spool);
+            reader.join().unwrap();
+            assert!(pieces.iter().flatten().eq(expected), "{memory_bytes}");
+        }
+    }
+
+    #[test]
+    fn a_reader_that_goes_away_ends_the_writing() {
+        let (go, may_go) = sync_channel::<()>(0);
+        let (taken, _pieces) = sync_channel(1 << 10);
+        drop(go);
+        let mut spool = Spool::with_memory(Slow { go: may_go, taken }, None, 100).unwrap();
+        let failed =
+            (0..10_000).find_map(|_| spool.write_all(b"0123456789").and_then(|()| spool.flush()).err());
+        assert_eq!(failed.unwrap().kind(), io::ErrorKind::BrokenPipe);
+        assert_eq!(spool.flush().unwrap_err().kind(), io::ErrorKind::BrokenPipe);
+    }
+
+    #[test]
+    fn without_room_for_a_file_the_reader_is_waited_for() {
+        let (go, may_go) = sync_channel(0);
+        let (taken, pieces) = sync_channel(1 << 10);
+        let mut spool = Spool::with_memory(Slow { go: may_go, taken }, None, 100).unwrap();
+        spool.shared.state().is_without_file = true;
+        let reader = thread::spawn(move || while go.send(()).is_ok() {});
+        (0..1000).for_each(|_| spool.write_all(b"0123456789").unwrap());
+        assert!(spool.shared.state().piece_bytes <= 100);
+        drop(spool);
+        reader.join().unwrap();
+        assert_eq!(pieces.iter().flatten().count(), 10_000);
+    }
+}

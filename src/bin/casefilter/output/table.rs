@@ -1,0 +1,278 @@
+//! Tables for people.
+
+use std::io::{self, IsTerminal};
+
+use unicode_width::UnicodeWidthStr;
+
+use crate::output::escape::escape;
+use crate::output::failure::Failure;
+use crate::output::wrap::{split_at_width, width, wrapped_to};
+
+/// How far columns stand apart.
+const GAP: usize = 2;
+
+/// The narrowest that a column which yields becomes.
+const LEAST: usize = 10;
+
+/// What stands for the rest of a text that is cut.
+const CUT: &str = "…";
+
+/// A column: its heading, how it is aligned, and whether it gives way on a narrow terminal.
+#[derive(Clone, Copy)]
+pub(crate) struct Column {
+    heading: &'static str,
+    right: bool,
+    yields: bool,
+}
+
+impl Column {
+    /// Returns a column of texts that are cut when the terminal is narrow.
+    pub(crate) const fn text(heading: &'static str) -> Self {
+        Self { heading, right: false, yields: true }
+    }
+
+    /// Returns a column of texts that are of no use when they are cut.
+    pub(crate) const fn whole(heading: &'static str) -> Self {
+        Self { heading, right: false, yields: false }
+    }
+
+    /// Returns a column of numbers, which stand on the right.
+    pub(crate) const fn number(heading: &'static str) -> Self {
+        Self { heading, right: true, yields: false }
+    }
+}
+
+/// Lays out rows under headings, a line each, to the width of the terminal.
+///
+/// Columns that the terminal cannot hold are left out; a last line says which.
+pub(crate) fn render(columns: &[Column], rows: &[Vec<String>]) -> String {
+    let rows: Vec<Vec<String>> = rows.iter().map(|row| escaped(row)).collect();
+    let layout = Layout::new(columns, &rows, usize::from(width()));
+    let mut text = layout.head();
+    for row in &rows {
+        text.push_str(&layout.line(row));
+    }
+    text.push_str(&layout.left_out());
+    text.truncate(text.trim_end_matches('\n').len());
+    text
+}
+
+/// Takes the text of a table, a line or more at a time.
+pub(crate) type Write<'w> = &'w mut dyn FnMut(&str) -> Result<(), Failure>;
+
+/// A table that is written while its rows come; the first of them tell how wide the columns are.
+pub(crate) struct TableWriter {
+    columns: &'static [Column],
+    /// The rows that tell the widths, until there are enough.
+    first: Vec<Vec<String>>,
+    enough: usize,
+    layout: Option<Layout>,
+}
+
+impl TableWriter {
+    pub(crate) fn new(columns: &'static [Column], enough: usize) -> Self {
+        Self { columns, first: Vec::new(), enough, layout: None }
+    }
+
+    pub(crate) fn push(&mut self, row: Vec<String>, write: Write<'_>) -> Result<(), Failure> {
+        let row = escaped(&row);
+        if let Some(layout) = &self.layout {
+            return write(&layout.line(&row));
+        }
+        self.first.push(row);
+        if self.first.len() >= self.enough { self.begin(write) } else { Ok(()) }
+    }
+
+    fn begin(&mut self, write: Write<'_>) -> Result<(), Failure> {
+        let first = std::mem::take(&mut self.first);
+        let layout = Layout::new(self.columns, &first, usize::from(width()));
+        write(&layout.head())?;
+        first.iter().try_for_each(|row| write(&layout.line(row)))?;
+        self.layout = Some(layout);
+        Ok(())
+    }
+
+    /// Writes what is left.
+    pub(crate) fn finish(mut self, write: Write<'_>) -> Result<(), Failure> {
+        if !self.first.is_empty() {
+            self.begin(write)?;
+        }
+        self.layout.map_or(Ok(()), |layout| write(&layout.left_out()))
+    }
+}
+
+/// Which columns are shown, and how wide.
+struct Layout {
+    shown: Vec<Shown>,
+    left_out: Vec<&'static str>,
+    /// That of the terminal.
+    width: usize,
+    /// Whether texts that run from right to left are isolated from what stands beside them.
+    isolates: bool,
+}
+
+struct Shown {
+    column: Column,
+    /// Its place in a row.
+    place: usize,
+    width: usize,
+}
+
+impl Layout {
+    fn new(columns: &[Column], rows: &[Vec<String>], width: usize) -> Self {
+        let isolates = io::stdout().is_terminal();
+        let mut layout = Self { shown: Vec::new(), left_out: Vec::new(), width, isolates };
+        let mut wanted = Vec::new();
+        let mut room = width;
+        for (place, column) in columns.iter().enumerate() {
+            let content = rows.iter().filter_map(|row| row.get(place)).map(|text| text.width());
+            let widest = content.chain([column.heading.width()]).max().unwrap_or_default();
+            let least = if column.yields { widest.min(LEAST) } else { widest };
+            let gap = if layout.shown.is_empty() { 0 } else { GAP };
+            match room.checked_sub(least.saturating_add(gap)) {
+                None if !layout.shown.is_empty() => layout.left_out.push(column.heading),
+                rest => {
+                    room = rest.unwrap_or(0);
+                    wanted.push(widest);
+                    layout.shown.push(Shown { column: *column, place, width: least });
+                }
+            }
+        }
+        // What room is left goes to the narrowest of those that want more.
+        while room > 0 {
+            let hungry =
+                layout.shown.iter_mut().zip(&wanted).filter(|(shown, wanted)| shown.width < **wanted);
+            let Some((narrowest, _)) = hungry.min_by_key(|(shown, _)| shown.width) else { break };
+            narrowest.width = narrowest.width.saturating_add(1);
+            room = room.saturating_sub(1);
+        }
+        layout
+    }
+
+    /// Returns the headings, and a line under them.
+    fn head(&self) -> String {
+        let headings = self.shown.iter().map(|shown| shown.column.heading);
+        let widths = self.shown.iter().map(|shown| shown.width);
+        let gaps = self.shown.len().saturating_sub(1).saturating_mul(GAP);
+        let rule = "─".repeat(widths.sum::<usize>().saturating_add(gaps));
+        format!("{}{rule}\n", self.cells(headings))
+    }
+
+    /// Returns a row, with the end of its line.
+    fn line(&self, row: &[String]) -> String {
+        self.cells(self.shown.iter().map(|shown| row.get(shown.place).map_or("", String::as_str)))
+    }
+
+    fn cells<'t>(&self, texts: impl Iterator<Item = &'t str>) -> String {
+        let mut line = String::new();
+        for (number, (shown, text)) in self.shown.iter().zip(texts).enumerate() {
+            if number > 0 {
+                line.push_str(&" ".repeat(GAP));
+            }
+            let cut = if shown.column.yields { cut(text, shown.width) } else { text.to_owned() };
+            let space = " ".repeat(shown.width.saturating_sub(cut.width()));
+            let cut =
+                if self.isolates && runs_leftwards(&cut) { format!("\u{2068}{cut}\u{2069}") } else { cut };
+            let (before, after) =
+                if shown.column.right { (space.as_str(), "") } else { ("", space.as_str()) };
+            line.extend([before, &cut, after]);
+        }
+        line.truncate(line.trim_end().len());
+        line.push('\n');
+        line
+    }
+
+    /// Says which columns are missing, with the end of the line.
+    fn left_out(&self) -> String {
+        if self.left_out.is_empty() {
+            return String::new();
+        }
+        format!(
+            "{}\n",
+            wrapped_to(&format!("(a wider terminal shows {} too)", self.left_out.join(", ")), 0, self.width)
+        )
+    }
+}
+
+fn escaped(row: &[String]) -> Vec<String> {
+    row.iter().map(|text| escape(text).into_owned()).collect()
+}
+
+/// Returns a text that is at most so wide, by cutting its end off.
+fn cut(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let (front, _) = split_at_width(text, width.saturating_sub(CUT.width()));
+    format!("{}{CUT}", front.trim_end())
+}
+
+/// Returns whether a text has characters of a script that is written from right to left.
+fn runs_leftwards(text: &str) -> bool {
+    let is_leftward = |c: char| {
+        matches!(c, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{feff}'
+            | '\u{10800}'..='\u{10fff}' | '\u{1e800}'..='\u{1efff}')
+    };
+    text.contains(is_leftward)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COLUMNS: [Column; 4] =
+        [Column::whole("id"), Column::text("status"), Column::number("amount"), Column::text("name")];
+
+    fn rows() -> Vec<Vec<String>> {
+        let row = |cells: [&str; 4]| cells.map(str::to_owned).to_vec();
+        vec![
+            row(["c-1", "resolvedPotentialThreat", "12.50", "Zoë 王小明 Example"]),
+            row(["c-22", "open", "1000", "علی\u{200c}رضا"]),
+        ]
+    }
+
+    fn laid_out(width: usize) -> Vec<String> {
+        let rows = rows();
+        let layout = Layout::new(&COLUMNS, &rows, width);
+        let mut lines = layout.head();
+        rows.iter().for_each(|row| lines.push_str(&layout.line(row)));
+        lines.push_str(&layout.left_out());
+        lines.lines().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn a_table_is_never_wider_than_the_terminal_and_uses_what_there_is() {
+        for width in 20..100 {
+            let lines = laid_out(width);
+            let wide: Vec<&String> = lines.iter().take(4).filter(|line| line.width() > width).collect();
+            assert_eq!(wide, [""; 0], "{width}");
+        }
+        let narrow = laid_out(40);
+        assert_eq!(narrow[0], "id    status        amount  name");
+        assert_eq!(narrow[2], "c-1   resolvedPot…   12.50  Zoë 王小明…");
+        let wide = laid_out(60);
+        assert_eq!(wide[2], "c-1   resolvedPotentialThreat   12.50  Zoë 王小明 Example");
+        let small = laid_out(24);
+        assert_eq!(small[0], "id    status      amount");
+        assert_eq!(small[4], "(a wider terminal shows");
+    }
+
+    #[test]
+    fn rows_that_come_one_by_one_make_the_same_table() {
+        const STATIC: &[Column] = &COLUMNS;
+        for enough in [1, 2, 5] {
+            let mut text = String::new();
+            let mut write = |more: &str| {
+                text.push_str(more);
+                Ok(())
+            };
+            let mut table = TableWriter::new(STATIC, enough);
+            rows().into_iter().for_each(|row| table.push(row, &mut write).unwrap());
+            table.finish(&mut write).unwrap();
+            assert_eq!(text.lines().count(), 4, "{text}");
+            if enough > 1 {
+                assert_eq!(text.trim_end(), render(STATIC, &rows()));
+            }
+        }
+    }
+}

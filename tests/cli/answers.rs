@@ -1,0 +1,250 @@
+//! What a search answers, in whatever form its cases and its filter come.
+
+use std::fs;
+
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::run::{Folder, OPEN, THREE, data, gzip, run, run_with, zst};
+
+#[derive(Deserialize)]
+struct Vector<'a> {
+    #[serde(borrow)]
+    request: &'a RawValue,
+    expect: Expect,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Expect {
+    ids: Option<Vec<String>>,
+    total_items: Option<u64>,
+    #[serde(default)]
+    error: bool,
+}
+
+fn every_vector_is_answered(name: &str) {
+    let vectors = fs::read_to_string(data(&format!("{name}.requests.ndjson"))).unwrap();
+    let vectors: Vec<Vector<'_>> = vectors.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let requests: Vec<&str> = vectors.iter().map(|vector| vector.request.get()).collect();
+    let files = Folder::new();
+    let requests = files.write("requests.ndjson", requests.join("\n"));
+    let cases = data(&format!("{name}.cases.ndjson"));
+    let run = run(&["search", cases.to_str().unwrap(), "--requests", &requests]).code(0);
+    assert_eq!(run.err, "");
+    let answers = run.lines();
+    assert_eq!(answers.len(), vectors.len());
+    for (place, (answer, Vector { request, expect })) in answers.iter().zip(&vectors).enumerate() {
+        let about = || format!("request {} of {name}: {request}\nanswer {answer}", place + 1);
+        if expect.error {
+            assert_eq!(answer["code"], 400, "{}", about());
+            assert_eq!(answer["correlationId"], format!("request-{}", place + 1));
+            assert!(
+                answer["description"].as_str().unwrap().starts_with("Invalid parameters: "),
+                "{}",
+                about()
+            );
+            continue;
+        }
+        let items = answer["list"]["items"].as_array().unwrap_or_else(|| panic!("{}", about()));
+        let ids: Vec<String> = items.iter().map(|item| item["id"].as_str().unwrap().to_owned()).collect();
+        assert_eq!(Some(ids), expect.ids, "{}", about());
+        assert_eq!(
+            answer["list"].get("totalItems").and_then(Value::as_u64),
+            expect.total_items,
+            "{}",
+            about()
+        );
+    }
+}
+
+#[test]
+fn the_plain_vectors_are_answered() {
+    every_vector_is_answered("plain");
+}
+
+#[test]
+fn the_weird_vectors_are_answered() {
+    every_vector_is_answered("weird");
+}
+
+#[test]
+fn every_form_of_cases_gives_the_same_answer() {
+    let files = Folder::new();
+    let array = format!("[\n{}]", THREE.trim_end().replace('\n', ",\n"));
+    let answer = format!(r#"{{"list":{{"items":{array},"pageInfo":{{"limit":100,"offset":0}}}}}}"#);
+    let parts: Vec<&str> = THREE.lines().collect();
+    let forms: Vec<Vec<String>> = vec![
+        vec![files.write("cases.ndjson", THREE)],
+        vec![files.write("array.json", &array)],
+        vec![files.write("answer.json", &answer)],
+        vec![files.write("cases.ndjson.gz", gzip(THREE.as_bytes()))],
+        vec![files.write("cases.ndjson.zst", zst(THREE.as_bytes()))],
+        vec![files.write("array.json.gz", gzip(array.as_bytes()))],
+        vec![files.write("answer.JSON.ZST", zst(answer.as_bytes()))],
+        vec![files.write(
+            "members.ndjson.gz",
+            [gzip(parts[0].as_bytes()), gzip(&THREE.as_bytes()[parts[0].len()..])].concat(),
+        )],
+        vec![
+            files.write("1.ndjson", parts[0]),
+            files.write("2.json", format!("[{}]", parts[1])),
+            files.write("3.ndjson.gz", gzip(parts[2].as_bytes())),
+        ],
+    ];
+    let expected = run_with(&["search", "-", "--count"], THREE.as_bytes()).code(0).json();
+    assert_eq!(expected["list"]["totalItems"], 3);
+    for form in forms {
+        let mut args = vec!["search", "--count"];
+        args.extend(form.iter().map(String::as_str));
+        assert_eq!(run(&args).code(0).json(), expected, "{form:?}");
+    }
+}
+
+#[test]
+fn generated_parquet_holds_the_generated_cases() {
+    let files = Folder::new();
+    let [ndjson, parquet, again] =
+        ["cases.ndjson", "cases.parquet", "again.parquet"].map(|name| files.path(name));
+    for path in [&ndjson, &parquet, &again] {
+        run(&["generate", "--cases", "20000", "--seed", "3", "-o", path]).code(0);
+    }
+    assert!(fs::read(&parquet).unwrap() == fs::read(&again).unwrap(), "the bytes differ");
+    for selection in [
+        &["--where", "status = open and tags in (cash, crypto)", "--order", "-createdAt"][..],
+        &[
+            "--where",
+            "createdAt >= \"2025-06-01 00:00:00\" and caseReview.checklistState.checklist.checked = false",
+        ],
+        &["--where", "priority = medium", "--order", "applicantInfo.dob", "--limit", "1000"],
+        &["--limit", "10000", "--offset", "10000"],
+    ] {
+        let of = |cases: &str| run(&[&["search", cases, "--count"], selection].concat()).code(0).json();
+        let (expected, found) = (of(&ndjson), of(&parquet));
+        assert!(expected["list"]["totalItems"].as_u64().unwrap() > 0);
+        assert_eq!(as_doubles(found), as_doubles(expected), "{selection:?}");
+    }
+    let broken = files.write("broken.parquet", "PAR1 and no more");
+    run(&["search", &broken]).code(3).err_has("broken.parquet:").err_has("[bad_file]");
+}
+
+/// JSON whose numbers are all doubles, as Parquet has them.
+fn as_doubles(value: Value) -> Value {
+    match value {
+        Value::Object(members) => {
+            members.into_iter().map(|(key, member)| (key, as_doubles(member))).collect()
+        }
+        Value::Array(elements) => elements.into_iter().map(as_doubles).collect(),
+        Value::Number(number) => Value::from(number.as_f64().unwrap()),
+        other => other,
+    }
+}
+
+#[test]
+fn documents_come_out_as_they_went_in() {
+    let run = run_with(&["search", "-"], THREE.as_bytes()).code(0);
+    for document in THREE.lines() {
+        assert!(run.out.contains(document));
+    }
+}
+
+#[test]
+fn the_selection_orders_pages_and_counts() {
+    let files = Folder::new();
+    let cases = files.write("cases.ndjson", THREE);
+    let body = files.write("body.json", OPEN);
+    let args = ["search", &cases, "--body", &body, "--order", "createdAt", "--count"];
+    let answer = run(&args).code(0).json();
+    assert_eq!(answer["list"]["items"][0]["id"], "c");
+    assert_eq!(answer["list"]["totalItems"], 2);
+    let args = ["search", &cases, "--order", "-createdAt", "--offset", "1", "--limit", "1"];
+    let answer = run(&args).code(0).json();
+    assert_eq!(answer["list"]["items"][0]["id"], "b");
+    assert_eq!(answer["list"]["pageInfo"], serde_json::json!({"limit": 1, "offset": 1}));
+    assert_eq!(answer["list"].get("totalItems"), None);
+    let answer = run_with(&["search", &cases, "--body", "-"], OPEN.as_bytes()).code(0).json();
+    assert_eq!(answer["list"]["items"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn the_text_syntax_selects_as_the_body_does() {
+    let files = Folder::new();
+    let cases = files.write("cases.ndjson", THREE);
+    let run =
+        run(&["search", &cases, "--where", "status = open and tags in (x, z)", "--format", "ids"]).code(0);
+    assert_eq!(run.out, "a\n");
+}
+
+#[test]
+fn the_formats_are_json_ndjson_ids_and_a_table() {
+    let files = Folder::new();
+    let cases = files.write(
+        "cases.json",
+        "[{\r\n  \"id\": \"a\\n\",\n \"name\": \"x  y \u{1b}[31m\u{202e}\"}\n,{\"id\":\"b c\"}]"
+            .replace('\u{1b}', "\\u001b"),
+    );
+    let of = |format: &str| run(&["search", &cases, "--format", format]).code(0).out;
+    assert_eq!(of("ids"), "\"a\\n\"\nb c\n");
+    assert_eq!(
+        of("ndjson").lines().collect::<Vec<_>>(),
+        ["{\"id\":\"a\\n\",\"name\":\"x  y \\u001b[31m\u{202e}\"}", "{\"id\":\"b c\"}"]
+    );
+    let json: Value = serde_json::from_str(&of("json")).unwrap();
+    assert_eq!(json["list"]["items"][1]["id"], "b c");
+    let table = of("table");
+    assert!(table.contains("a\\u{a}") && table.contains("2 of 2 selected, out of 2 cases"), "{table}");
+    assert!(!table.contains('\u{1b}') && !table.contains('\u{202e}'));
+}
+
+#[test]
+fn answers_stand_on_one_line_even_when_the_documents_do_not() {
+    let files = Folder::new();
+    let cases = files.write("cases.json", "[\n{\n\"id\" : \"a b\"\n}\n]");
+    let run = run_with(&["search", &cases, "--requests", "-"], br#"{"body":{"ids":["a b"]}}"#).code(0);
+    assert_eq!(run.out.lines().count(), 1);
+    assert_eq!(run.json()["list"]["items"][0]["id"], "a b");
+
+    // What stands on one line stays as it is stored.
+    let cases =
+        files.write("three.json", "[{\"id\" : \"a\"},{\"id\":\"b\",\r \"x\" : \" ,\" },{ \"id\":\"c\" }]");
+    let request = br#"{"body":{"ids":["a","b","c"]},"countTotalItems":true}"#;
+    assert_eq!(
+        run_with(&["search", &cases, "--requests", "-"], request).code(0).out,
+        "{\"list\":{\"items\":[{\"id\" : \"a\"},{\"id\":\"b\",\"x\":\" ,\"},{ \"id\":\"c\" }],\"totalItems\":3,\
+         \"pageInfo\":{\"limit\":100,\"offset\":0}}}\n"
+    );
+}
+
+#[test]
+fn no_two_ids_are_printed_alike() {
+    let files = Folder::new();
+    let cases =
+        files.write("cases.ndjson", "{\"id\":\"a\\nb\"}\n{\"id\":\"\\\"a\\\\nb\\\"\"}\n{\"id\":\"a\\\\nb\"}");
+    let run = run(&["search", &cases, "--format", "ids"]).code(0);
+    assert_eq!(run.out, "\"a\\nb\"\n\"\\\"a\\\\nb\\\"\"\na\\nb\n");
+}
+
+#[test]
+fn what_shows_no_document_needs_none_in_memory() {
+    let files = Folder::new();
+    let cases = files.write("cases.ndjson", THREE);
+    let search =
+        |extra: &[&str]| run(&[&["search", &cases, "--where", "status = open"], extra].concat()).code(0);
+    let documents = search(&["--format", "ndjson"]).lines();
+    let ids: Vec<&str> = documents.iter().map(|document| document["id"].as_str().unwrap()).collect();
+    assert_eq!(search(&["--format", "ids"]).out.lines().collect::<Vec<_>>(), ids);
+    let counted = search(&["--limit", "0", "--count", "--format", "json"]).json();
+    assert_eq!(counted["list"]["items"], serde_json::json!([]));
+    assert_eq!(counted["list"]["totalItems"], ids.len());
+
+    let explain = ["explain", &cases, "--where", "status = open", "--limit", "1", "--format", "json"];
+    let explained = run(&[&explain[..], &["--analyze"]].concat()).code(0).json();
+    assert_eq!((&explained["cases"], &explained["analysis"]["on_page"]), (&3.into(), &1.into()));
+    assert_eq!(run(&explain).code(0).json()["nodes"].as_array().map(Vec::len), Some(1));
+
+    let requests = files.write("requests.ndjson", format!("{{\"body\":{OPEN}}}\n"));
+    let bench = ["bench", &cases, "--requests", &requests, "--runs", "1", "--without-documents"];
+    let lines = run(&bench).code(0).lines();
+    assert_eq!((&lines[0]["matched"], &lines[1]["cases"]), (&ids.len().into(), &3.into()));
+}

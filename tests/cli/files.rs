@@ -1,0 +1,325 @@
+//! The files that commands write: whole or not at all, and over nothing that is needed.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::{self, Stdio};
+
+use assert_cmd::cargo::cargo_bin;
+use serde_json::Value;
+
+use super::run::{Folder, OPEN, THREE, casefilter, death, mode, run, run_with, signal, wait_for, written};
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_generate_leaves_the_file_as_it_was_and_dies_by_the_signal() {
+    for (name, number) in [("INT", 2), ("TERM", 15), ("HUP", 1)] {
+        let files = Folder::new();
+        let path = files.write("cases.ndjson.gz", "before");
+        let mut child = process::Command::new(cargo_bin!("casefilter"))
+            .args(["generate", "--cases", "1000000000", "-o", &path])
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let id = child.id();
+        wait_for(&mut child, || written(&files, id) > 0);
+        signal(&child, name);
+        assert_eq!(death(child), (Some(number), String::new()));
+        assert_eq!(files.names(), ["cases.ndjson.gz"]);
+        assert_eq!(fs::read(&path).unwrap(), b"before");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_signal_that_is_kept_from_a_run_does_not_end_it() {
+    let files = Folder::new();
+    let path = files.path("cases.ndjson.gz");
+    let command = format!(
+        "trap '' HUP; exec '{}' generate --cases 1000000000 -o '{path}'",
+        cargo_bin!("casefilter").display()
+    );
+    let mut child =
+        process::Command::new("sh").args(["-c", &command]).stderr(Stdio::piped()).spawn().unwrap();
+    let id = child.id();
+    let size = || written(&files, id);
+    wait_for(&mut child, || size() > 0);
+    signal(&child, "HUP");
+    let then = size();
+    wait_for(&mut child, || size() > then + (1 << 20));
+    signal(&child, "TERM");
+    assert_eq!(death(child), (Some(15), String::new()));
+    assert!(files.names().is_empty());
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_import_leaves_no_database_unless_there_was_one() {
+    let files = Folder::new();
+    let db = files.path("cases.db");
+    let interrupt = || {
+        let mut child = process::Command::new(cargo_bin!("casefilter"))
+            .args(["import", "--db", &db, "-"])
+            .stdin(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        // More than a pipe holds: the import has begun when it is written.
+        for number in 0..20_000 {
+            writeln!(stdin, "{{\"id\":\"another {number}\"}}").unwrap();
+        }
+        signal(&child, "INT");
+        assert_eq!(death(child), (Some(2), String::new()));
+        drop(stdin);
+    };
+    interrupt();
+    assert!(files.names().is_empty(), "{:?}", files.names());
+    run_with(&["import", "--db", &db, "-"], THREE.as_bytes()).code(0);
+    interrupt();
+    assert_eq!(run(&["verify", "--db", &db]).code(0).json()["cases"], 3);
+}
+
+/// Every command that puts a file in the place of another, given its name.
+const REPLACING: [&[&str]; 6] = [
+    &["generate", "--cases", "3", "-o", "out.ndjson"],
+    &["generate", "--cases", "3", "-o", "out.parquet"],
+    &["export", "cases.ndjson", "-o", "out.ndjson.gz"],
+    &["export", "cases.ndjson", "-o", "out.tsv"],
+    &["export", "cases.ndjson", "--flat", "-o", "out.parquet"],
+    &["token", "app", "--allow", "viewCases", "--file", "out.json"],
+];
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_is_replaced_keeps_its_mode_its_owner_and_the_links_to_it() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
+    for args in REPLACING {
+        let name = *args.last().unwrap();
+        let files = Folder::new();
+        files.write("cases.ndjson", THREE);
+        let run = || casefilter(args).current_dir(files.0.path()).assert().success();
+        let out = files.path(name);
+
+        run();
+        assert_eq!(mode(&out), 0o600, "{args:?}");
+
+        for kept in [0o600, 0o664, 0o444] {
+            fs::set_permissions(&out, fs::Permissions::from_mode(kept)).unwrap();
+            let before = fs::metadata(&out).unwrap();
+            run();
+            assert_eq!(mode(&out), kept, "{args:?}");
+            assert_ne!(fs::metadata(&out).unwrap().ino(), before.ino(), "{args:?}: written in place");
+        }
+        // Only root may give files away.
+        if chown(&out, Some(12_345), Some(23_456)).is_ok() {
+            run();
+            let found = fs::metadata(&out).unwrap();
+            assert_eq!((found.uid(), found.gid(), mode(&out)), (12_345, 23_456, 0o444), "{args:?}");
+        }
+
+        fs::create_dir(files.path("elsewhere")).unwrap();
+        let target = files.path(&format!("elsewhere/{name}"));
+        fs::rename(&out, &target).unwrap();
+        symlink(format!("elsewhere/{name}"), files.path("link")).unwrap();
+        symlink("link", &out).unwrap();
+        let before = fs::metadata(&target).unwrap();
+        run();
+        let found = fs::metadata(&target).unwrap();
+        assert!(fs::symlink_metadata(&out).unwrap().is_symlink(), "{args:?}");
+        assert!(found.is_file() && found.ino() != before.ino(), "{args:?}");
+        assert_eq!(mode(&target), 0o444, "{args:?}");
+
+        // A link to a file that is not there yet.
+        fs::remove_file(&target).unwrap();
+        run();
+        assert!(fs::symlink_metadata(&out).unwrap().is_symlink() && Path::new(&target).is_file(), "{args:?}");
+        assert_eq!(files.names().len(), 4, "{args:?}: {:?}", files.names());
+        assert_eq!(fs::read_dir(files.path("elsewhere")).unwrap().count(), 1, "{args:?}");
+    }
+}
+
+#[test]
+fn a_failed_export_leaves_the_file_as_it_was_and_nothing_else() {
+    let files = Folder::new();
+    let cases = files.write("zero.ndjson", "{\"id\":\"a\"}\n{\"id\":\"b\",\"name\":\"a\\u0000\"}\n");
+    let out = files.write("out.tsv", "before");
+    run(&["export", &cases, "-o", &out]).code(3);
+    assert_eq!(fs::read(&out).unwrap(), b"before");
+    assert_eq!(files.names().len(), 2, "{:?}", files.names());
+}
+
+#[test]
+fn a_dash_is_standard_output_where_lines_are_written_and_else_refused() {
+    let files = Folder::new();
+    files.write("cases.ndjson", THREE);
+    let run = |args: &[&str]| files.run(args);
+    assert_eq!(run(&["export", "cases.ndjson", "-o", "-"]).code(0).out, THREE);
+    let order = ["export", "cases.ndjson", "--where", "status = open", "--order", "createdAt", "-o", "-"];
+    assert!(run(&order).code(0).out.starts_with("{\"id\":\"c\""));
+    let some = run(&["generate", "--cases", "20"]).code(0).out;
+    assert_eq!(run(&["generate", "--cases", "20", "-o", "-"]).code(0).out, some);
+    run(&["export", "cases.ndjson", "--flat", "-o", "-"]).code(2).err_has("--flat is for files");
+    run(&["import", "--db", "cases.db", "cases.ndjson"]).code(0);
+    run(&["backup", "--db", "cases.db", "-o", "-"]).code(2).err_has("`-` is no file");
+    let report = ["search", "cases.ndjson", "--lenient", "--report", "-"];
+    run(&report).code(2).err_has("`-` is no file");
+    let mut names = files.names();
+    names.sort();
+    assert_eq!(names, ["cases.db", "cases.ndjson"]);
+    for command in ["export", "generate"] {
+        assert!(run(&[command, "--help"]).code(0).out.contains("FILE|-"));
+    }
+}
+
+#[test]
+fn export_to_a_closed_pipe_ends_quietly() {
+    let files = Folder::new();
+    let cases = files.path("cases.ndjson");
+    run(&["generate", "--cases", "5000", "-o", &cases]).code(0);
+    let mut child = process::Command::new(cargo_bin!("casefilter"))
+        .args(["export", &cases, "-o", "-"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut first = [0];
+    child.stdout.take().unwrap().read_exact(&mut first).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+}
+
+#[test]
+fn a_report_is_written_over_nothing_that_the_run_uses() {
+    let files = Folder::new();
+    let cases = files.write("cases.ndjson", THREE);
+    let other = files.write("other.ndjson", "{\"id\":7}\n");
+    let body = files.write("body.json", OPEN);
+    let requests = files.write("requests.ndjson", format!("{{\"body\":{OPEN}}}\n"));
+    let hard = files.path("hard.json");
+    fs::hard_link(&other, &hard).unwrap();
+    let db = files.path("cases.db");
+    let refused = |args: &[&str], report: &str, used: &str| {
+        let args = [args, &["--lenient", "--report", report]].concat();
+        run(&args).code(2).err_has("--report").err_has(&format!("written over {used}"));
+    };
+    refused(&["search", &cases, &other], &other, &other);
+    refused(&["search", &cases, &other], &hard, &other);
+    refused(&["search", &cases, "--body", &body], &body, &body);
+    refused(&["search", &cases, "--requests", &requests], &requests, &requests);
+    refused(&["import", "--db", &db, &cases], &cases, &cases);
+    // A database that is not there yet.
+    let dotted = files.path("./cases.db");
+    refused(&["import", "--db", &db, &cases], &dotted, &db);
+    assert!(!Path::new(&db).exists());
+    run(&["import", "--db", &db, &cases]).code(0);
+    refused(&["import", "--db", &db, &other], &db, &db);
+    refused(&["search", &db, &cases], &db, &db);
+    #[cfg(unix)]
+    {
+        let link = files.path("link.json");
+        std::os::unix::fs::symlink("other.ndjson", &link).unwrap();
+        refused(&["search", &other], &link, &other);
+        refused(&["search", &link], &other, &link);
+        let output = process::Command::new(cargo_bin!("casefilter"))
+            .args(["search", "-", "--lenient", "--report", &other])
+            .stdin(fs::File::open(&other).unwrap())
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(2));
+    }
+    assert_eq!(fs::read(&cases).unwrap(), THREE.as_bytes());
+    assert_eq!(fs::read(&other).unwrap(), b"{\"id\":7}\n");
+    run(&["search", &other, "--lenient", "--report", &files.path("report.json")]).code(3);
+}
+
+#[test]
+fn nothing_is_written_over_a_database() {
+    let files = Folder::new();
+    fs::write(files.path("cases.ndjson"), "{\"id\":\"a\"}\n").unwrap();
+    let database = files.path("cases.db");
+    run(&["import", "--db", &database, &files.path("cases.ndjson")]).code(0);
+    let before = fs::read(&database).unwrap();
+    run(&["export", &database, "-o", &database]).code(2).err_has("is a database");
+    run(&["generate", "--cases", "1", "-o", &database]).code(2).err_has("is a database");
+    run(&["token", "app", "--file", "-", "--allow", "viewCases"]).code(2).err_has("`-` is no file");
+    assert!(fs::read(&database).unwrap() == before);
+}
+
+#[test]
+fn an_output_holds_what_its_ending_says_or_is_refused() {
+    let folder = Folder::with_cases();
+    let ids = folder.ids("cases.ndjson");
+    for name in ["out.jsonl", "out.jsonl.gz", "out.json", "out.json.zst", "out.ndjson.zst", "out.parquet"] {
+        for command in [&["export", "cases.ndjson", "--order", ""][..], &["generate", "--cases", "1000"]] {
+            folder.run(&[command, &["-o", name]].concat()).code(0);
+            assert_eq!(folder.ids(name), ids, "{name}");
+        }
+    }
+    folder.run(&["export", "cases.ndjson", "--order", "", "-o", "out.json"]).code(0);
+    let array: Vec<Value> = serde_json::from_slice(&folder.read("out.json")).unwrap();
+    assert_eq!(array.len(), 1000);
+    folder.run(&["export", "cases.ndjson", "--where", "status = none", "-o", "none.json"]).code(0);
+    assert_eq!(folder.read("none.json"), b"[]\n");
+    for name in ["out.csv", "out.xlsx", "out", "out.db", "out.gz", "out.parquet.gz", "out.txt"] {
+        for command in [&["export", "cases.ndjson"][..], &["generate", "--cases", "3"]] {
+            let run = folder.run(&[command, &["-o", name]].concat()).code(2);
+            run.err_has(name).err_has("expected .ndjson, .jsonl, .json").err_has(".parquet");
+            assert!(!folder.0.path().join(name).exists(), "{name}");
+        }
+    }
+    folder.run(&["generate", "--cases", "3", "-o", "out.tsv"]).code(2).err_has("found the ending .tsv");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_token_goes_into_a_new_file_that_only_its_owner_can_read() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::new();
+    folder.write("applicants.ndjson", "{\"id\":\"a1\",\"type\":\"individual\"}\n");
+    folder.run(&["import", "--db", "cases.db", "--kind", "applicants", "applicants.ndjson"]).code(0);
+    let share = ["token", "share", "--db", "cases.db", "--applicant", "a1"];
+    let printed = folder.run(&share).code(0).out;
+    assert_eq!(folder.run(&[&share[..], &["-o", "share.txt"]].concat()).code(0).out, "");
+    let written = String::from_utf8(folder.read("share.txt")).unwrap();
+    assert!(written.len() == printed.len() && written != printed && written.ends_with('\n'), "{written}");
+    folder.run(&["token", "app", "--allow", "viewCases", "-o", "app.json"]).code(0);
+    for name in ["share.txt", "app.json"] {
+        assert_eq!(mode(&folder.path(name)), 0o600);
+        // Not even one that others may read is written to.
+        fs::set_permissions(folder.path(name), fs::Permissions::from_mode(0o644)).unwrap();
+    }
+    let before = folder.read("share.txt");
+    folder.run(&[&share[..], &["-o", "share.txt"]].concat()).code(1).err_has("share.txt");
+    folder.run(&[&share[..], &["-o", "none/share.txt"]].concat()).code(1).err_has("none/share.txt");
+    folder.run(&[&share[..], &["-o", "-"]].concat()).code(2).err_has("`-` is no file");
+    assert_eq!(folder.read("share.txt"), before);
+}
+
+#[test]
+fn copies_that_older_versions_left_are_named_and_stay() {
+    let folder = Folder::with_cases();
+    folder.run(&["import", "--db", "cases.db", "cases.ndjson"]).code(0);
+    // Numbers of processes that no system has.
+    for name in [
+        "cases.db.4000000001.copy",
+        "cases.db.4000000002.copy",
+        "other.db.4000000001.copy",
+        "cases.db.x.copy",
+    ] {
+        fs::copy(folder.path("cases.db"), folder.path(name)).unwrap();
+    }
+    folder.write("cases.db.4000000003.copy", "no database");
+    let count = folder.names().len();
+    for command in [["verify", "cases.db"], ["compact", "cases.db"]] {
+        let err = folder.run(&command).code(0).err;
+        let lines: Vec<&str> = err.lines().collect();
+        let [first, second] = lines.as_slice() else { panic!("{err}") };
+        assert!(
+            first.starts_with("warning: cases.db.4000000001.copy (") && first.contains("remove it"),
+            "{first}"
+        );
+        assert!(second.starts_with("warning: cases.db.4000000002.copy ("), "{second}");
+    }
+    assert_eq!(folder.names().len(), count);
+}

@@ -1,0 +1,339 @@
+//! What filters mean, what they cost, and what their authors may not have meant.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::run::{Folder, THREE, run, run_with};
+
+#[test]
+fn check_prints_the_normal_form_or_the_errors() {
+    let body = r#"{"criteria":[{"field":"status","op":"$contains","values":["open","opne","open"]}]}"#;
+    let checked = run_with(&["check", "--body", "-"], body.as_bytes()).code(0).json();
+    assert_eq!(checked["ok"], true);
+    let values = serde_json::json!(["open", "opne"]);
+    assert_eq!(checked["criteria"]["criteria"][0]["field"], "caseReview.status");
+    assert_eq!(checked["criteria"]["criteria"][0]["values"], values);
+    assert_eq!(checked["text"], "caseReview.status in (open, opne)");
+    assert_eq!(checked["warnings"][0]["kind"], "unknown_value");
+
+    let checked = run_with(&["check", "--body", "-", "--limit", "x"], b"{}").code(2);
+    let errors = checked.json();
+    assert_eq!(errors["ok"], false);
+    assert_eq!(errors["errors"][0]["kind"], "empty_body");
+    assert_eq!(errors["errors"][1]["kind"], "bad_integer");
+
+    let read = run_with(&["check", "--body", "-", "--format", "table"], body.as_bytes()).code(0);
+    assert!(
+        read.out.contains("caseReview.status in (open, opne)") && read.out.contains("warning:"),
+        "{}",
+        read.out
+    );
+}
+
+#[test]
+fn why_tells_the_truth_of_every_criterion() {
+    let files = Folder::new();
+    let cases = files.write("cases.ndjson", THREE);
+    let body = files.write(
+        "body.json",
+        r#"{"ids":["z"],"criteria":[{"field":"priority","op":"=","values":["medium"]},
+            {"op":"$or","children":[{"field":"tags","op":"$all","values":["y","x"]},
+                                    {"field":"status","op":"<>","values":["open"]}]}]}"#,
+    );
+    let why = run(&["why", &cases, "--id", "a", "--body", &body]).code(0).json();
+    assert_eq!((why["id"].as_str(), why["selected"].as_bool()), (Some("a"), Some(true)));
+    let truths: Vec<(&str, bool)> = why["criteria"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|criterion| (criterion["path"].as_str().unwrap(), criterion["holds"].as_bool().unwrap()))
+        .collect();
+    let expected = [
+        ("", true),
+        ("ids", false),
+        ("criteria", true),
+        ("criteria[0]", true),
+        ("criteria[1]", true),
+        ("criteria[1].children[0]", true),
+        ("criteria[1].children[1]", false),
+    ];
+    assert_eq!(truths, expected);
+    assert_eq!(why["criteria"][5]["values"], json!(["y", "x"]));
+    let fields = json!({"id": {"values": ["a"], "absent": false},
+        "priority": {"values": ["medium"], "absent": true},
+        "tags": {"values": ["x", "y"], "absent": false},
+        "caseReview.status": {"values": ["open"], "absent": false}});
+    assert_eq!((&why["fields"], &why["faults"]), (&fields, &json!([])));
+
+    let tree = run(&["why", &cases, "--id", "b", "--body", &body, "--format", "table"]).code(0).out;
+    let expected = r#"The case b is selected, 2nd of 2 in stored order.
+
+✓ any of
+✗   id $contains "z"                  "b"                          ids
+✓   all of                                                         criteria
+✓     priority = "medium"             absent, counts as "medium"   criteria[0]
+✓     any of                                                       criteria[1]
+✗       tags $all "y", "x"            absent                       criteria[1].children[0]
+✓       caseReview.status <> "open"   "blocked"                    criteria[1].children[1]
+"#;
+    assert_eq!(tree, expected);
+    run(&["why", &cases, "--id", "a", "--where", "statis = open"]).code(2).err_has("status");
+
+    let db = files.path("cases.db");
+    run(&["import", "--db", &db, &cases]).code(0);
+    let args = ["--id", "a", "--body", &body];
+    assert_eq!(run(&[&["why", &db], &args[..]].concat()).code(0).json(), why);
+}
+
+#[test]
+fn why_sees_a_case_as_the_engine_does() {
+    let files = Folder::new();
+    let cases = files.write(
+        "cases.ndjson",
+        "{\"id\":\"case-17\",\"priority\":7,\"tags\":[\"x\",\"x\"]}\n{\"id\":\"case-18\"}\n{\"id\":9}\n",
+    );
+    let all = ["why", &cases, "--where", "priority = medium", "--id"];
+    let ask = |id: &str, more: &[&str]| run(&[&all[..], &[id], more].concat());
+    ask("case-17", &[]).code(3).err_has("priority");
+    let why = ask("case-17", &["--lenient"]).code(3).json();
+    assert_eq!((&why["selected"], &why["fields"]["priority"]["absent"]), (&json!(true), &json!(true)));
+    assert_eq!(why["faults"][0]["path"], "priority");
+    let tree = ask("case-17", &["--lenient", "--format", "table"]).code(3).out;
+    assert!(tree.contains("counted as absent: priority: found a number, expected a string"), "{tree}");
+    for (id, meant) in
+        [("case17", "`case-17`"), ("CASE-18", "`case-18`"), ("9", "no case has the id `9`, among 2 cases\n")]
+    {
+        ask(id, &["--lenient"]).code(1).err_has("no case has the id").err_has(meant);
+    }
+}
+
+#[test]
+fn explain_tells_how_a_request_is_answered_and_what_that_costs() {
+    let files = Folder::new();
+    let cases = files.write("cases.ndjson", THREE);
+    let args = ["explain", &cases, "--where", "status = open and tags all (x, y)", "--order", "-createdAt"];
+    let table = run(&[&args[..], &["--format", "table"]].concat()).code(0).out;
+    let expected = "\
+expected  criterion                   answered by, in how many batches
+      ~0  all of                      criteria below 1
+       1    tags all (x, y)           few rows 1
+       2    caseReview.status = open  few rows 1
+
+Batches: 1, of 3 cases.
+Page: 100 cases from 0 by -createdAt; batches by their first value, 1 walked in the order of sorted rows; until it is full.
+Total: not asked for.
+";
+    assert_eq!(table, expected);
+
+    let mut explained = run(&[&args[..], &["--count", "--analyze"]].concat()).code(0).json();
+    let times = explained["analysis"]["phases"].as_array().unwrap().clone();
+    let names: Vec<&str> = times.iter().map(|phase| phase["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["compile", "plan", "evaluate", "page"]);
+    assert!(times.iter().all(|phase| phase["time_us"].as_f64().unwrap() >= 0.0));
+    let nodes = explained["nodes"].as_array_mut().unwrap();
+    let kept: Vec<(String, u64)> = nodes
+        .iter()
+        .map(|node| (node["test"].as_str().unwrap().to_owned(), node["kept"].as_u64().unwrap()))
+        .collect();
+    let expected = [("all of", 1), ("tags all (x, y)", 1), ("caseReview.status = open", 2)];
+    assert_eq!(kept, expected.map(|(test, kept)| (test.to_owned(), kept)));
+    assert!(nodes.iter().all(|node| node["time_us"].as_f64().unwrap() > 0.0));
+    assert_eq!(nodes[2]["answered"], json!([{"by": "rows", "batches": 1}]));
+    assert_eq!((&nodes[2]["expected"], &nodes[2]["exact"]), (&json!(2), &json!(true)));
+    assert_eq!(explained["batches"], json!({"all": 1, "ruled_out": 0}));
+    assert_eq!(explained["total"], json!({"by": "with_page", "known_batches": 0}));
+    assert_eq!(explained["page"]["stops_early"], false);
+    let analysis = &explained["analysis"];
+    assert_eq!((&analysis["selected"], &analysis["on_page"]), (&json!(1), &json!(1)));
+    assert_eq!((&analysis["work"]["batches"], &analysis["work"]["walked_sorted"]), (&json!(1), &json!(1)));
+
+    run(&["explain", &cases, "--where", "statis = open"]).code(2).err_has("status");
+    run(&["explain", "-", "--body", "-"]).code(2).err_has("standard input");
+}
+
+#[test]
+fn explain_sees_what_search_sees_whatever_form_the_cases_have() {
+    let files = Folder::new();
+    let [ndjson, parquet, db] = ["cases.ndjson", "cases.parquet", "cases.db"].map(|name| files.path(name));
+    for path in [&ndjson, &parquet] {
+        run(&["generate", "--cases", "6000", "-o", path]).code(0);
+    }
+    run(&["import", "--db", &db, &ndjson]).code(0);
+    for (text, strategy) in [
+        ("priority = high", "directory"),
+        ("priority = high and createdAt < \"2024-01-01 00:00:00\"", "with_page"),
+        ("id = none", "directory"),
+        ("createdAt < \"1999-01-01 00:00:00\"", "with_page"),
+    ] {
+        let asked = ["--where", text, "--count", "--order", "totalAmountInDefaultCurrency"];
+        let of = |command: &[&str]| run(&[command, &asked[..]].concat()).code(0).json();
+        let explained = of(&["explain", &ndjson]);
+        assert_eq!(of(&["explain", &parquet]), explained, "{text}");
+        assert_eq!(of(&["explain", &db]), explained, "{text}");
+        assert_eq!(explained["total"]["by"], strategy, "{text}");
+        let total = of(&["search", &ndjson])["list"]["totalItems"].clone();
+        let analyzed = of(&["explain", &db, "--analyze"]);
+        assert_eq!(analyzed["analysis"]["selected"], total, "{text}");
+        assert_eq!(analyzed["nodes"][0]["kept"], total, "{text}");
+        if strategy == "directory" {
+            assert_eq!(analyzed["total"]["cases"], total, "{text}");
+        }
+        if total == 0 {
+            assert_eq!(analyzed["batches"], json!({"all": 1, "ruled_out": 1}), "{text}");
+            assert_eq!(analyzed["analysis"]["work"]["batches"], 0, "{text}");
+        }
+    }
+}
+
+#[test]
+fn fields_lists_the_catalogue() {
+    let fields = run(&["fields"]).code(0).json();
+    assert_eq!(fields.as_array().unwrap().len(), 43);
+    let status =
+        fields.as_array().unwrap().iter().find(|field| field["name"] == "caseReview.status").unwrap();
+    assert_eq!(status["type"], "string");
+    assert_eq!(status["many"], false);
+    assert_eq!(status["known"][0], "open");
+    assert_eq!(status["aliases"][0], "status");
+    let table = run(&["fields", "--format", "table"]).code(0).out;
+    assert!(table.contains("applicantInfo.dob") && table.contains("medium"), "{table}");
+}
+
+#[test]
+fn a_token_whose_filter_or_fields_are_wrong_is_refused_as_other_filters_are() {
+    let files = Folder::new();
+    let file = files.path("tokens.json");
+    let app = ["token", "app", "--file", &file, "--allow", "viewCases"];
+    let wrong = ["--filter", "statis=1 and name > x", "--fields", "name,priorty"];
+    let expected = "error[unknown_field]: found `statis`
+ --> --filter
+  |
+1 | statis=1 and name > x
+  | ^^^^^^ expected a field of the catalogue
+  |
+  = help: did you mean `status`?
+
+error[operator_not_for_type]: found `>` on `name`, a string field
+ --> --filter
+  |
+1 | statis=1 and name > x
+  |                   ^ expected one of `=`, `<>`, `in`, `all`
+
+error[unknown_field]: found `priorty`
+ --> --fields
+  |
+1 | name,priorty
+  |      ^^^^^^^ expected a field of the catalogue
+  |
+  = help: did you mean `priority`?
+";
+    assert_eq!(run(&[&app[..], &wrong].concat()).code(2).err, expected);
+    assert!(!Path::new(&file).exists());
+    run(&[&app[..], &["--filter", "status = open", "--fields", "name,priority"]].concat()).code(0);
+}
+
+#[test]
+fn a_filter_that_selects_nothing_for_a_visible_reason_says_so() {
+    let files = Folder::new();
+    let cases = files.write(
+        "cases.ndjson",
+        "{\"id\":\"a\",\"name\":\"Jose\u{301}\",\"caseReview\":{\"status\":\"open\"}}\n\
+         {\"id\":\"b\",\"name\":\"Maria Garcia\",\"caseReview\":{\"status\":\"open\"}}\n",
+    );
+    let database = files.path("cases.db");
+    run(&["import", "--db", &database, &cases]).code(0);
+    for source in [&cases, &database] {
+        for (filter, hint) in [
+            ("status = Open", "2 cases have `\"open\"`, with other capitals"),
+            ("name = 'Jos\u{e9}'", "1 case has it in another form of Unicode"),
+            ("name in ('Jose\u{301} ')", "has blanks around it"),
+            ("name in (garcia)", "it is a part of 1 longer one"),
+            (
+                "status = open and status = blocked",
+                "its criteria on `caseReview.status` contradict each other",
+            ),
+            ("name = null", "a test for absence is not in the language"),
+            ("clientId = x", "no case has a value of `clientId`"),
+        ] {
+            for command in ["search", "explain"] {
+                run(&[command, source, "--where", filter]).code(0).err_has(hint);
+            }
+            run(&["why", source, "--id", "a", "--where", filter]).code(0).err_has(hint);
+            run(&["export", source, "--where", filter, "-o", "-"]).code(0).err_has(hint);
+        }
+        assert_eq!(run(&["search", source, "--where", "status = open"]).code(0).err, "");
+        assert_eq!(run(&["search", source, "--where", "name = unheard"]).code(0).err, "");
+    }
+    let requests = files
+        .write("requests.ndjson", r#"{"body":{"criteria":[{"field":"status","op":"=","values":["Open"]}]}}"#);
+    run(&["bench", &cases, "--requests", &requests, "--runs", "1"])
+        .code(0)
+        .err_has("warning: request 1: criteria[0]");
+    assert_eq!(run(&["search", &cases, "--requests", &requests]).code(0).err, "");
+}
+
+#[test]
+fn warnings_can_be_denied() {
+    for (filter, code) in [("status = open", 0), ("status = Open", 4), ("name = null", 4), ("status", 2)] {
+        for format in ["json", "table"] {
+            run(&["check", "--where", filter, "--format", format, "--deny-warnings"]).code(code);
+        }
+    }
+    run(&["check", "--where", "status = Open"]).code(0);
+    let rounded = run(&["check", "--where", "createdByRule.revision = 9007199254740993"]).code(0).json();
+    assert_eq!(rounded["warnings"][0]["kind"], "rounded_number");
+}
+
+#[test]
+fn why_tells_the_place_of_a_case_in_the_order() {
+    let folder = Folder::with_cases();
+    folder.run(&["import", "--db", "cases.db", "cases.ndjson"]).code(0);
+    let all = folder
+        .run(&["search", "cases.ndjson", "--order", "-createdAt", "--format", "ids", "--limit", "all"])
+        .out;
+    let id = all.lines().nth(500).unwrap();
+    for cases in ["cases.ndjson", "cases.db"] {
+        let why = |more: &[&str]| {
+            folder.run(&[&["why", cases, "--id", id, "--order", "-createdAt"][..], more].concat()).code(0)
+        };
+        let table = why(&["--limit", "10", "--format", "table"]).out;
+        let verdict =
+            format!("The case {id} is selected, 501st of 1,000 by -createdAt: not among the first 10.");
+        assert_eq!(table.lines().next(), Some(verdict.as_str()));
+        let table = why(&["--offset", "500", "--limit", "1", "--format", "table"]).out;
+        assert!(
+            table.starts_with(&format!("The case {id} is selected, 501st of 1,000 by -createdAt.\n")),
+            "{table}"
+        );
+        let table = why(&["--offset", "501", "--format", "table"]).out;
+        assert!(table.contains("not among the 100 after the first 501."), "{table}");
+        let page = why(&["--limit", "10"]).json()["page"].clone();
+        let expected = json!({"position": 501, "selected": 1000, "order": "-createdAt", "offset": 0, "limit": 10, "shown": false});
+        assert_eq!(page, expected);
+        assert_eq!(why(&["--limit", "501"]).json()["page"]["shown"], true);
+        let not = why(&["--where", "status = nothing"]).json();
+        assert_eq!((&not["selected"], &not["page"]), (&json!(false), &Value::Null));
+    }
+}
+
+#[test]
+fn ids_that_no_case_has_are_named() {
+    let folder = Folder::new();
+    let cases: String = (0..200).map(|number| format!("{{\"id\":\"c{number}\"}}\n")).collect();
+    folder.write("cases.ndjson", cases);
+    folder.run(&["import", "--db", "cases.db", "cases.ndjson"]).code(0);
+    let ids: Vec<String> = (0..202).map(|number| format!("c{number}")).collect();
+    folder.write("ids.json", json!({ "ids": ids }).to_string());
+    for cases in ["cases.ndjson", "cases.db"] {
+        let said = "2 of 202 ids in the filter are not in the data: c200, c201\n";
+        let asked = ["--body", "ids.json"];
+        folder.run(&[&["search", cases, "--limit", "all"][..], &asked].concat()).code(0).err_is(said);
+        folder.run(&[&["export", cases, "-o", "-"][..], &asked].concat()).code(0).err_is(said);
+        folder
+            .run(&["search", cases, "--where", "id = c1 or id = zz"])
+            .code(0)
+            .err_is("1 of 2 ids in the filter is not in the data: zz\n");
+        folder.run(&["search", cases, "--where", "id = c1"]).code(0).err_is("");
+    }
+}

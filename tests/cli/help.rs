@@ -1,0 +1,139 @@
+//! Help, examples and durations.
+
+use std::fs;
+use std::path::Path;
+
+use super::run::{Folder, casefilter, ended, run};
+
+#[test]
+fn the_help_of_every_command_shows_an_example() {
+    let top = run(&["--help"]).code(0).out;
+    assert!(top.contains("First steps:") && top.contains("casefilter demo"));
+    for command in ["search", "check", "explain", "why", "fields", "generate", "bench", "demo"] {
+        assert!(top.contains(command));
+        for flag in ["-h", "--help"] {
+            let help = run(&[command, flag]).code(0).out;
+            let (_, examples) = help.split_once("Examples:").unwrap_or_else(|| panic!("{help}"));
+            assert!(examples.contains(&format!("casefilter {command}")), "{help}");
+        }
+    }
+}
+
+/// The indented lines behind the options in the help that a source file has.
+fn examples_of(file: &Path) -> Vec<String> {
+    let source = fs::read_to_string(file).unwrap();
+    let blocks =
+        source.split("after_help = \"\\\n").skip(1).chain(source.split("FIRST_STEPS: &str = \"\\\n").skip(1));
+    let lines = blocks.flat_map(|block| {
+        let end = block.lines().position(|line| line.ends_with("\")]") || line.ends_with("\";"));
+        block.lines().take(end.unwrap() + 1)
+    });
+    let examples = lines.filter(|line| line.starts_with("  ")).map(|line| {
+        let line = line.strip_suffix("\")]").or(line.strip_suffix("\";")).unwrap_or(line);
+        line.replace("\\\"", "\"")
+    });
+    examples.collect()
+}
+
+#[test]
+fn examples_stand_whole_in_the_help_however_wide_the_terminal() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/bin/casefilter");
+    let mut found = 0;
+    let files = [folder.clone(), folder.join("commands")].map(|folder| fs::read_dir(folder).ok());
+    for entry in files.into_iter().flatten().flatten() {
+        let file = entry.unwrap().path();
+        let name = file.file_stem().unwrap().to_str().unwrap().to_owned();
+        let examples = if file.is_file() { examples_of(&file) } else { Vec::new() };
+        let commands: &[&[&str]] = match name.as_str() {
+            _ if examples.is_empty() => continue,
+            "main" => &[&[]],
+            "token" => &[&["token", "app"], &["token", "share"]],
+            name => &[&[name]],
+        };
+        for width in [None, Some("60"), Some("80"), Some("100"), Some("200")] {
+            for flag in ["-h", "--help"] {
+                let helps = commands.iter().map(|args| {
+                    let mut command = casefilter(args);
+                    command.arg(flag).env_remove("COLUMNS");
+                    command.envs(width.map(|width| ("COLUMNS", width)));
+                    String::from_utf8(command.output().unwrap().stdout).unwrap()
+                });
+                let help: String = helps.collect();
+                assert!(!help.contains('\u{e000}'), "{help}");
+                for example in &examples {
+                    assert!(
+                        help.lines().any(|line| line == example),
+                        "{name} at {width:?}: {example}\n{help}"
+                    );
+                }
+            }
+        }
+        found += examples.len();
+    }
+    assert!(found > 50, "{found}");
+    let nothing = run(&[]).code(2);
+    assert!(nothing.err.contains("  casefilter demo\n"), "{}", nothing.err);
+}
+
+#[test]
+fn flags_and_variables_take_durations_of_one_form() {
+    let folder = Folder::with_cases();
+    let serve = ["serve", "--db", "none.db", "--tokens", "none.json"];
+    for flag in
+        ["clock-window", "read-timeout", "write-timeout", "turn-timeout", "grace", "source-statement-timeout"]
+    {
+        let variable = format!("CASEFILTER_{}", flag.to_uppercase().replace('-', "_"));
+        let flag = format!("--{flag}");
+        for sound in ["3", "0", "500ms", "3s", "20m", "1h", "7d"] {
+            // Only the file of tokens is missing then.
+            folder.run(&[&serve[..], &[&flag, sound]].concat()).code(1).err_has("none.json");
+            ended(folder.command(&serve).env(&variable, sound)).code(1).err_has("none.json");
+        }
+        for bad in ["", "3x", "1.5s", "-1s", "1h30m", "40000d"] {
+            let flag = format!("{flag}={bad}");
+            folder.run(&[&serve[..], &[&flag]].concat()).code(2).err_has("expected ");
+        }
+        ended(folder.command(&serve).env(&variable, "3x"))
+            .code(2)
+            .err_has("ms, s, m, h or d, such as 500ms, 3s, 20m, 1h or 7d; a bare number is ");
+    }
+    let share = |expires| {
+        folder.run(&["token", "share", "--db", "none.db", "--applicant", "a", "--expires", expires])
+    };
+    share("90s").code(1).err_has("none.db");
+    share("20").code(2).err_has("such as 500ms, 3s, 20m, 1h or 7d");
+}
+
+#[test]
+fn wrong_arguments_are_told_what_to_write() {
+    let folder = Folder::with_cases();
+    folder.run(&["search", "cases.ndjson", "--body", "{\"criteria\":[]}"]).code(2).err_has("`--body -`");
+    folder
+        .run(&["search", "cases.ndjson", "--where", "status", "=", "open"])
+        .code(2)
+        .err_has("--where 'status = open'");
+    let piped =
+        ended(folder.command(&["search"]).write_stdin("{\"id\":\"a\"}\n").env_remove("CASEFILTER_SOURCE"));
+    piped.code(2).err_has("`-` to read them from standard input");
+}
+
+#[test]
+fn a_command_that_there_is_not_gets_what_does_its_work() {
+    for (command, advice) in [
+        ("delete", "tip: no command deletes: write the cases that stay by `casefilter export"),
+        ("restore", "tip: a backup is a database itself"),
+        ("completion", "tip: there are no completions and no manual page"),
+        ("Query", "tip: `casefilter search CASES --where '…'` shows the cases"),
+        ("exprot", "tip: did you mean `casefilter export`?"),
+        ("cases.db", "tip: to search a file, write `casefilter search cases.db`"),
+    ] {
+        let err = run(&[command]).code(2).err;
+        assert!(
+            err.contains(&format!("unrecognized subcommand '{command}'")) && err.contains(advice),
+            "{err}"
+        );
+        assert!(!err.contains("similar subcommand"), "{err}");
+    }
+    assert!(!run(&["frobnicate"]).code(2).err.contains("tip"));
+    run(&["token", "shar"]).code(2).err_has("similar subcommand exists: 'share'");
+}

@@ -1,0 +1,15 @@
+//! The command line, run as users and scripts run it.
+
+#![cfg(feature = "cli")]
+
+mod run;
+
+mod answers;
+mod databases;
+mod failures;
+mod files;
+mod filters;
+mod help;
+mod pages;
+mod requests;
+mod tools;

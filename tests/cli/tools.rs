@@ -1,0 +1,179 @@
+//! The commands around the search: samples, benchmarks, SQL, tables of other engines, the demonstration.
+
+use std::fs;
+use std::io::Read;
+
+use serde_json::Value;
+
+use tempfile::TempDir;
+
+use super::run::{Folder, OPEN, THREE, run, run_with};
+
+#[test]
+fn generate_gives_the_same_sound_cases_every_time_and_everywhere() {
+    let files = Folder::new();
+    let plain = files.path("cases.ndjson");
+    run(&["generate", "--cases", "500", "--seed", "7", "-o", &plain]).code(0);
+    let bytes = fs::read(&plain).unwrap();
+    let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    assert_eq!(hash, 0x1a74_cfbd_cfe1_6fc9, "{hash:#x}");
+    assert_eq!(run(&["generate", "--cases", "500", "--seed", "7"]).code(0).out.as_bytes(), bytes);
+    assert_ne!(run(&["generate", "--cases", "500", "--seed", "8"]).code(0).out.as_bytes(), bytes);
+
+    let (gz, zst) = (files.path("cases.ndjson.gz"), files.path("cases.ndjson.zst"));
+    for path in [&gz, &zst] {
+        run(&["generate", "--cases", "500", "--seed", "7", "-o", path]).code(0);
+    }
+    let mut unpacked = Vec::new();
+    flate2::read::GzDecoder::new(fs::File::open(&gz).unwrap()).read_to_end(&mut unpacked).unwrap();
+    assert_eq!(unpacked, bytes);
+    assert_eq!(zstd::decode_all(fs::File::open(&zst).unwrap()).unwrap(), bytes);
+    assert_eq!(files.names().len(), 3, "no temporary file is left: {:?}", files.names());
+    for path in [&plain, &gz, &zst] {
+        let answer = run(&["search", path, "--count", "--limit", "0"]).code(0).json();
+        assert_eq!(answer["list"]["totalItems"], 500);
+    }
+}
+
+#[test]
+fn bench_prints_a_line_for_each_request_and_a_summary() {
+    let files = Folder::new();
+    let cases = files.write("cases.ndjson", THREE);
+    let requests =
+        files.write("requests.ndjson", format!("{{\"body\":{OPEN},\"limit\":1}}\n{{\"body\":{{}}}}\n"));
+    for threads in ["1", "3"] {
+        let args = ["bench", &cases, "--requests", &requests, "--runs", "7", "--threads", threads];
+        let lines = run(&args).code(0).lines();
+        assert_eq!(lines.len(), 3);
+        assert_eq!(lines[0]["request"], 1);
+        assert_eq!(lines[0]["matched"], 2);
+        assert_eq!(lines[0]["runs"], 7);
+        let us = |key: &str| lines[0][key].as_f64().unwrap();
+        assert!(0.0 < us("min_us") && us("min_us") <= us("median_us") && us("median_us") <= us("p99_us"));
+        assert_eq!(lines[1]["request"], 2);
+        assert!(lines[1]["error"].is_string());
+        assert_eq!(lines[0].get("cold_us"), None);
+        assert_eq!(lines[1].get("median_us"), None);
+        assert_eq!(lines[2]["cases"], 3);
+        assert_eq!(lines[2]["threads"], threads.parse::<u32>().unwrap());
+        assert!(lines[2]["load_s"].is_number() && lines[2]["bytes_per_case"].as_f64().unwrap() > 0.0);
+    }
+    let table =
+        run(&["bench", &cases, "--requests", &requests, "--runs", "1", "--format", "table"]).code(0).out;
+    assert!(table.contains("median") && table.contains("3 cases"), "{table}");
+    assert!(!table.contains("index bytes") && !table.contains("cold"), "{table}");
+}
+
+#[test]
+fn bench_tells_how_long_requests_take_with_empty_caches() {
+    let files = Folder::new();
+    let cases = files.write("cases.ndjson", THREE);
+    let requests = files.write("requests.ndjson", format!("{{\"body\":{OPEN}}}\n{{\"body\":{{}}}}\n"));
+    let bench = ["bench", &cases, "--requests", &requests, "--cold", "--runs", "3", "--threads", "2"];
+    let lines = run(&bench).code(0).lines();
+    let us = |key: &str| lines[0][key].as_f64().unwrap();
+    assert!(0.0 < us("min_us") && us("min_us") <= us("cold_us"), "{}", lines[0]);
+    assert_eq!((&lines[0]["runs"], lines[1].get("cold_us")), (&3.into(), None));
+    let table = run(&[&bench[..], &["--format", "table"]].concat()).code(0).out;
+    assert!(table.lines().next().is_some_and(|headings| headings.ends_with("cold")), "{table}");
+}
+
+#[test]
+fn bench_tells_what_each_field_takes_in_memory() {
+    let files = Folder::new();
+    let cases = files.write("cases.ndjson", THREE);
+    let requests = files.write("requests.ndjson", format!("{{\"body\":{OPEN}}}\n"));
+    let args = ["bench", &cases, "--requests", &requests, "--runs", "1", "--memory"];
+    let lines = run(&args).code(0).lines();
+    let (summary, fields) = lines[1..].split_last().unwrap();
+    assert_eq!(summary["cases"], 3);
+    let bytes = |line: &Value| line["column_bytes"].as_u64().unwrap() + line["index_bytes"].as_u64().unwrap();
+    let id = fields.iter().find(|line| line["field"] == "id").unwrap();
+    assert!(bytes(id) > 0 && id["bytes_per_case"].as_f64().unwrap() > 0.0);
+    assert!(fields.iter().map(bytes).is_sorted_by(|a, b| a >= b), "the largest first");
+    assert_eq!(fields.len(), run(&["fields"]).code(0).json().as_array().unwrap().len());
+    let table = run(&[&args[..], &["--format", "table"]].concat()).code(0).out;
+    assert!(table.contains("index bytes") && table.contains("createdAt"), "{table}");
+}
+
+#[test]
+fn demo_shows_requests_and_their_answers() {
+    let run = run(&["demo", "--cases", "3000"]).code(0);
+    assert_eq!(run.err, "");
+    assert!(
+        run.out.contains("as text") && run.out.contains("as JSON") && run.out.contains("of 3,000 cases"),
+        "{}",
+        run.out
+    );
+    let (_, explanation) = run.out.split_once("How the second of them is answered").unwrap();
+    assert!(explanation.contains("Result: ") && explanation.contains("Time: compile "), "{explanation}");
+}
+
+#[test]
+fn statements_are_printed_for_programs_and_to_run() {
+    let printed =
+        run(&["sql", "--dialect", "postgres", "--where", "name = \"it's\" and tags in (a, b)", "--count"])
+            .code(0)
+            .json();
+    assert_eq!(printed["params"], serde_json::json!(["it's", ["a", "b"]]));
+    assert_eq!(printed["count"]["params"], printed["params"]);
+    assert!(printed["sql"].as_str().unwrap().ends_with("ORDER BY \"place\" LIMIT 100"));
+
+    let literal =
+        run(&["sql", "--dialect", "clickhouse", "--where", "name = \"it's\"", "--literal", "--table", "a.b"])
+            .code(0);
+    assert_eq!(
+        literal.out,
+        "SELECT `id`, `document` FROM `a`.`b` WHERE `name` = 'it\\'s' ORDER BY `place` LIMIT 100;\n"
+    );
+
+    let requests = b"{\"body\":{\"ids\":[]}}\n{\"body\":{}}\n";
+    let lines = run_with(&["sql", "--dialect", "spark", "--requests", "-"], requests).code(0).lines();
+    assert_eq!(
+        lines[0]["sql"],
+        "SELECT `id`, `document` FROM `cases` WHERE FALSE ORDER BY `place` LIMIT 100"
+    );
+    assert_eq!(lines[1]["code"], 400);
+
+    assert!(run(&["sql", "--dialect", "oracle"]).code(2).err.contains("duckdb"));
+    assert!(run(&["sql", "--dialect", "duckdb", "--where", "nam = a"]).code(2).err.contains("did you mean"));
+    assert!(
+        run(&["ddl", "--dialect", "duckdb", "--table", "x; drop table y"])
+            .code(2)
+            .err
+            .contains("expected one to three words")
+    );
+    assert!(
+        run(&["ddl", "--dialect", "postgres", "--file", "it's.tsv"]).code(0).out.contains("FROM 'it''s.tsv'")
+    );
+}
+
+#[test]
+fn rows_are_exported_for_other_engines() {
+    let folder = TempDir::new().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    fs::write(at("cases.ndjson"), "{\"id\":\"b\",\"tags\":[\"x\"]}\n{\"id\":\"a\"}\n").unwrap();
+    run(&["export", &at("cases.ndjson"), "-o", &at("cases.tsv")]).code(0);
+    let rows = fs::read_to_string(at("cases.tsv")).unwrap();
+    let rows: Vec<Vec<&str>> = rows.lines().map(|row| row.split('\t').collect()).collect();
+    assert_eq!(rows.len(), 2);
+    assert_eq!((rows[0][0], rows[0][1], rows[1][0], rows[1][1]), ("0", "b", "1", "a"));
+    assert_eq!(rows[0].last().unwrap(), &r#"{"id":"b","tags":["x"]}"#);
+
+    run(&["export", &at("cases.ndjson"), "--flat", "-o", &at("cases.parquet")]).code(0);
+    // Rows for other engines are no cases: read as such, most fields would be absent.
+    run(&["search", &at("cases.parquet")]).code(3).err_has("rows laid out for SQL engines");
+    run(&["search", &at("cases.parquet"), "--lenient"]).code(3).err_has("rows laid out for SQL engines");
+    assert!(fs::read(at("cases.parquet")).unwrap().starts_with(b"PAR1"));
+    assert!(
+        run(&["export", &at("cases.ndjson"), "--flat", "-o", &at("x.ndjson")]).code(2).err.contains("--flat")
+    );
+
+    fs::write(at("zero.ndjson"), "{\"id\":\"b\",\"name\":\"a\\u0000\"}\n").unwrap();
+    let refused = run(&["export", &at("zero.ndjson"), "-o", &at("zero.tsv")]).code(3);
+    assert!(refused.err.contains("name: found a zero character"), "{}", refused.err);
+    assert!(!folder.path().join("zero.tsv").exists());
+    run(&["export", &at("zero.ndjson"), "--flat", "-o", &at("zero.parquet")]).code(0);
+}
