@@ -29,6 +29,7 @@
 mod case;
 mod cases;
 mod draws;
+mod record_types;
 mod records;
 #[cfg(test)]
 mod tests;

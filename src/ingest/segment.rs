@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_link_stands_where_all_its_bytes_stand_and_no_others() {
+    fn a_segment_stands_where_all_its_bytes_stand_and_no_others() {
         for len in [1, 8, 15, 16, 17, 31, 32, 33, 40, 128] {
             let own = "abcdefghijklm".repeat(10).split_at(len).0.to_owned();
             let segment = Segment::new(&own, Keys::default(), Keys::default(), 1, Form::Other);

@@ -195,11 +195,11 @@ mod tests {
     }
 
     #[test]
-    fn links_met_more_often_come_first_and_one_that_is_seldom_met_makes_room() {
+    fn segments_met_more_often_come_first_and_one_that_is_seldom_met_makes_room() {
         let mut segments = Segments::default();
         segments.prepare(Catalog::cases().paths(), 9);
         let learn = |segments: &mut Segments, text: &str| {
-            segments.learn(1, text, Keys::default(), Keys::default(), 1, Form::Other)
+            segments.learn(1, text, Keys::default(), Keys::default(), 1, Form::Other);
         };
         let texts: Vec<String> = (0..MAX_SEGMENTS).map(|n| format!("\"key{n}\":")).collect();
         for text in &texts {

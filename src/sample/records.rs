@@ -3,11 +3,14 @@
 use std::collections::HashSet;
 
 use chrono::DateTime;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::case::write_case;
 use super::cases::Cases;
 use super::draws::Draws;
+use super::record_types::{
+    AmlCase, Answer, Applicant, ApplicantInfo, Case, Document, Hit, HitReview, Image, Review,
+};
 use super::write::Json;
 
 /// A kind of sample records, in the order in which they have to be imported.
@@ -81,149 +84,6 @@ impl Iterator for Records {
             self.of_case(&case);
         }
     }
-}
-
-/// What records take from a case.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Case {
-    applicant_reference: Reference,
-    applicant_info: Info,
-    client_id: String,
-    created_at: String,
-    #[serde(default)]
-    aml_cases: Vec<AmlReference>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Reference {
-    applicant_id: String,
-    full_name: String,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct AmlReference {
-    aml_case_id: String,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Info {
-    first_name: String,
-    last_name: String,
-    first_name_en: String,
-    last_name_en: String,
-    /// Milliseconds since 1970.
-    dob: Option<String>,
-    country: Option<String>,
-}
-
-/// The info of an applicant; members in the order in which they are written.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ApplicantInfo<'c> {
-    first_name: &'c str,
-    first_name_en: &'c str,
-    last_name: &'c str,
-    last_name_en: &'c str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    dob: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    country: Option<&'c str>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Applicant<'c> {
-    id: &'c str,
-    created_at: &'c str,
-    client_id: &'c str,
-    r#type: &'static str,
-    info: ApplicantInfo<'c>,
-    email: String,
-    review: Review<'c>,
-    lang: &'static str,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Review<'c> {
-    review_id: String,
-    attempt_id: String,
-    attempt_cnt: u32,
-    level_name: &'static str,
-    create_date: &'c str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    review_result: Option<Answer>,
-    review_status: &'static str,
-    priority: u32,
-}
-
-#[derive(Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Answer {
-    review_answer: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reject_labels: Option<[&'static str; 1]>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    review_reject_type: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    moderation_comment: Option<&'static str>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Document<'c> {
-    id: &'static str,
-    applicant_id: &'c str,
-    step: &'static str,
-    created_at: &'c str,
-    id_doc_type: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    country: Option<&'c str>,
-    images: Vec<Image>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Image {
-    image_id: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    id_doc_sub_type: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    review_result: Option<Answer>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct AmlCase<'c> {
-    id: &'c str,
-    created_at: &'c str,
-    target_entity_type: &'static str,
-    target_entity_id: &'c str,
-    review: Answer,
-    risk_labels: Vec<&'static str>,
-    hits: Vec<Hit<'c>>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Hit<'c> {
-    id: String,
-    name: &'c str,
-    entity_type: &'static str,
-    risk_labels: Vec<&'static str>,
-    review: HitReview,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct HitReview {
-    match_status: &'static str,
-    whitelisted: bool,
-    reviewer_name: &'static str,
 }
 
 /// How far the check of an applicant is.

@@ -31,7 +31,7 @@ impl Store {
         })
     }
 
-    /// Commits what was prepared, with the documents of it, and lets everyone see it.
+    /// Commits a staged write with its documents, and publishes it.
     pub(super) fn commit(
         &self,
         log: &mut Log,

@@ -1,4 +1,4 @@
-//! A store in memory and its file: made, opened, and told apart.
+//! A store: its parts, and how one is made and opened.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ use crate::lock::{Held, Lock};
 pub struct Store {
     /// What errors call the file.
     pub(super) name: String,
-    /// Whoever writes holds it; it stands for the order of writes.
+    /// The state that one write hands on to the next; the writer holds it.
     pub(super) log: Lock<Log>,
     pub(super) engine: Engine,
     pub(super) file: File,

@@ -1,5 +1,6 @@
 //! The database file: made, opened, and closed without a panic.
 
+mod new;
 mod opened;
 mod origin;
 
@@ -8,17 +9,15 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
-use redb::{Database, ReadableDatabase, StorageBackend, WriteTransaction};
+use redb::{ReadableDatabase, StorageBackend, WriteTransaction};
 
 use super::atomic::AtomicFile;
-use super::backend::{Overlay, PAGE_BYTES, SyncFailed, Watched, WholePages};
+use super::backend::{Overlay, PAGE_BYTES, SyncFailed, Watched};
 use super::error::{Fault, StoreErrorKind, guarded};
-use super::tables::{
-    BATCHES, CATALOGUE, DOCUMENTS, FIRST_FORMAT_VERSION, FORMAT, LIVE, META, RELEASED, STATE, State,
-    check_meta, describe,
-};
+use super::tables::{META, State, check_meta};
 use crate::catalog::Catalog;
 
+use new::{create_in, initialize};
 use opened::{Handle, close_handle, closed, read_only};
 use origin::{Origin, builder, check_metadata, check_start, identity_of, is_closed, open_to_write, settled};
 
@@ -35,21 +34,6 @@ pub(super) struct File {
     sync_failed: RwLock<SyncFailed>,
     /// A new file that gets its name when it is closed.
     new: Option<AtomicFile>,
-}
-
-/// Makes a database in a new file.
-fn create_in(
-    file: fs::File,
-    catalog: &Catalog,
-    cache_bytes: usize,
-    sync_failed: &SyncFailed,
-) -> Result<Database, Fault> {
-    guarded(|| {
-        let backend = Watched::new(WholePages::new(file)?, sync_failed);
-        let database = builder(cache_bytes).create_with_backend(backend)?;
-        initialize(&database, catalog)?;
-        Ok(database)
-    })
 }
 
 impl File {
@@ -343,20 +327,4 @@ impl Drop for File {
     fn drop(&mut self) {
         let _ = close_handle(self.handle.get_mut().unwrap_or_else(PoisonError::into_inner));
     }
-}
-
-/// Writes what an empty store holds.
-fn initialize(database: &Database, catalog: &Catalog) -> Result<(), Fault> {
-    let transaction = database.begin_write()?;
-    {
-        let mut meta = transaction.open_table(META)?;
-        meta.insert(FORMAT, FIRST_FORMAT_VERSION.to_le_bytes().as_slice())?;
-        meta.insert(CATALOGUE, describe(catalog).as_bytes())?;
-        meta.insert(STATE, State::default().to_bytes().as_slice())?;
-        transaction.open_table(DOCUMENTS)?;
-        transaction.open_table(RELEASED)?;
-        transaction.open_table(BATCHES)?;
-        transaction.open_table(LIVE)?;
-    }
-    Ok(transaction.commit()?)
 }
