@@ -2,7 +2,13 @@
 
 use std::fs;
 use std::path::Path;
+#[cfg(unix)]
+use std::process;
 
+#[cfg(unix)]
+use assert_cmd::cargo::cargo_bin;
+#[cfg(unix)]
+use casefilter::{Catalog, Durability, Store, StoreOptions};
 use serde_json::Value;
 
 use super::run::{Folder, run};
@@ -224,4 +230,35 @@ fn what_is_no_whole_database_is_named() {
     run(&["verify", "--db", &damaged]).code(1).err_has("damaged.db: ");
     let cut = files.write("cut.db", &bytes[..bytes.len() / 3]);
     run(&["search", &cut]).code(1).err_has("cut.db: ");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_database_that_was_not_closed_is_read_by_users_who_may_not_write_it() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    use std::os::unix::process::CommandExt;
+    let folder = Folder::new();
+    if fs::metadata(folder.0.path()).unwrap().uid() != 0 {
+        // Only root can run a command as another user.
+        return;
+    }
+    let store = Store::create(folder.path("cases.db"), Catalog::cases(), StoreOptions::default()).unwrap();
+    store.upsert(b"{\"id\":\"a\"}", Durability::Synced).unwrap();
+    // As a crash leaves it.
+    fs::copy(folder.path("cases.db"), folder.path("crashed.db")).unwrap();
+    store.close().unwrap();
+    fs::copy(cargo_bin!("casefilter"), folder.path("casefilter")).unwrap();
+    for (name, mode) in [("", 0o755), ("crashed.db", 0o644), ("casefilter", 0o755)] {
+        fs::set_permissions(folder.path(name), fs::Permissions::from_mode(mode)).unwrap();
+    }
+    let before = folder.read("crashed.db");
+    let output = process::Command::new(folder.path("casefilter"))
+        .args(["search", "crashed.db", "--format", "ids"])
+        .current_dir(folder.0.path())
+        .uid(65_534)
+        .output()
+        .unwrap();
+    assert!(output.status.success() && output.stdout == b"a\n", "{output:?}");
+    assert!(folder.read("crashed.db") == before);
+    assert_eq!(folder.ids("crashed.db"), "a\n");
 }

@@ -231,7 +231,7 @@ mod tests {
             ],
         );
         hints(
-            "name contains (garcia)",
+            "name in (garcia)",
             &[
                 "criteria[0].values[0]: no case has `garcia` in `name`: strings are compared whole, and it is a part of 2 longer ones, \
              such as `\"Ana Garcia\"`",

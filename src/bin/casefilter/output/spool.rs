@@ -254,7 +254,7 @@ mod tests {
     #[test]
     fn writing_waits_for_no_reader_and_every_byte_comes_in_order() {
         for memory_bytes in [1, 100, 10_000, MEMORY_BYTES] {
-            let (go, may_go) = sync_channel(0);
+            let (go, may_go) = sync_channel(1 << 10);
             let (taken, pieces) = sync_channel(1 << 20);
             let mut spool = Spool::with_memory(Slow { go: may_go, taken }, None, memory_bytes).unwrap();
             let mut expected = Vec::new();
@@ -264,7 +264,7 @@ mod tests {
                     spool.write_all(line.as_bytes()).unwrap();
                     expected.extend(line.into_bytes());
                 }
-                // The reader takes some of it before more comes.
+                // The reader may take some of it before more comes.
                 (0..20).for_each(|_| go.send(()).unwrap());
             }
             let reader = thread::spawn(move || while go.send(()).is_ok() {});
