@@ -1,7 +1,7 @@
 //! Filters made in Rust: of values, and of other filters.
 
-use super::Filter;
-use super::source::{Source, no_limits};
+use super::compiled::{Filter, Source};
+use super::limits::no_limits;
 use crate::catalog::Catalog;
 use crate::error::{Error, ErrorKind, Errors, quote};
 use crate::operator::{Connective, Operator};

@@ -3,8 +3,10 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::catalog::{Field, FieldType};
+use crate::catalog::{Catalog, Field, FieldType};
+use crate::error::{ErrorKind, Errors};
 use crate::operator::Operator;
+use crate::predicate::{self, Node};
 use crate::value::{Number, Timestamp, Value};
 
 fn cases() -> Catalog {
@@ -189,7 +191,7 @@ proptest! {
         for value in [value, odd] {
             let quoted = Filter::quote(&value);
             let expected = Filter::test(&cases(), "clientId", Operator::Equal, [&value]).unwrap();
-            let read = Filter::compile_text_with(&cases(), &source::no_limits(), &format!("clientId = {quoted}"));
+            let read = Filter::compile_text_with(&cases(), &limits::no_limits(), &format!("clientId = {quoted}"));
             prop_assert_eq!(read.unwrap(), expected.clone());
             let listed = format!("(clientId in ({quoted}, {quoted}) and name = x) or clientId = {quoted}");
             prop_assert_eq!(Filter::compile_text(&cases(), &listed).unwrap(), expected);

@@ -6,9 +6,8 @@ use super::table::{DOCUMENT, PLACE, Table};
 use super::test::write_predicate;
 use crate::catalog::FieldId;
 use crate::error::Error;
-use crate::filter::Filter;
-use crate::order::SortKey;
-use crate::request::Request;
+use crate::filter::order::SortKey;
+use crate::filter::{Filter, Request};
 
 /// A statement of one dialect, and the values of its parameters.
 ///

@@ -120,10 +120,9 @@ use crate::catalog::Catalog;
 use crate::engine::explain::Explanation;
 use crate::engine::{Answer, AnswerWriter, Engine, Memory, WrittenAnswer};
 use crate::error::Error;
-use crate::filter::{Filter, Warning};
+use crate::filter::{Filter, Request, Warning};
 use crate::limits::Limits;
 use crate::lock::{Held, Lock};
-use crate::request::Request;
 
 /// When a write is on disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]

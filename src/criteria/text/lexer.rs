@@ -35,20 +35,17 @@ impl Token<'_> {
         matches!(self, Self::Word(word) if word.eq_ignore_ascii_case(keyword))
     }
 
-    /// The operator with a list of values that this token is.
-    pub(super) fn chooser(&self) -> Option<Operator> {
-        let Self::Word(word) = self else { return None };
-        match word.to_ascii_lowercase().as_str() {
-            "in" | "contains" | "$contains" => Some(Operator::Contains),
-            "all" | "$all" => Some(Operator::All),
+    /// Returns the operator that this word spells; `None` for a symbol.
+    pub(super) fn word_operator(&self) -> Option<Operator> {
+        match self {
+            Self::Word(word) => Operator::find_word(word),
             _ => None,
         }
     }
 
     pub(super) fn connective(&self) -> Option<Connective> {
         match self {
-            token if token.is_word("and") => Some(Connective::And),
-            token if token.is_word("or") => Some(Connective::Or),
+            Self::Word(word) => Connective::find_word(word),
             _ => None,
         }
     }

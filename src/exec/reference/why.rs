@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::filter::Filter;
 use crate::ingest::read_case;
 use crate::limits::Limits;
-use crate::operator::{Connective, Operator};
+use crate::operator::{Connective, ValueSet};
 use crate::predicate::{Comparison, Node, Places};
 use crate::value::Value;
 
@@ -105,16 +105,18 @@ pub fn why(filter: &Filter, document: &str) -> Result<Why, Error> {
     let mut row = Row::default();
     read_case(document, catalog, &Limits::default(), &mut row)?;
     let written = filter.written();
-    let sets = ValueSet::of_fields(&row, written.nodes());
-    let none = ValueSet::default();
-    let set = |field: FieldId| sets.get(&field).unwrap_or(&none);
+    let values_of_fields = Values::of_fields(&row, written.nodes());
+    let none = Values::default();
+    let values_of = |field: FieldId| values_of_fields.get(&field).unwrap_or(&none);
 
     let mut truths: Vec<bool> = Vec::with_capacity(written.nodes().len());
     for node in written.nodes() {
         let truth = |child: &usize| truths.get(*child).copied().unwrap_or(false);
         let value = match node {
             Node::Constant(value) => *value,
-            Node::Leaf(comparison) => set(comparison.field).holds(comparison),
+            Node::Leaf(Comparison { field, operator, values }) => {
+                operator.holds(values, &values_of(*field).set)
+            }
             Node::Branch(Connective::And, children) => children.iter().all(truth),
             Node::Branch(Connective::Or, children) => children.iter().any(truth),
         };
@@ -148,59 +150,44 @@ pub fn why(filter: &Filter, document: &str) -> Result<Why, Error> {
         let path = if is_nowhere { String::new() } else { places.path(node) };
         criteria.push(Criterion { path, depth, holds, test });
     }
-    let fields = sets.iter().map(|(field, set)| {
-        let values = set.listed.iter().map(ToString::to_string).collect();
+    let fields = values_of_fields.iter().map(|(field, values)| {
+        let values = values.listed.iter().map(ToString::to_string).collect();
         (catalog.field(*field).name().to_owned(), Stored { values, absent: !row.has_own(*field) })
     });
     let (fields, selected) = (fields.collect(), truths.last().copied().unwrap_or(false));
     Ok(Why { id: row.id().to_owned(), selected, criteria, fields, faults: row.take_faults() })
 }
 
-/// The value set of a field.
+/// The values that a case has in a field.
 #[derive(Default)]
-struct ValueSet<'r> {
+struct Values<'r> {
     /// In the order of the document, each once.
     listed: Vec<&'r Value<'r>>,
-    /// Each with its place in the list.
-    sorted: BTreeMap<&'r Value<'r>, usize>,
+    set: ValueSet<'r>,
 }
 
-impl<'r> ValueSet<'r> {
-    /// The sets of the fields that nodes name.
+impl<'r> Values<'r> {
+    fn new(values: Vec<&'r Value<'r>>) -> Self {
+        let set = ValueSet::new(values.iter().copied());
+        let mut seen = BTreeSet::new();
+        let listed = values.into_iter().filter(|value| seen.insert(*value)).collect();
+        Self { listed, set }
+    }
+
+    /// Returns the values of the fields that nodes name.
     fn of_fields(row: &'r Row<'_>, nodes: &[Node<Comparison<'_>>]) -> BTreeMap<FieldId, Self> {
-        let mut sets: BTreeMap<FieldId, Self> = BTreeMap::new();
+        let mut values: BTreeMap<FieldId, Vec<&'r Value<'r>>> = BTreeMap::new();
         for node in nodes {
             if let Node::Leaf(comparison) = node {
-                sets.entry(comparison.field).or_default();
+                values.entry(comparison.field).or_default();
             }
         }
         for (field, value) in row.iter() {
-            let Some(set) = sets.get_mut(&field) else { continue };
-            let place = set.listed.len();
-            if *set.sorted.entry(value).or_insert(place) == place {
-                set.listed.push(value);
+            if let Some(values) = values.get_mut(&field) {
+                values.push(value);
             }
         }
-        sets
-    }
-
-    /// The table of operators of the specification, section 2.
-    fn holds(&self, Comparison { operator, values, .. }: &Comparison<'_>) -> bool {
-        let mut values = values.iter();
-        let has = |value: &Value<'_>| self.sorted.contains_key(value);
-        let least = self.sorted.first_key_value().map(|(least, _)| *least);
-        let greatest = self.sorted.last_key_value().map(|(greatest, _)| *greatest);
-        match operator {
-            Operator::Equal | Operator::All => values.all(has),
-            Operator::NotEqual => !values.any(has),
-            Operator::Contains => values.any(has),
-            Operator::Greater => values.all(|value| greatest.is_some_and(|greatest| greatest > value)),
-            Operator::GreaterOrEqual => {
-                values.all(|value| greatest.is_some_and(|greatest| greatest >= value))
-            }
-            Operator::Less => values.all(|value| least.is_some_and(|least| least < value)),
-            Operator::LessOrEqual => values.all(|value| least.is_some_and(|least| least <= value)),
-        }
+        values.into_iter().map(|(field, values)| (field, Self::new(values))).collect()
     }
 }
 
@@ -231,8 +218,10 @@ impl Why {
         let (asked, stored) = match test {
             Test::Constant { constant: true } => ("every case".to_owned(), String::new()),
             Test::Constant { constant: false } => ("no case".to_owned(), String::new()),
-            Test::Branch { op: "$and" } => ("all of".to_owned(), String::new()),
-            Test::Branch { .. } => ("any of".to_owned(), String::new()),
+            Test::Branch { op } => {
+                let phrase = Connective::find(op).map_or(*op, Connective::phrase);
+                (phrase.to_owned(), String::new())
+            }
             Test::Field { field, op, values } => {
                 let stored = match self.fields.get(field) {
                     Some(Stored { values: own, absent }) if !own.is_empty() => {

@@ -2,7 +2,7 @@
 
 use unicode_normalization::{UnicodeNormalization, is_nfc};
 
-use super::WarningKind;
+use super::warning::WarningKind;
 use crate::catalog::Field;
 use crate::error::quote;
 use crate::value::Value;

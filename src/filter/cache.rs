@@ -5,9 +5,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use hashbrown::HashTable;
 
+use super::compiled::Filter;
 use crate::catalog::Catalog;
 use crate::error::{Error, Errors};
-use crate::filter::Filter;
 use crate::limits::Limits;
 
 /// A bounded cache of compiled filters, for a host that gets the same bodies again and again.

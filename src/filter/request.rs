@@ -1,11 +1,11 @@
 //! A search request: a filter, an order, and the page that is wanted.
 
-use crate::cache::FilterCache;
+use super::cache::FilterCache;
+use super::compiled::Filter;
+use super::order::{Order, SortKey};
 use crate::catalog::Catalog;
 use crate::error::{Error, ErrorKind, Errors, quote};
-use crate::filter::Filter;
 use crate::limits::Limits;
-use crate::order::{Order, SortKey};
 
 /// How many cases a page has when the request does not say.
 pub const DEFAULT_PAGE: u64 = 100;

@@ -1,48 +1,23 @@
-//! What a filter was made from: texts, or other filters.
+//! The criteria that a filter was made from, as written.
 //!
-//! Filters that are joined one after the other make sources of any depth, and one filter may stand in many of them. So nothing here
+//! Filters that are joined one after the other have sources of any depth, and one filter may be part of many. So nothing here
 //! recurses, and each filter is visited once.
+//!
+//! Compiling keeps the body or text and not its tree, which few filters need: it would add half to the memory of a cached filter,
+//! and to the time of compiling. The first call that needs the trees makes them; the filter then keeps them.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::{Filter, Inner};
+use super::compiled::{Filter, Inner, Source, Written};
+use super::limits::no_limits;
 use crate::catalog::Catalog;
+use crate::criteria::text::Parsed;
 use crate::criteria::{self, Body};
-use crate::limits::Limits;
-use crate::operator::Connective;
 use crate::predicate::{self, Children, Comparison, Node, Tree};
 
-/// What a filter was made from.
-#[derive(Clone)]
-pub(super) enum Source {
-    /// A body that has no errors.
-    Json(Box<str>),
-    /// The text syntax, without errors.
-    Text(Box<str>),
-    Constant(bool),
-    /// What all of these select, or any of them; at least one filter.
-    Joined(Connective, Vec<Filter>),
-}
-
-/// Limits for what the host itself wrote, or was read within limits before.
-pub(super) fn no_limits() -> Limits {
-    Limits {
-        body_bytes: usize::MAX,
-        depth: usize::MAX,
-        criteria: usize::MAX,
-        values: usize::MAX,
-        ids: usize::MAX,
-        string_bytes: usize::MAX,
-        ..Limits::default()
-    }
-}
-
 impl Source {
-    pub(super) fn is_joined(&self) -> bool {
-        matches!(self, Self::Joined(..))
-    }
-
     fn joined(&self) -> &[Filter] {
         match self {
             Self::Joined(_, filters) => filters,
@@ -50,37 +25,38 @@ impl Source {
         }
     }
 
-    /// The tree as written, of a source that is not joined.
-    fn read(&self, catalog: &Catalog) -> Tree<Comparison<'static>> {
-        self.read_with(catalog, |_, _| ()).0
-    }
-
-    /// As [`read`](Self::read), and what `look` finds in the body; a constant has none.
-    pub(super) fn read_with<T: Default>(
-        &self,
-        catalog: &Catalog,
-        look: impl FnOnce(&Body<'_>, &Catalog) -> T,
-    ) -> (Tree<Comparison<'static>>, T) {
-        let constant = |value| (Tree::constant(value), T::default());
+    /// Parses the criteria of a source that is not joined.
+    fn parse(&self, catalog: &Catalog) -> Written {
+        let constant = |value| Written { tree: Tree::constant(value), rounded: Vec::new() };
         let body = match self {
-            Self::Joined(..) => return constant(false),
             Self::Constant(value) => return constant(*value),
-            Self::Json(text) => criteria::parse(text, &no_limits()).0,
-            Self::Text(text) => match criteria::text::parse(text, &no_limits()) {
-                (criteria::text::Parsed::Body(body), _) => body,
-                (criteria::text::Parsed::Constant(value), _) => return constant(value),
+            Self::Json(text) => criteria::read(text, &no_limits()),
+            Self::Text(text) => match criteria::text::parse(text, &no_limits(), criteria::NO_FIELDS) {
+                (Parsed::Body(body), _) => Some(body),
+                (Parsed::Constant(value), _) => return constant(value),
             },
+            Self::Joined(..) => None,
         };
-        let (written, errors) = predicate::lower(&body, catalog);
+        debug_assert!(body.is_some(), "a source that was read within limits is read without them");
+        Written::of_body(&body.unwrap_or_default(), catalog)
+    }
+}
+
+impl Written {
+    fn of_body(body: &Body<'_>, catalog: &Catalog) -> Self {
+        let (tree, errors) = predicate::lower(body, catalog);
         debug_assert_eq!(errors, [], "a source without errors has none the second time");
-        let found = look(&body, catalog);
-        (written.into_owned(), found)
+        Self { tree: tree.into_owned(), rounded: predicate::rounded_numbers(body, catalog) }
     }
 }
 
 impl Filter {
-    /// The filters that this one was joined from, each once and before those that it is in; this one last.
-    pub(super) fn parts(&self) -> Vec<&Self> {
+    pub(super) fn is_joined(&self) -> bool {
+        matches!(self.inner.source, Source::Joined(..))
+    }
+
+    /// Returns the filters that this one was joined from, each once and before those that it is in; this one last.
+    fn parts(&self) -> Vec<&Self> {
         let mut seen = HashSet::new();
         let mut parts = Vec::new();
         let mut open = vec![(self, false)];
@@ -95,10 +71,25 @@ impl Filter {
         parts
     }
 
-    /// The criteria as written, read anew.
-    pub(crate) fn written(&self) -> Tree<Comparison<'static>> {
-        if !self.inner.source.is_joined() {
-            return self.inner.source.read(self.catalog());
+    /// Returns the parts that are not joined, each with its criteria as written.
+    pub(super) fn written_parts(&self) -> impl Iterator<Item = (&Self, &Written)> {
+        let parts: Vec<&Self> = self.parts().into_iter().filter(|part| !part.is_joined()).collect();
+        let written = self.written.get_or_init(|| parts.iter().map(|part| part.own_written()).collect());
+        parts.into_iter().zip(written.iter().map(|written| &**written))
+    }
+
+    /// Returns the criteria of a filter that is not joined, which it may have already.
+    fn own_written(&self) -> Arc<Written> {
+        let kept = self.written.get().and_then(|written| written.first());
+        kept.map_or_else(|| Arc::new(self.inner.source.parse(self.catalog())), Arc::clone)
+    }
+
+    /// Returns the criteria as written.
+    pub(crate) fn written(&self) -> Cow<'_, Tree<Comparison<'static>>> {
+        let mut parts = self.written_parts();
+        if !self.is_joined() {
+            let tree = parts.next().map(|(_, written)| Cow::Borrowed(&written.tree));
+            return tree.unwrap_or_else(|| Cow::Owned(Tree::constant(false)));
         }
         let mut nodes: Vec<Node<Comparison<'static>>> = Vec::new();
         let mut roots = HashMap::new();
@@ -109,14 +100,19 @@ impl Filter {
                     let children: Children = filters.iter().filter_map(root).collect();
                     nodes.push(Node::Branch(*connective, children));
                 }
-                source => source.read(part.catalog()).append_to(&mut nodes),
+                // Parts come in the same order.
+                _ => {
+                    if let Some((_, written)) = parts.next() {
+                        written.tree.clone().append_to(&mut nodes);
+                    }
+                }
             }
             roots.insert(Arc::as_ptr(&part.inner), nodes.len().saturating_sub(1));
         }
-        Tree::from_nodes(nodes)
+        Cow::Owned(Tree::from_nodes(nodes))
     }
 
-    /// The body that the filter was compiled from, if it was one; of joined filters, that of the first.
+    /// Returns the body that the filter was compiled from, if it was one; of joined filters, that of the first.
     pub(crate) fn body(&self) -> Option<&[u8]> {
         let mut filter = self;
         loop {
@@ -128,9 +124,9 @@ impl Filter {
         }
     }
 
-    /// About how many bytes of memory the filter takes, the catalogue apart.
+    /// Returns about how many bytes of memory the filter takes, without its catalogue and the criteria as written.
     pub(crate) fn size_bytes(&self) -> usize {
-        if self.inner.source.is_joined() {
+        if self.is_joined() {
             return self.parts().into_iter().map(Self::own_bytes).fold(0, usize::saturating_add);
         }
         self.own_bytes()

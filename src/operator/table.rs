@@ -1,0 +1,172 @@
+//! The rows of the table: one for each operator, and nothing about operators anywhere else.
+
+use super::{Arity, Operator, Pattern, Quantifier, Ray, Shape, Side, Types, ValueSet};
+use crate::value::Value;
+
+/// One row; the module above says what its columns mean and who reads them.
+pub(super) struct Row {
+    pub(super) name: &'static str,
+    pub(super) words: &'static [&'static str],
+    /// In lower case. Words that mean another operator on some fields are in `criteria::advice`.
+    pub(super) synonyms: &'static [&'static str],
+    pub(super) arity: Arity,
+    pub(super) types: Types,
+    pub(super) shape: Shape,
+    pub(super) holds: fn(&[Value<'_>], &ValueSet<'_>) -> bool,
+    /// Empty for an operator whose operands are a list.
+    #[cfg_attr(not(feature = "sql"), expect(dead_code, reason = "SQL alone reads it"))]
+    pub(super) sql: &'static str,
+}
+
+impl Operator {
+    /// All operators, in the order in which messages list them.
+    pub(crate) const ALL: [Self; 8] = [
+        Self::Equal,
+        Self::NotEqual,
+        Self::Greater,
+        Self::GreaterOrEqual,
+        Self::Less,
+        Self::LessOrEqual,
+        Self::Contains,
+        Self::All,
+    ];
+}
+
+const fn points(quantifier: Quantifier) -> Shape {
+    Shape { quantifier, pattern: Pattern::Points }
+}
+
+const fn ray(side: Side, inclusive: bool) -> Shape {
+    Shape { quantifier: Quantifier::Any, pattern: Pattern::Ray(Ray { side, inclusive }) }
+}
+
+/// Returns the row of an operator.
+pub(super) const fn row(operator: Operator) -> &'static Row {
+    match operator {
+        Operator::Equal => {
+            const {
+                &Row {
+                    name: "=",
+                    words: &["="],
+                    synonyms: &["==", "===", "=", "eq", "equals", "equal", "is", ":"],
+                    arity: Arity::One,
+                    types: Types::All,
+                    shape: points(Quantifier::Any),
+                    holds: |operands, set| operands.iter().all(|operand| set.contains(operand)),
+                    sql: "=",
+                }
+            }
+        }
+        Operator::NotEqual => {
+            const {
+                &Row {
+                    name: "<>",
+                    words: &["<>"],
+                    synonyms: &["!=", "!==", "<>", "ne", "neq", "not", "≠", "isnot", "notequal", "notequals"],
+                    arity: Arity::One,
+                    types: Types::All,
+                    shape: points(Quantifier::None),
+                    holds: |operands, set| operands.iter().all(|operand| !set.contains(operand)),
+                    sql: "<>",
+                }
+            }
+        }
+        Operator::Greater => {
+            const {
+                &Row {
+                    name: ">",
+                    words: &[">"],
+                    synonyms: &["gt", ">", "after"],
+                    arity: Arity::One,
+                    types: Types::Ordered,
+                    shape: ray(Side::Above, false),
+                    holds: |operands, set| {
+                        operands
+                            .iter()
+                            .all(|operand| set.greatest().is_some_and(|greatest| greatest > operand))
+                    },
+                    sql: ">",
+                }
+            }
+        }
+        Operator::GreaterOrEqual => {
+            const {
+                &Row {
+                    name: ">=",
+                    words: &[">="],
+                    synonyms: &["gte", "ge", "=>", ">=", "≥", "from"],
+                    arity: Arity::One,
+                    types: Types::Ordered,
+                    shape: ray(Side::Above, true),
+                    holds: |operands, set| {
+                        operands
+                            .iter()
+                            .all(|operand| set.greatest().is_some_and(|greatest| greatest >= operand))
+                    },
+                    sql: ">=",
+                }
+            }
+        }
+        Operator::Less => {
+            const {
+                &Row {
+                    name: "<",
+                    words: &["<"],
+                    synonyms: &["lt", "<", "before"],
+                    arity: Arity::One,
+                    types: Types::Ordered,
+                    shape: ray(Side::Below, false),
+                    holds: |operands, set| {
+                        operands.iter().all(|operand| set.least().is_some_and(|least| least < operand))
+                    },
+                    sql: "<",
+                }
+            }
+        }
+        Operator::LessOrEqual => {
+            const {
+                &Row {
+                    name: "<=",
+                    words: &["<="],
+                    synonyms: &["lte", "le", "=<", "<=", "≤"],
+                    arity: Arity::One,
+                    types: Types::Ordered,
+                    shape: ray(Side::Below, true),
+                    holds: |operands, set| {
+                        operands.iter().all(|operand| set.least().is_some_and(|least| least <= operand))
+                    },
+                    sql: "<=",
+                }
+            }
+        }
+        Operator::Contains => {
+            const {
+                &Row {
+                    name: "$contains",
+                    words: &["in", "contains", "$contains"],
+                    synonyms: &["in", "any", "anyof", "any_of"],
+                    arity: Arity::OneOrMore,
+                    types: Types::All,
+                    shape: points(Quantifier::Any),
+                    holds: |operands, set| operands.iter().any(|operand| set.contains(operand)),
+                    sql: "",
+                }
+            }
+        }
+        Operator::All => {
+            const {
+                &Row {
+                    name: "$all",
+                    words: &["all", "$all"],
+                    // On a field with one value, none of these is meant.
+                    synonyms: &[],
+                    arity: Arity::OneOrMore,
+                    types: Types::All,
+                    shape: points(Quantifier::All),
+                    holds: |operands, set| operands.iter().all(|operand| set.contains(operand)),
+                    sql: "",
+                }
+            }
+        }
+    }
+}
