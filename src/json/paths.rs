@@ -1,11 +1,13 @@
-//! Where in a JSON text an offset lies.
+//! The paths of offsets in a JSON text.
 
 use std::borrow::Cow;
 
-use super::{Brackets, JsonType, Reader, Result};
+use super::brackets::Brackets;
+use super::reader::Reader;
+use super::types::{JsonType, Result};
 use crate::error::quote;
 
-/// The paths of `offsets` (ascending) in `text`, each such as `criteria[0].children[2].op`.
+/// Returns the paths of `offsets` (ascending) in `text`, each such as `criteria[0].children[2].op`.
 ///
 /// The path of an offset is that of the innermost member or element that holds it, or the empty
 /// path where none does. A member reaches from the first byte of its key to the last of its value,
