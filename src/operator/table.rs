@@ -1,9 +1,35 @@
-//! The rows of the table: one for each operator, and nothing about operators anywhere else.
+//! The operators and their rows: all that is particular to an operator stands here.
 
-use super::{Arity, Operator, Pattern, Quantifier, Ray, Shape, Side, Types, ValueSet};
+use super::shape::{Arity, Pattern, Quantifier, Ray, Shape, Side, Types};
+use super::value_set::ValueSet;
 use crate::value::Value;
 
-/// One row; the module above says what its columns mean and who reads them.
+/// The operator of a field criterion.
+///
+/// It tests the set V of the values that a case has in the field: one value, none, or many where the field lies in an
+/// array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Operator {
+    /// `=`: the value is in V.
+    Equal,
+    /// `<>`: the value is not in V.
+    NotEqual,
+    /// `>`: V has a greater value. For numbers and timestamps, as the next three are.
+    Greater,
+    /// `>=`: V has the value or a greater one.
+    GreaterOrEqual,
+    /// `<`: V has a smaller value.
+    Less,
+    /// `<=`: V has the value or a smaller one.
+    LessOrEqual,
+    /// `$contains`: any of the values is in V.
+    Contains,
+    /// `$all`: all of the values are in V.
+    All,
+}
+
+/// One row; the docs of the module say what its columns mean and which code reads them.
 pub(super) struct Row {
     pub(super) name: &'static str,
     pub(super) words: &'static [&'static str],

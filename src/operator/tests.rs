@@ -2,8 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use super::shape::Types;
 use super::*;
-use crate::value::Number;
+use crate::catalog::FieldType;
+use crate::value::{Number, Value};
 
 /// Number operands and value sets: all of up to two values in all.
 fn operands() -> Vec<Vec<Value<'static>>> {
