@@ -25,7 +25,7 @@ pub(crate) enum Criterion {
     /// `{"op": "$and" | "$or", "children": […]}`.
     Complex {
         connective: Connective,
-        /// How many of the criteria before it are its children, at least one.
+        /// The number of criteria just before it that are its children, at least one.
         children: usize,
     },
     /// `{"field": …, "op": …, "values": […]}`.

@@ -1,4 +1,4 @@
-//! The oracle: a search as the specification words it, one case at a time, nothing clever.
+//! The oracle: a search as the specification words it, one case at a time, nothing optimised.
 //!
 //! It reads the criteria as written, and shares with the engine only the reading of bodies and
 //! documents. Tests and fuzzers hold everything fast equal to it.
@@ -21,7 +21,7 @@ use crate::value::Value;
 
 pub use why::{Criterion, Stored, Test, Why, why};
 
-/// Whether the criteria, as written, select the case in this document.
+/// Returns whether the criteria, as written, select the case in this document.
 ///
 /// ```
 /// use casefilter::{Catalog, Filter, reference};

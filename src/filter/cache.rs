@@ -34,14 +34,14 @@ use crate::limits::Limits;
 pub struct FilterCache {
     catalog: Catalog,
     limits: Limits,
-    /// What every filter is held to.
+    /// The filter that every filter is joined with by *and*.
     bound: Option<Filter>,
-    /// Its keys are random, so that nobody can send bodies that collide.
+    /// Its keys are random, so that no client can make bodies collide.
     hasher: foldhash::quality::RandomState,
     shards: Box<[Shard]>,
 }
 
-/// What a [`FilterCache`] did and holds.
+/// Counts of a [`FilterCache`]: lookups so far, and its content now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CacheStats {
@@ -55,13 +55,13 @@ pub struct CacheStats {
     pub size_bytes: usize,
 }
 
-/// Threads at work on different bodies seldom meet in one of so many.
+/// The number of shards: enough that threads with different bodies seldom meet in one.
 const SHARDS: usize = 16;
 
-/// What an entry takes beside its filter: its slot, and its place in a table that may be half empty.
+/// The memory of an entry beside its filter: its slot, and its place in a table that may be half empty.
 const ENTRY_BYTES: usize = size_of::<Entry>() + 4 * size_of::<usize>();
 
-/// So many filters in a row are spared because they were asked for; the next one goes all the same.
+/// The largest number of used filters in a row that eviction spares; it evicts the next one all the same.
 const MOST_SPARED: usize = 8;
 
 impl FilterCache {
@@ -122,8 +122,8 @@ impl FilterCache {
         else {
             return self.compile_anew(body);
         };
-        // Compared with no lock held. That another body has the same hash, 64 bits by random keys, nobody lives to
-        // see; it would be compiled anew each time.
+        // Compared without holding the lock. Another body with the same hash, 64 bits with random keys, is all but impossible; it would
+        // be compiled anew each time.
         let found = shard.lock().find(hash);
         if let Some(filter) = found.filter(|filter| filter.body() == Some(body)) {
             return Ok(filter);
@@ -153,7 +153,7 @@ impl FilterCache {
         &self.limits
     }
 
-    /// What the cache did since it was made, and what it holds.
+    /// Returns the counts since the cache was made, and its content now.
     #[must_use]
     pub fn stats(&self) -> CacheStats {
         let mut stats = CacheStats::default();

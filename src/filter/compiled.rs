@@ -227,7 +227,7 @@ impl Filter {
         if self.is_joined() { Vec::new() } else { predicate::asked(&self.written()) }
     }
 
-    /// How many tests and branches the normal form has.
+    /// Returns the number of tests and branches of the normal form.
     #[must_use]
     pub fn size(&self) -> usize {
         self.inner.predicate.nodes().len()

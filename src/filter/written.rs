@@ -132,7 +132,7 @@ impl Filter {
         self.own_bytes()
     }
 
-    /// As [`size_bytes`](Self::size_bytes), without the filters that it was joined from.
+    /// Like [`size_bytes`](Self::size_bytes), without the filters that it was joined from.
     fn own_bytes(&self) -> usize {
         let source = match &self.inner.source {
             Source::Json(text) | Source::Text(text) => text.len(),

@@ -1,6 +1,6 @@
 //! A stack of brackets that takes a bit for each.
 
-/// The brackets open around a place, a bit each.
+/// The open brackets around a position, a bit each.
 #[derive(Default)]
 pub(super) struct Brackets {
     words: Vec<u64>,
@@ -26,7 +26,7 @@ impl Brackets {
         }
     }
 
-    /// Whether the innermost open bracket is an object's.
+    /// Returns true when the innermost open bracket is an object's; `None` when none is open.
     pub(super) fn top(&self) -> Option<bool> {
         let last = self.depth.checked_sub(1)?;
         self.words.last().map(|word| word >> (last % 64) & 1 == 1)

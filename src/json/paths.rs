@@ -103,9 +103,9 @@ impl<'a, I: Iterator<Item = usize>> PathWalk<'a, I> {
         Ok(())
     }
 
-    /// Goes to the value of the next member or element of the innermost bracket; false behind its end.
+    /// Goes to the value of the next member or element of the innermost bracket; false after its end.
     fn member(&mut self, next: usize) -> Result<bool> {
-        // Past the depth that paths show, elements are not counted, and `next` is 1 behind any.
+        // Past the depth that paths show, elements are not counted, and `next` is 1 after any.
         if self.open.top() == Some(true) {
             let Some((key, at)) = self.reader.key(next == 0)? else { return Ok(false) };
             self.until(at);
@@ -142,7 +142,7 @@ impl<'a, I: Iterator<Item = usize>> PathWalk<'a, I> {
                     path.push(']');
                 }
             }
-            // A deeper path than this helps nobody, and a hostile one could be as long as the body.
+            // A deeper path than this helps no reader, and a hostile one could be as long as the body.
             if path.len() > LONGEST_PATH_BYTES {
                 path.push('…');
                 break;

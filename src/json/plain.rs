@@ -2,7 +2,7 @@
 
 use wide::u8x16;
 
-/// How many bytes of a string stand before its next quote, backslash or control character.
+/// Returns the number of bytes of a string before its next quote, backslash or control character.
 #[inline(always)]
 pub(crate) fn plain_len(bytes: &[u8]) -> usize {
     // Most strings end in the first sixteen bytes, and dates and ids in the second.
@@ -17,7 +17,7 @@ pub(crate) fn plain_len(bytes: &[u8]) -> usize {
     }
 }
 
-/// As [`plain_len`], whatever the length.
+/// Like [`plain_len`], for strings of any length.
 #[inline(never)]
 fn long_plain_len(bytes: &[u8]) -> usize {
     let (chunks, rest) = bytes.as_chunks();
@@ -41,17 +41,17 @@ fn long_plain_len(bytes: &[u8]) -> usize {
     len.wrapping_add(rest.iter().take_while(is_plain).count())
 }
 
-/// As [`plain_len`].
+/// Like [`plain_len`], for these bytes alone.
 #[inline(always)]
 fn plain_in_sixteen(bytes: &[u8; 16]) -> usize {
     let bytes = u8x16::new(*bytes);
     let controls = bytes.min(u8x16::splat(0x1f)).simd_eq(bytes);
     let ends = controls | bytes.simd_eq(u8x16::splat(b'"')) | bytes.simd_eq(u8x16::splat(b'\\'));
-    // A bit for each byte, and one behind them.
+    // A bit for each byte, and one after them.
     (ends.to_bitmask() | 1 << 16).trailing_zeros() as usize
 }
 
-/// As [`plain_len`].
+/// Like [`plain_len`], for these bytes alone.
 #[inline(always)]
 fn plain_in_eight(bytes: [u8; 8]) -> usize {
     const ONES: u64 = u64::MAX / 255;

@@ -25,7 +25,7 @@ impl<'a> Reader<'a> {
         Self { text, at: offset }
     }
 
-    /// Where the next byte is read, in bytes from the start of the text.
+    /// Returns the offset of the next byte from the start of the text.
     pub(crate) fn offset(&self) -> usize {
         self.at
     }
@@ -60,7 +60,7 @@ impl<'a> Reader<'a> {
         Err(Box::new(Error::new(ErrorKind::Syntax, self.at, found, expected)))
     }
 
-    /// The letters and digits that stand next, as far as anybody reads them.
+    /// The letters and digits that stand next, at most 64 of them.
     fn letters(&self) -> String {
         const LONGEST: usize = 64;
         let rest = self.text.get(self.at..).unwrap_or_default();
@@ -98,7 +98,7 @@ impl<'a> Reader<'a> {
         self.bump();
     }
 
-    /// True when another element of the open array follows; false behind its end.
+    /// True when another element of the open array follows; false after its end.
     pub(crate) fn next_element(&mut self, first: bool) -> Result<bool> {
         self.skip_space();
         match self.byte() {
@@ -116,7 +116,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The next key of the open object with its offset, the value standing next; `None` behind the end.
+    /// Reads the next key of the open object and its colon, and returns the key with its offset; `None` after the end.
     pub(crate) fn next_key(&mut self, first: bool) -> Result<Option<(Cow<'a, str>, usize)>> {
         if let Some((key, offset)) = self.plain_key(first) {
             return Ok(Some((Cow::Borrowed(key), offset)));
@@ -156,7 +156,7 @@ impl<'a> Reader<'a> {
         Some((self.text.get(start..end)?, end.saturating_add(1)))
     }
 
-    /// The next key of the open object with its offset, its colon standing next; `None` behind the end.
+    /// Reads the next key of the open object without its colon, and returns it with its offset; `None` after the end.
     pub(super) fn key(&mut self, first: bool) -> Result<Option<(Cow<'a, str>, usize)>> {
         self.skip_space();
         match self.byte() {
@@ -189,7 +189,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Whether this stands next.
+    /// True when this word stands next.
     pub(super) fn stands(&self, word: &str) -> bool {
         self.text.get(self.at..).is_some_and(|rest| rest.starts_with(word))
     }

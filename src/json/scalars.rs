@@ -27,7 +27,7 @@ impl<'a> Reader<'a> {
         self.string_behind_quote()
     }
 
-    /// As [`string`](Self::string), of one whose opening quote was read.
+    /// Like [`string`](Self::string), after the opening quote was read.
     pub(crate) fn string_behind_quote(&mut self) -> Result<Cow<'a, str>> {
         let mut start = self.at;
         let mut unescaped: Option<String> = None;

@@ -8,7 +8,7 @@ pub(crate) enum Syntax {
     Text,
 }
 
-/// How the children of a complex criterion combine.
+/// The connective that joins the children of a complex criterion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Connective {
     And,

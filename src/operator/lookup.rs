@@ -1,4 +1,4 @@
-//! What the table says of an operator, and the operator that a spelling or a ray stands for.
+//! Lookups in the table: the columns of an operator, and the operator of a spelling or a ray.
 
 use std::fmt;
 
@@ -10,16 +10,6 @@ use crate::catalog::FieldType;
 use crate::value::Value;
 
 impl Operator {
-    /// Returns the operator as JSON spells it.
-    ///
-    /// ```
-    /// assert_eq!(casefilter::Operator::NotEqual.name(), "<>");
-    /// ```
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        self.row().name
-    }
-
     /// Returns the spellings of the text syntax, the one that printers use first.
     pub(crate) fn words(self) -> &'static [&'static str] {
         self.row().words
@@ -31,11 +21,6 @@ impl Operator {
             Syntax::Json => self.name(),
             Syntax::Text => self.words().first().copied().unwrap_or_default(),
         }
-    }
-
-    /// Finds the operator that JSON spells so.
-    pub(crate) fn find(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|operator| operator.name() == name)
     }
 
     /// Finds the operator that the text syntax spells so, in any case.

@@ -19,7 +19,7 @@
 //!
 //! # Shape
 //!
-//! The operands and the pattern make a set S of values; the quantifier says how V has to lie to S. Lowering turns that into a
+//! The operands and the pattern make a set S of values; the quantifier is the relation between V and S. Lowering turns that into a
 //! [`Test`](crate::predicate::Test) on a [`Set`](crate::predicate::Set), and from there on no stage knows operators: the
 //! optimiser, the engine and SQL see a quantifier and a set. So an operator whose shape consists of a known quantifier and a
 //! known pattern is one row. One that makes a new kind of set, such as all strings with a prefix, is a row, a pattern, and that

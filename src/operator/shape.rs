@@ -11,7 +11,7 @@ pub(crate) enum Arity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Types {
     All,
-    /// Those whose values have an order: numbers and timestamps.
+    /// The types whose values have an order: numbers and timestamps.
     Ordered,
 }
 
@@ -22,7 +22,7 @@ pub(crate) struct Shape {
     pub(crate) pattern: Pattern,
 }
 
-/// How V has to lie to S.
+/// The relation between V and S.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Quantifier {
     /// Some member of V is in S.

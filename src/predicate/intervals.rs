@@ -149,8 +149,8 @@ impl Intervals {
 
 /// True when an ordinal lies in one of some ranges, ascending and apart.
 pub(crate) fn in_ranges(ranges: &[OrdinalRange], ordinal: i64) -> bool {
-    let behind = ranges.partition_point(|(low, _)| *low <= ordinal);
-    behind.checked_sub(1).and_then(|at| ranges.get(at)).is_some_and(|(_, high)| ordinal <= *high)
+    let after = ranges.partition_point(|(low, _)| *low <= ordinal);
+    after.checked_sub(1).and_then(|at| ranges.get(at)).is_some_and(|(_, high)| ordinal <= *high)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use crate::operator::{Connective, Operator};
 pub(crate) struct Places {
     /// Parent and place among its children, for all but the root.
     parents: Vec<Option<(NodeId, usize)>>,
-    /// How many nodes start before each in the body.
+    /// For each node, the number of nodes that start before it in the body.
     pub(super) ranks: Vec<usize>,
     /// The node that joins the body's criteria.
     criteria: Option<NodeId>,

@@ -149,7 +149,7 @@ impl Set {
         }
     }
 
-    /// How many points or intervals the set is made of.
+    /// Returns the number of points or intervals of the set.
     pub(crate) fn len(&self) -> usize {
         match self {
             Self::Strings(points) => points.0.len(),

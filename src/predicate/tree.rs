@@ -100,7 +100,7 @@ pub(crate) type Values<'a> = SmallVec<[Value<'a>; 4]>;
 pub(crate) struct Comparison<'a> {
     pub(crate) field: FieldId,
     pub(crate) operator: Operator,
-    /// Of the field's type, as many as the operator's arity says. Only `ids: []` has none.
+    /// The operands, of the field's type and as many as the operator's arity says. Only `ids: []` has none.
     pub(crate) values: Values<'a>,
 }
 

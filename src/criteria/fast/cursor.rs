@@ -13,13 +13,14 @@ pub(super) enum BodyKey {
     Criteria,
 }
 
-/// A key of a criterion.
+/// A key of a criterion: a bit for each.
 #[derive(Clone, Copy)]
+#[repr(u8)]
 pub(super) enum Key {
-    Op,
-    Children,
-    Field,
-    Values,
+    Op = 1,
+    Children = 2,
+    Field = 4,
+    Values = 8,
 }
 
 /// A position in a text. It skips space only where the byte that it looks for does not stand next.

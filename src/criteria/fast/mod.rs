@@ -70,10 +70,10 @@ struct Open {
     seen: u8,
     op: Option<Op>,
     field: Option<TextId>,
-    /// Where its values start in [`Body::texts`], and how many there are.
+    /// The index of its first value in [`Body::texts`], and the number of values.
     values: (TextId, usize),
     children: usize,
-    /// How many criteria of the array around it are finished.
+    /// The number of finished criteria in the array around it.
     before: usize,
 }
 
@@ -123,7 +123,7 @@ impl<'a> Parser<'a, '_> {
         loop {
             // A key of the innermost criterion stands next.
             let key = cursor.key()?;
-            let bit = 1 << key as u8;
+            let bit = key as u8;
             if open.seen & bit != 0 {
                 return None;
             }

@@ -39,7 +39,7 @@ pub(super) struct Parser<'a, 'l> {
     errors: Vec<Error>,
     /// Ten errors are known to stand at or before this offset.
     cutoff: usize,
-    /// How often [`report`](Self::report) was called.
+    /// The number of calls of [`report`](Self::report).
     faults: usize,
     frames: Vec<Frame<'a>>,
     /// Values read so far, in all criteria.
@@ -111,9 +111,9 @@ impl<'a> Parser<'a, '_> {
         } else if seen.others.iter().any(|other| other == key) {
             self.report(Error::new(ErrorKind::DuplicateKey, at, quote(key), "each key at most once"));
         } else if seen.others.len() < REPORTED_ERRORS {
-            // Behind the tenth unknown key of an object no further one can be among the first ten errors.
+            // After the tenth unknown key of an object, no further one can be among the first ten errors.
             seen.others.push(key.to_owned());
-            // Looking for what was meant takes time that no one thanks for behind the tenth error.
+            // The search for the key that was meant takes time, and errors after the tenth are not shown.
             if at > self.cutoff {
                 self.faults = self.faults.saturating_add(1);
             } else {

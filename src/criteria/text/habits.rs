@@ -8,10 +8,10 @@ use super::parser::Parser;
 use crate::error::{Error, ErrorKind, quote, quote_whole};
 use crate::value::{Number, Timestamp, is_reserved_word};
 
-/// Quotes that word processors put in the place of straight ones.
+/// Quotes that word processors put in place of straight ones.
 pub(super) const CURLY_QUOTES: [char; 11] = ['“', '”', '„', '‟', '‘', '’', '‚', '«', '»', '`', '´'];
 
-/// Whether words are followed by what SQL has behind a condition.
+/// True when words are followed by a clause that SQL has after a condition.
 fn has_clause(phrase: &str) -> bool {
     let words: Vec<String> = phrase.split_whitespace().skip(1).map(str::to_ascii_lowercase).collect();
     words.windows(2).any(|pair| match pair {
@@ -59,7 +59,7 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    /// The criterion that says the same as a negated one behind `not` or `!`, which stands next; `None` when there is none.
+    /// Returns the criterion that means the same as a negated one after `not` or `!`, which stands next; `None` when there is none.
     pub(super) fn negated(&self) -> Option<String> {
         let mut ahead = self.lexer.clone();
         ahead.bump().ok()?;
@@ -119,7 +119,7 @@ impl<'a> Parser<'a, '_> {
         let mut end = None;
         let mut ahead = self.lexer.clone();
         while matches!(ahead.next, Token::Word(word) if !is_reserved_word(word)) {
-            let behind = ahead.at;
+            let after = ahead.at;
             let before = ahead.clone();
             ahead.bump()?;
             // A word before an operator is a field.
@@ -127,7 +127,7 @@ impl<'a> Parser<'a, '_> {
                 ahead = before;
                 break;
             }
-            end = Some(behind);
+            end = Some(after);
         }
         let Some(end) = end else { return Ok(false) };
         let phrase = self.lexer.text.get(first.offset..end).unwrap_or_default();
@@ -148,7 +148,7 @@ impl<'a> Parser<'a, '_> {
     /// Reads over a value in quotes of print, the first of which stands next, and reports it.
     pub(super) fn curly(&mut self, mark: char) -> Result<Option<Text<'a>>> {
         let offset = self.lexer.start;
-        let behind = self.lexer.text.get(self.lexer.at..).unwrap_or_default();
+        let rest = self.lexer.text.get(self.lexer.at..).unwrap_or_default();
         let error = |found: &str| {
             Error::new(
                 ErrorKind::Syntax,
@@ -157,7 +157,7 @@ impl<'a> Parser<'a, '_> {
                 "a value in straight quotes, such as `\"open\"`",
             )
         };
-        let Some((inner, rest)) = behind.split_once(CURLY_QUOTES) else {
+        let Some((inner, rest)) = rest.split_once(CURLY_QUOTES) else {
             return Err(error(&mark.to_string()));
         };
         let end = self.lexer.text.len().saturating_sub(rest.len());

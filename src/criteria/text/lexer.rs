@@ -80,10 +80,10 @@ fn token(input: &str) -> IResult<&str, Token<'_>> {
 #[derive(Clone)]
 pub(super) struct Lexer<'a> {
     pub(super) text: &'a str,
-    /// Where the token behind `next` is looked for.
+    /// The offset just after `next`.
     pub(super) at: usize,
     pub(super) next: Token<'a>,
-    /// Where `next` starts.
+    /// The offset of `next`.
     pub(super) start: usize,
 }
 
@@ -97,7 +97,7 @@ impl<'a> Lexer<'a> {
         self.text.get(self.at..).unwrap_or_default()
     }
 
-    /// Gives the next token with its offset, and reads the one behind it.
+    /// Returns the next token with its offset, and reads the one after it.
     pub(super) fn bump(&mut self) -> Result<(Token<'a>, usize)> {
         let space: IResult<&str, &str> = multispace0(self.rest());
         if let Ok((rest, _)) = space {
@@ -130,7 +130,7 @@ impl<'a> Lexer<'a> {
         Ok((std::mem::replace(&mut self.next, next), offset))
     }
 
-    /// What stands at `next`, for a message.
+    /// Returns the text of `next`, for a message.
     pub(super) fn found(&self) -> String {
         match &self.next {
             Token::End => "the end of the text".to_owned(),

@@ -49,9 +49,9 @@ type NodeId = usize;
 /// An open parenthesis, or the text itself.
 struct Group {
     offset: usize,
-    /// Where its own finished terms start among `terms`.
+    /// The index in `terms` of its first finished term.
     terms: usize,
-    /// Where its own finished alternatives start among `alternatives`.
+    /// The index in `alternatives` of its first finished alternative.
     alternatives: usize,
 }
 
@@ -64,7 +64,7 @@ pub(super) struct Parser<'a, 'l> {
     pub(super) last_word: Option<Range<usize>>,
     pub(super) limits: &'l Limits,
     pub(super) body: Body<'a>,
-    /// Where each node of the body starts.
+    /// The offset of each node of the body.
     offsets: Vec<usize>,
     pub(super) errors: Vec<Error>,
     /// The open parentheses around the text that is read.
@@ -80,7 +80,7 @@ pub(super) struct Parser<'a, 'l> {
 impl<'a> Parser<'a, '_> {
     pub(super) fn report(&mut self, error: Error) {
         self.errors.push(error);
-        // A criterion too many or too deep is seen behind what it holds, but stands before it.
+        // A criterion too many or too deep is found after its children, but stands before them.
         if self.errors.len() > 8 * REPORTED_ERRORS {
             self.errors.sort_by_key(|error| error.offset);
             self.errors.truncate(REPORTED_ERRORS);
@@ -260,7 +260,7 @@ impl<'a> Parser<'a, '_> {
         count > limit
     }
 
-    /// What joins the criterion that was read to the next; `None` at the end of the text.
+    /// Reads the connective between two criteria; `None` at the end of the text.
     fn connective(&mut self) -> Result<Option<Connective>> {
         if let Some(connective) = self.lexer.next.connective() {
             self.skip()?;

@@ -12,7 +12,7 @@ use crate::operator::{Operator, Syntax};
 use crate::value::is_reserved_word;
 
 impl<'a> Parser<'a, '_> {
-    /// The value behind an operator that takes one, or what stands behind an unknown operator.
+    /// Reads the value after an operator that takes one, or after an unknown operator.
     pub(super) fn operand(&mut self, operator: Option<Operator>) -> Result<Option<Range<usize>>> {
         if self.lexer.next == Token::Open {
             let offset = self.lexer.start;
@@ -50,7 +50,7 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    /// The values behind an operator with a list, which was written so.
+    /// Reads the list of values after an operator, whose spelling is `word`.
     pub(super) fn chosen(&mut self, word: &str) -> Result<Option<Range<usize>>> {
         let start = self.body.texts.len();
         let errors = self.errors.len();
@@ -136,7 +136,7 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    /// Whether a criterion may stand behind the word that is next.
+    /// True when a criterion may stand after the next word.
     fn is_followed(&self) -> Result<bool> {
         let mut ahead = self.lexer.clone();
         ahead.bump()?;

@@ -1,4 +1,4 @@
-//! Why a case is selected, or is not: the truth of each criterion as written.
+//! The reasons why a case is selected or not: the truth of each criterion as written.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,11 +21,11 @@ use crate::value::Value;
 pub struct Why {
     /// The case.
     pub id: String,
-    /// Whether the filter selects it, which is the truth of the first criterion.
+    /// True when the filter selects it, which is the truth of the first criterion.
     pub selected: bool,
     /// Every criterion in the order of the body, each before its children; the first is the whole filter.
     pub criteria: Vec<Criterion>,
-    /// What the case has in the fields that the criteria name.
+    /// The values of the case in the fields that the criteria name.
     pub fields: BTreeMap<String, Stored>,
     /// Field values of the document that were refused, ten at most; such a field counts as absent.
     pub faults: Vec<Error>,
@@ -35,25 +35,25 @@ pub struct Why {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Criterion {
     /// The place as a path into the body, such as `criteria[0].children[2]`; empty for `ids` and `criteria`
-    /// together, and where no body stands behind the filter.
+    /// together, and where the filter was not made from a body.
     pub path: String,
-    /// How many criteria it lies in.
+    /// The number of criteria around it.
     pub depth: usize,
-    /// Whether it is true for the case.
+    /// True when it is true for the case.
     pub holds: bool,
-    /// What it asks.
+    /// The test.
     #[serde(flatten)]
     pub test: Test,
 }
 
-/// What a [`Criterion`] asks.
+/// The test of a [`Criterion`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 #[non_exhaustive]
 pub enum Test {
     /// The same for every case, as an empty list of criteria is.
     Constant {
-        /// Whether it selects every case.
+        /// True when it selects every case.
         constant: bool,
     },
     /// Some criteria, the next ones that lie one deeper.
@@ -72,7 +72,7 @@ pub enum Test {
     },
 }
 
-/// What a case has in a field.
+/// The values of a case in a field.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Stored {
     /// The value set, in the order of the document, each value once.
@@ -212,7 +212,7 @@ impl fmt::Display for Why {
 }
 
 impl Why {
-    /// What a criterion asks, and what the case has.
+    /// Returns the test of a criterion, and the values that the case has in its field.
     fn line(&self, Criterion { depth, holds, test, .. }: &Criterion) -> [String; 2] {
         let mark = if *holds { '✓' } else { '✗' };
         let (asked, stored) = match test {
@@ -245,9 +245,9 @@ impl Why {
 
 /// Columns are as wide as their widest text up to this many characters.
 const WIDEST: usize = 72;
-/// How many values of a list are shown.
+/// The number of values of a list that are shown.
 const SHOWN: usize = 10;
-/// How many characters of a value are shown.
+/// The number of characters of a value that are shown.
 const SHOWN_CHARS: usize = 60;
 /// Among how many stored values those are sought that a criterion names.
 const SOUGHT: usize = 1000;

@@ -15,7 +15,7 @@ use crate::catalog::Catalog;
 use crate::error::{nearest, quote};
 use crate::value::{Number, Value};
 
-/// How many warnings one filter carries at most.
+/// The largest number of warnings of one filter.
 pub(crate) const MOST_WARNINGS: usize = 100;
 
 /// Returns the warnings of a tree as written, whose normal form is `normal` and whose rounded numbers are `rounded`, in document

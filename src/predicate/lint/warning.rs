@@ -40,7 +40,7 @@ pub struct Warning {
     pub kind: WarningKind,
     /// The place as a path into the body, such as `criteria[0].values[1]`; empty for the whole of it.
     pub path: String,
-    /// What is the matter.
+    /// The description.
     pub message: String,
 }
 

@@ -66,7 +66,7 @@ impl Builder<'_> {
     }
 }
 
-/// So many defaults, in the array if they fit.
+/// Returns `len` defaults, in the array if they fit.
 #[inline]
 fn room<'r, T: Clone + Default>(
     few: &'r mut [T; FEW_NODES],

@@ -27,7 +27,7 @@ impl Numbers {
         Self { table, hasher }
     }
 
-    /// The number of a node equal to this one; otherwise this one is given the number behind all.
+    /// Returns the number of a node equal to this one; otherwise enters this one under the next number.
     pub(super) fn find_or_insert(
         &mut self,
         nodes: &[(Rank, Node<Leaf>)],

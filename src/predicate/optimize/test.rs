@@ -12,7 +12,7 @@ pub(in crate::predicate) fn test(comparison: &Comparison<'_>, many: bool) -> Res
     }
 }
 
-/// As [`test`], of the set of the operands.
+/// Like [`test`], given the set of the operands.
 pub(super) fn test_of(operator: Operator, operands: Set, many: bool) -> Result<Test, bool> {
     let Shape { quantifier, pattern } = operator.shape();
     let set = operands.matching(pattern).ok_or(false)?;

@@ -152,20 +152,20 @@ impl Writer {
         let mut points = Vec::new();
         let mut terms = Children::new();
         let mut rest = intervals.as_slice();
-        while let Some(((low, first_high), behind)) = rest.split_first() {
-            rest = behind;
+        while let Some(((low, first_high), others)) = rest.split_first() {
+            rest = others;
             let (low, mut high) = (*low, *first_high);
             if low == high {
                 points.push(value(low));
                 continue;
             }
             let mut holes = Vec::new();
-            while let Some(((next_low, next_high), behind)) = rest.split_first() {
+            while let Some(((next_low, next_high), others)) = rest.split_first() {
                 let hole = kind.above(high).filter(|hole| kind.above(*hole) == Some(*next_low));
                 let Some(hole) = hole.filter(|_| !many && next_low != next_high) else { break };
                 holes.push(hole);
                 high = *next_high;
-                rest = behind;
+                rest = others;
             }
             let mut conjuncts = Children::new();
             if low != least || (high == greatest && kind.least_has_text()) {
