@@ -1,6 +1,6 @@
 //! Filters made in Rust: of values, and of other filters.
 
-use super::compiled::{Filter, Source};
+use super::compiled::{Filter, Origin};
 use super::limits::no_limits;
 use crate::catalog::Catalog;
 use crate::error::{Error, ErrorKind, Errors, quote};
@@ -164,7 +164,7 @@ impl Filter {
             return Ok(Self::constant(common, connective == Connective::And));
         }
         let predicate = predicate::joined(connective, filters.iter().map(Self::predicate), common);
-        Ok(Self::new(common, predicate, Source::Joined(connective, filters)))
+        Ok(Self::new(common, predicate, Origin::Joined(connective, filters)))
     }
 }
 

@@ -1,7 +1,7 @@
 //! From a JSON body or a text to a filter, or to the errors in it.
 
 use super::bytes::body_text;
-use super::compiled::{Filter, Source};
+use super::compiled::{Filter, Origin};
 use crate::catalog::{Catalog, FieldType};
 use crate::criteria::text::Parsed;
 use crate::criteria::{self, Body, Holds};
@@ -44,7 +44,7 @@ impl Filter {
         let text = body_text(body, limits)?;
         let read = criteria::read(text, limits);
         match read.as_ref().and_then(|body| predicate::compile(body, catalog)) {
-            Some(predicate) => Ok(Self::new(catalog, predicate, Source::Json(text.into()))),
+            Some(predicate) => Ok(Self::new(catalog, predicate, Origin::Json(text.into()))),
             None => Err(errors_of_json(catalog, limits, text, read)),
         }
     }
@@ -90,7 +90,7 @@ impl Filter {
         };
         let predicate = if errors.is_empty() { predicate::compile(&body, catalog) } else { None };
         match predicate {
-            Some(predicate) => Ok(Self::new(catalog, predicate, Source::Text(text.into()))),
+            Some(predicate) => Ok(Self::new(catalog, predicate, Origin::Text(text.into()))),
             None => Err(errors_of(catalog, &body, errors)),
         }
     }

@@ -42,12 +42,12 @@ pub(super) struct Inner {
     /// The normal form: engines run it and printing shows it.
     pub(super) predicate: Tree<Leaf>,
     /// The input that the filter was made from, for warnings and the reference evaluator.
-    pub(super) source: Source,
+    pub(super) origin: Origin,
 }
 
 /// The input that a filter was made from.
 #[derive(Clone)]
-pub(super) enum Source {
+pub(super) enum Origin {
     /// A body that has no errors.
     Json(Box<str>),
     /// The text syntax, without errors.
@@ -65,8 +65,8 @@ pub(super) struct Written {
 }
 
 impl Filter {
-    pub(super) fn new(catalog: &Catalog, predicate: Tree<Leaf>, source: Source) -> Self {
-        let inner = Inner { catalog: catalog.clone(), predicate, source };
+    pub(super) fn new(catalog: &Catalog, predicate: Tree<Leaf>, origin: Origin) -> Self {
+        let inner = Inner { catalog: catalog.clone(), predicate, origin };
         Self { inner: Arc::new(inner), written: OnceLock::new() }
     }
 
@@ -96,7 +96,7 @@ impl Filter {
     }
 
     pub(super) fn constant(catalog: &Catalog, value: bool) -> Self {
-        Self::new(catalog, Tree::constant(value), Source::Constant(value))
+        Self::new(catalog, Tree::constant(value), Origin::Constant(value))
     }
 
     /// This filter with its criteria run as written, no rule of the optimiser applied.
@@ -115,7 +115,7 @@ impl Filter {
         let predicate = predicate::normalize(&self.written(), self.catalog());
         Self {
             written: self.written.clone(),
-            ..Self::new(self.catalog(), predicate, self.inner.source.clone())
+            ..Self::new(self.catalog(), predicate, self.inner.origin.clone())
         }
     }
 

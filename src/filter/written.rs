@@ -3,21 +3,21 @@
 //! Filters that are joined one after the other have sources of any depth, and one filter may be part of many. So nothing here
 //! recurses, and each filter is visited once.
 //!
-//! Compiling keeps the body or text and not its tree, which few filters need: it would add half to the memory of a cached filter,
-//! and to the time of compiling. The first call that needs the trees makes them; the filter then keeps them.
+//! Compiling keeps the body or text and not its tree, which only warnings, `why`, hints and the reference evaluator need. The first
+//! such call makes the tree, and the filter then keeps it.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::compiled::{Filter, Inner, Source, Written};
+use super::compiled::{Filter, Inner, Origin, Written};
 use super::limits::no_limits;
 use crate::catalog::Catalog;
 use crate::criteria::text::Parsed;
 use crate::criteria::{self, Body};
 use crate::predicate::{self, Children, Comparison, Node, Tree};
 
-impl Source {
+impl Origin {
     fn joined(&self) -> &[Filter] {
         match self {
             Self::Joined(_, filters) => filters,
@@ -25,7 +25,7 @@ impl Source {
         }
     }
 
-    /// Parses the criteria of a source that is not joined.
+    /// Parses the criteria of an origin that is not joined.
     fn parse(&self, catalog: &Catalog) -> Written {
         let constant = |value| Written { tree: Tree::constant(value), rounded: Vec::new() };
         let body = match self {
@@ -37,7 +37,7 @@ impl Source {
             },
             Self::Joined(..) => None,
         };
-        debug_assert!(body.is_some(), "a source that was read within limits is read without them");
+        debug_assert!(body.is_some(), "an origin that was read within limits is read without them");
         Written::of_body(&body.unwrap_or_default(), catalog)
     }
 }
@@ -45,14 +45,14 @@ impl Source {
 impl Written {
     fn of_body(body: &Body<'_>, catalog: &Catalog) -> Self {
         let (tree, errors) = predicate::lower(body, catalog);
-        debug_assert_eq!(errors, [], "a source without errors has none the second time");
+        debug_assert_eq!(errors, [], "an origin without errors has none the second time");
         Self { tree: tree.into_owned(), rounded: predicate::rounded_numbers(body, catalog) }
     }
 }
 
 impl Filter {
     pub(super) fn is_joined(&self) -> bool {
-        matches!(self.inner.source, Source::Joined(..))
+        matches!(self.inner.origin, Origin::Joined(..))
     }
 
     /// Returns the filters that this one was joined from, each once and before those that it is in; this one last.
@@ -65,7 +65,7 @@ impl Filter {
                 parts.push(filter);
             } else if seen.insert(Arc::as_ptr(&filter.inner)) {
                 open.push((filter, true));
-                open.extend(filter.inner.source.joined().iter().rev().map(|part| (part, false)));
+                open.extend(filter.inner.origin.joined().iter().rev().map(|part| (part, false)));
             }
         }
         parts
@@ -81,7 +81,7 @@ impl Filter {
     /// Returns the criteria of a filter that is not joined, which it may have already.
     fn own_written(&self) -> Arc<Written> {
         let kept = self.written.get().and_then(|written| written.first());
-        kept.map_or_else(|| Arc::new(self.inner.source.parse(self.catalog())), Arc::clone)
+        kept.map_or_else(|| Arc::new(self.inner.origin.parse(self.catalog())), Arc::clone)
     }
 
     /// Returns the criteria as written.
@@ -94,8 +94,8 @@ impl Filter {
         let mut nodes: Vec<Node<Comparison<'static>>> = Vec::new();
         let mut roots = HashMap::new();
         for part in self.parts() {
-            match &part.inner.source {
-                Source::Joined(connective, filters) => {
+            match &part.inner.origin {
+                Origin::Joined(connective, filters) => {
                     let root = |filter: &Self| roots.get(&Arc::as_ptr(&filter.inner)).copied();
                     let children: Children = filters.iter().filter_map(root).collect();
                     nodes.push(Node::Branch(*connective, children));
@@ -116,10 +116,10 @@ impl Filter {
     pub(crate) fn body(&self) -> Option<&[u8]> {
         let mut filter = self;
         loop {
-            match &filter.inner.source {
-                Source::Json(text) => return Some(text.as_bytes()),
-                Source::Text(_) | Source::Constant(_) => return None,
-                Source::Joined(_, filters) => filter = filters.first()?,
+            match &filter.inner.origin {
+                Origin::Json(text) => return Some(text.as_bytes()),
+                Origin::Text(_) | Origin::Constant(_) => return None,
+                Origin::Joined(_, filters) => filter = filters.first()?,
             }
         }
     }
@@ -134,26 +134,26 @@ impl Filter {
 
     /// Like [`size_bytes`](Self::size_bytes), without the filters that it was joined from.
     fn own_bytes(&self) -> usize {
-        let source = match &self.inner.source {
-            Source::Json(text) | Source::Text(text) => text.len(),
-            Source::Constant(_) => 0,
-            Source::Joined(_, filters) => size_of_val(filters.as_slice()),
+        let origin = match &self.inner.origin {
+            Origin::Json(text) | Origin::Text(text) => text.len(),
+            Origin::Constant(_) => 0,
+            Origin::Joined(_, filters) => size_of_val(filters.as_slice()),
         };
-        size_of::<Inner>().saturating_add(source).saturating_add(self.inner.predicate.size_bytes())
+        size_of::<Inner>().saturating_add(origin).saturating_add(self.inner.predicate.size_bytes())
     }
 }
 
 /// Takes joined filters apart one by one, however deep they lie.
 impl Drop for Inner {
     fn drop(&mut self) {
-        let take = |source: &mut Source| match source {
-            Source::Joined(_, filters) => std::mem::take(filters),
-            Source::Json(_) | Source::Text(_) | Source::Constant(_) => Vec::new(),
+        let take = |origin: &mut Origin| match origin {
+            Origin::Joined(_, filters) => std::mem::take(filters),
+            Origin::Json(_) | Origin::Text(_) | Origin::Constant(_) => Vec::new(),
         };
-        let mut open = take(&mut self.source);
+        let mut open = take(&mut self.origin);
         while let Some(filter) = open.pop() {
             if let Some(mut inner) = Arc::into_inner(filter.inner) {
-                open.append(&mut take(&mut inner.source));
+                open.append(&mut take(&mut inner.origin));
             }
         }
     }

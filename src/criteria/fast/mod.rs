@@ -5,8 +5,8 @@
 //!
 //! # What it earns
 //!
-//! A body of half a kilobyte compiles in two thirds of the time that the strict parser takes: it keeps neither the offsets of
-//! keys nor several errors in order (`benches/compile.rs`, line *compile*).
+//! The strict parser keeps the offsets of keys, repeated and unknown keys, and several errors in order. Without that, a body of 466
+//! bytes compiled in 0.66 times the instructions when this path was added (`benches/compile.rs`, line *compile*).
 //!
 //! # How it reads
 //!

@@ -1,14 +1,14 @@
 //! The normal form as a JSON body.
 
 use super::super::tree::{Leaf, Node, Tree};
-use super::steps::{Step, push_reversed};
-use super::written::Written;
+use super::body::PrintedBody;
+use super::pieces::{Piece, push_reversed};
 use crate::catalog::Catalog;
 use crate::value::Value;
 
 /// The canonical JSON body of a normal form, on one line.
 pub(crate) fn body_json(tree: &Tree<Leaf>, catalog: &Catalog) -> String {
-    let body = Written::new(tree, catalog);
+    let body = PrintedBody::new(tree, catalog);
     let mut out = String::from("{");
     if let Some(ids) = &body.ids {
         out.push_str("\"ids\":");
@@ -16,18 +16,18 @@ pub(crate) fn body_json(tree: &Tree<Leaf>, catalog: &Catalog) -> String {
     }
     if let Some(criteria) = &body.criteria {
         out.push_str(if body.ids.is_some() { ",\"criteria\":[" } else { "\"criteria\":[" });
-        let mut steps = Vec::new();
-        push_reversed(&mut steps, criteria, ",");
-        while let Some(step) = steps.pop() {
-            match step {
-                Step::Text(text) => out.push_str(text),
-                Step::Node(id) => match body.node(id) {
+        let mut pieces = Vec::new();
+        push_reversed(&mut pieces, criteria, ",");
+        while let Some(piece) = pieces.pop() {
+            match piece {
+                Piece::Text(text) => out.push_str(text),
+                Piece::Node(id) => match body.node(id) {
                     Some(Node::Branch(connective, children)) => {
                         out.push_str("{\"op\":");
                         json_string(connective.name(), &mut out);
                         out.push_str(",\"children\":[");
-                        steps.push(Step::Text("]}"));
-                        push_reversed(&mut steps, children, ",");
+                        pieces.push(Piece::Text("]}"));
+                        push_reversed(&mut pieces, children, ",");
                     }
                     Some(Node::Leaf(comparison)) => {
                         out.push_str("{\"field\":");

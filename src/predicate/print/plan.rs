@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 
 use super::super::tree::{Comparison, Leaf, Node, NodeId, Tree};
-use super::steps::{Step, between, push_reversed};
+use super::body::Writer;
+use super::pieces::{Piece, between, push_reversed};
 use super::text::text_comparison;
-use super::written::Writer;
 use crate::catalog::Catalog;
 
 /// One node of a normal form, to read.
@@ -58,14 +58,14 @@ pub(crate) fn lines(
 
 /// One leaf on one line: at most a disjunction of conjunctions of comparisons.
 fn plan_leaf(nodes: &[Node<Comparison<'static>>], root: NodeId, catalog: &Catalog, out: &mut String) {
-    let mut steps = vec![Step::Node(root)];
-    while let Some(step) = steps.pop() {
-        match step {
-            Step::Text(text) => out.push_str(text),
-            Step::Node(id) => match nodes.get(id) {
+    let mut pieces = vec![Piece::Node(root)];
+    while let Some(piece) = pieces.pop() {
+        match piece {
+            Piece::Text(text) => out.push_str(text),
+            Piece::Node(id) => match nodes.get(id) {
                 Some(Node::Leaf(comparison)) => text_comparison(comparison, catalog, out),
                 Some(Node::Branch(connective, children)) => {
-                    push_reversed(&mut steps, children, between(*connective));
+                    push_reversed(&mut pieces, children, between(*connective));
                 }
                 _ => {}
             },

@@ -1,9 +1,9 @@
 //! The normal form in the text syntax.
 
 use super::super::tree::{Comparison, Leaf, Node, Tree};
+use super::body::PrintedBody;
 use super::json::json_string;
-use super::steps::{Step, push_reversed};
-use super::written::Written;
+use super::pieces::{Piece, push_reversed};
 use crate::catalog::{Catalog, FieldId};
 use crate::operator::{Arity, Connective, Operator, Syntax};
 use crate::value::Value;
@@ -15,7 +15,7 @@ pub(crate) fn text(tree: &Tree<Leaf>, catalog: &Catalog) -> String {
         Some(Node::Constant(false)) => return "false".to_owned(),
         _ => {}
     }
-    let body = Written::new(tree, catalog);
+    let body = PrintedBody::new(tree, catalog);
     let mut out = String::new();
     if let Some(ids) = &body.ids {
         if catalog.is_visible(FieldId::ID) {
@@ -31,26 +31,28 @@ pub(crate) fn text(tree: &Tree<Leaf>, catalog: &Catalog) -> String {
         }
     }
     let Some(criteria) = &body.criteria else { return out };
-    let mut steps = Vec::new();
+    let mut pieces = Vec::new();
     if body.ids.is_some() {
         out.push_str(" or ");
     }
-    push_reversed(&mut steps, criteria, " and ");
+    push_reversed(&mut pieces, criteria, " and ");
     let single = criteria.len() == 1;
-    while let Some(step) = steps.pop() {
-        match step {
-            Step::Text(text) => out.push_str(text),
-            Step::Node(id) => match body.node(id) {
+    while let Some(piece) = pieces.pop() {
+        match piece {
+            Piece::Text(text) => out.push_str(text),
+            Piece::Node(id) => match body.node(id) {
                 Some(Node::Branch(Connective::Or, children)) => {
                     // Only alone, or beside ids, does a disjunction need no parentheses.
                     let bare = single && criteria.contains(&id);
                     if !bare {
                         out.push('(');
-                        steps.push(Step::Text(")"));
+                        pieces.push(Piece::Text(")"));
                     }
-                    push_reversed(&mut steps, children, " or ");
+                    push_reversed(&mut pieces, children, " or ");
                 }
-                Some(Node::Branch(Connective::And, children)) => push_reversed(&mut steps, children, " and "),
+                Some(Node::Branch(Connective::And, children)) => {
+                    push_reversed(&mut pieces, children, " and ")
+                }
                 Some(Node::Leaf(comparison)) => text_comparison(comparison, catalog, &mut out),
                 Some(Node::Constant(_)) | None => {}
             },

@@ -11,14 +11,14 @@ use crate::value::{OrderedType, Value};
 const ANY_OF: Shape = Shape { quantifier: Quantifier::Any, pattern: Pattern::Points };
 
 /// A normal form as a request can write it: the same truth for every case, the same normal form.
-pub(super) struct Written {
+pub(super) struct PrintedBody {
     nodes: Vec<Node<Comparison<'static>>>,
     pub(super) ids: Option<Vec<Value<'static>>>,
     /// The criteria, which are joined by `$and`; `None` when there are ids alone.
     pub(super) criteria: Option<Children>,
 }
 
-impl Written {
+impl PrintedBody {
     pub(super) fn new(tree: &Tree<Leaf>, catalog: &Catalog) -> Self {
         let mut writer = Writer { nodes: Vec::new() };
         if let Some(Node::Constant(true)) = tree.get(tree.root()) {
@@ -68,7 +68,7 @@ impl Writer {
     }
 
     /// Parts the root into ids and criteria.
-    fn finish(mut self, root: NodeId) -> Written {
+    fn finish(mut self, root: NodeId) -> PrintedBody {
         let mut ids = self.ids(root);
         let criteria = match self.nodes.get(root) {
             _ if ids.is_some() => None,
@@ -86,7 +86,7 @@ impl Writer {
             Some(Node::Constant(_)) | None => Some(Children::new()),
             Some(_) => Some(self.conjuncts(root)),
         };
-        Written { nodes: self.nodes, ids, criteria }
+        PrintedBody { nodes: self.nodes, ids, criteria }
     }
 
     fn conjuncts(&self, id: NodeId) -> Children {

@@ -4,17 +4,17 @@ use super::super::tree::NodeId;
 use crate::operator::Connective;
 
 /// A part that is left to write.
-pub(super) enum Step {
+pub(super) enum Piece {
     Node(NodeId),
     Text(&'static str),
 }
 
 /// Pushes `nodes` with `between` between them, the first on top.
-pub(super) fn push_reversed(steps: &mut Vec<Step>, nodes: &[NodeId], between: &'static str) {
+pub(super) fn push_reversed(pieces: &mut Vec<Piece>, nodes: &[NodeId], between: &'static str) {
     for (i, node) in nodes.iter().enumerate().rev() {
-        steps.push(Step::Node(*node));
+        pieces.push(Piece::Node(*node));
         if i > 0 {
-            steps.push(Step::Text(between));
+            pieces.push(Piece::Text(between));
         }
     }
 }
