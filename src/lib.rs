@@ -14,7 +14,6 @@
 #[cfg(feature = "arrow")]
 pub mod arrow;
 mod batch;
-mod cache;
 mod catalog;
 mod column;
 mod criteria;
@@ -30,11 +29,9 @@ mod json;
 mod limits;
 mod lock;
 mod operator;
-mod order;
 #[cfg(feature = "postgres")]
 pub mod postgres;
 mod predicate;
-mod request;
 #[cfg(feature = "sample")]
 pub mod sample;
 #[cfg(feature = "service")]
@@ -49,8 +46,9 @@ mod value;
 #[cfg(feature = "store")]
 #[doc(hidden)]
 pub use batch::codec::check_stored_batch;
-pub use cache::{CacheStats, FilterCache};
 pub use catalog::{Catalog, CatalogError, Field, FieldId, FieldType};
+#[doc(hidden)]
+pub use criteria::check_parsers;
 #[cfg(any(feature = "postgres", feature = "store"))]
 pub use engine::WrittenAnswer;
 pub use engine::{
@@ -59,12 +57,10 @@ pub use engine::{
 };
 pub use error::{Error, ErrorKind, Errors};
 pub use exec::reference;
-pub use filter::Filter;
+pub use filter::{CacheStats, DEFAULT_PAGE, Direction, Filter, FilterCache, Order, Params, Request};
 pub use limits::Limits;
 pub use operator::Operator;
-pub use order::{Direction, Order};
 pub use predicate::{Warning, WarningKind};
-pub use request::{DEFAULT_PAGE, Params, Request};
 #[cfg(feature = "store")]
 pub use store::{
     AtomicFile, Compacted, Durability, RecordWrite, Records, Store, StoreError, StoreErrorKind, StoreImport,

@@ -12,7 +12,7 @@ use parquet::file::properties::WriterProperties;
 
 use super::encode::CaseEncoder;
 use crate::catalog::{Catalog, FieldType};
-use crate::order::Order;
+use crate::filter::Order;
 
 /// Cases in a row group: two batches of an engine, some 100 MB of JSON.
 const GROUP_ROWS: usize = 2 * 65_536;

@@ -1,11 +1,14 @@
-//! The syntax tree of a request body: flat, every node knowing its place.
+//! The syntax tree of a request body: flat, in postfix order.
+//!
+//! `{"op":"$or","children":[a, b]}` is `a b $or(2)`: a complex criterion stands after its children and says how many they are. A walk
+//! over the nodes in order with a stack meets children before parents and needs no other links.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::operator::{Connective, Operator};
+use crate::operator::{Connective, Operator, Syntax};
 
-/// A string of the request and where it stands.
+/// A string of the request and its offset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Text<'a> {
     pub(crate) text: Cow<'a, str>,
@@ -13,21 +16,21 @@ pub(crate) struct Text<'a> {
     pub(crate) offset: usize,
 }
 
-/// The number of a criterion in its [`Body`].
-pub(crate) type NodeId = usize;
+/// The number of a string in its [`Body`].
+pub(crate) type TextId = usize;
 
 /// One criterion.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Criterion<'a> {
+pub(crate) enum Criterion {
     /// `{"op": "$and" | "$or", "children": […]}`.
     Complex {
         connective: Connective,
-        /// A range of [`Body::children`], not empty.
-        children: Range<usize>,
+        /// The number of criteria just before it that are its children, at least one.
+        children: usize,
     },
     /// `{"field": …, "op": …, "values": […]}`.
     Field {
-        field: Text<'a>,
+        field: TextId,
         /// With its offset; `None` when there was an error in it, which was reported.
         operator: Option<(Operator, usize)>,
         /// A range of [`Body::texts`]; empty when there was an error in it, which was reported.
@@ -37,15 +40,21 @@ pub(crate) enum Criterion<'a> {
     Broken,
 }
 
-/// A request body as written. Invariant: the children of a criterion have smaller numbers than it.
+/// A request body as written.
+///
+/// Invariant, of a body without errors: walked with a stack that complex criteria pop their children from, the nodes leave `criteria`
+/// of them. A body with errors may have [broken](Criterion::Broken) nodes in the place of complex ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Body<'a> {
+    /// The syntax that it is written in, for the spelling of operators in messages.
+    pub(crate) syntax: Syntax,
     /// A range of `texts`; `None` when the key is absent.
     pub(crate) ids: Option<Range<usize>>,
-    /// A range of `children`; `None` when the key is absent.
-    pub(crate) criteria: Option<Range<usize>>,
-    pub(crate) nodes: Vec<Criterion<'a>>,
-    pub(crate) children: Vec<NodeId>,
+    /// The number of the outermost criteria; `None` when the key is absent.
+    pub(crate) criteria: Option<usize>,
+    /// The criteria in postfix order.
+    pub(crate) nodes: Vec<Criterion>,
+    /// Names of fields, values and ids, in the order of the body.
     pub(crate) texts: Vec<Text<'a>>,
 }
 
@@ -54,26 +63,14 @@ impl<'a> Body<'a> {
         self.texts.get(range.clone()).unwrap_or_default()
     }
 
-    pub(crate) fn children(&self, range: &Range<usize>) -> &[NodeId] {
-        self.children.get(range.clone()).unwrap_or_default()
+    /// Returns a string; `None` for a number that no criterion of this body has.
+    pub(crate) fn text(&self, id: TextId) -> Option<&Text<'a>> {
+        self.texts.get(id)
     }
 
-    pub(crate) fn push(&mut self, criterion: Criterion<'a>) -> NodeId {
-        self.nodes.push(criterion);
-        self.nodes.len().saturating_sub(1)
-    }
-
-    /// Lays down values and gives their range.
-    pub(crate) fn push_texts(&mut self, texts: &[Text<'a>]) -> Range<usize> {
-        let start = self.texts.len();
-        self.texts.extend_from_slice(texts);
-        start..self.texts.len()
-    }
-
-    /// Lays down a list of children and gives its range.
-    pub(crate) fn push_children(&mut self, nodes: impl IntoIterator<Item = NodeId>) -> Range<usize> {
-        let start = self.children.len();
-        self.children.extend(nodes);
-        start..self.children.len()
+    /// Appends a string and returns its number.
+    pub(crate) fn push_text(&mut self, text: Text<'a>) -> TextId {
+        self.texts.push(text);
+        self.texts.len().saturating_sub(1)
     }
 }

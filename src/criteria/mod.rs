@@ -1,26 +1,26 @@
-//! A request body as written: what it says, before anyone asks what it means.
+//! A request body as written, before its fields are looked up.
 //!
-//! [`parse`] reads the JSON body, [`text`] the syntax that people type; both give a [`Body`]. [`read`] tells a [`Sink`]
-//! what a body without errors says, and makes nothing of it.
+//! Two syntaxes have one syntax tree, a [`Body`]: JSON, read by [`fast`] and explained by [`strict`], and the text that people
+//! type, read by [`text`].
+//!
+//! ```text
+//! body bytes ── fast::read ──▶ Body ──▶ predicate::compile
+//!                  │ None
+//!                  └── strict::parse ──▶ errors
+//! ```
+//!
+//! Invariant: `fast::read` returns a body exactly where `strict::parse` finds no error, and then both trees are equal.
 
+mod advice;
+mod agreement;
 mod ast;
-mod names;
-mod parse;
-mod sound;
+mod bounds;
+mod fast;
+mod strict;
 pub(crate) mod text;
 
-pub(crate) use ast::{Body, Criterion, NodeId, Text};
-pub(crate) use names::Holds;
-#[cfg(test)]
-pub(crate) use parse::careful;
-pub(crate) use parse::{careful_of, parse};
-pub(crate) use sound::{Sink, read};
-
-use crate::error::{Error, ErrorKind};
-
-/// The error for the first `count` beyond a limit; the ones behind it are the same fault.
-fn over_limit(kind: ErrorKind, count: usize, limit: usize, offset: usize, what: &str) -> Option<Error> {
-    (count == limit.saturating_add(1)).then(|| {
-        Error::new(kind, offset, format!("number {count} of the {what}"), format!("at most {limit} {what}"))
-    })
-}
+pub(crate) use self::advice::{Holds, NO_FIELDS};
+pub use self::agreement::check_parsers;
+pub(crate) use self::ast::{Body, Criterion, Text};
+pub(crate) use self::fast::read;
+pub(crate) use self::strict::parse as parse_strictly;

@@ -10,8 +10,7 @@ use shuttle::scheduler::{DfsScheduler, PctScheduler, RandomScheduler, Scheduler}
 use shuttle::{Config, Runner, thread};
 
 use super::*;
-use crate::filter::Filter;
-use crate::request::Request;
+use crate::filter::{Filter, Request};
 
 /// Runs `test` under each schedule.
 fn check(scheduler: impl Scheduler + 'static, test: impl Fn() + Send + Sync + 'static) {

@@ -6,9 +6,7 @@ use super::*;
 use crate::batch::OwnedRow;
 use crate::engine::snapshot::Where;
 use crate::engine::write::{Change, Parts};
-use crate::filter::Filter;
-use crate::order::Order;
-use crate::request::Request;
+use crate::filter::{Filter, Order, Request};
 
 fn numbered(batch_rows: usize) -> EngineBuilder {
     Engine::builder(Catalog::cases()).batch_rows(batch_rows).numbered_documents()

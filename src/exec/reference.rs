@@ -1,4 +1,4 @@
-//! The oracle: a search as the specification words it, one case at a time, nothing clever.
+//! The oracle: a search as the specification words it, one case at a time, nothing optimised.
 //!
 //! It reads the criteria as written, and shares with the engine only the reading of bodies and
 //! documents. Tests and fuzzers hold everything fast equal to it.
@@ -11,18 +11,17 @@ use std::collections::HashMap;
 use crate::batch::Row;
 use crate::catalog::Catalog;
 use crate::error::Error;
-use crate::filter::Filter;
+use crate::filter::order::SortKey;
+use crate::filter::{Filter, Request};
 use crate::ingest::read_case;
 use crate::limits::Limits;
-use crate::operator::Operator;
-use crate::order::SortKey;
+use crate::operator::ValueSet;
 use crate::predicate::{Comparison, Tree};
-use crate::request::Request;
 use crate::value::Value;
 
 pub use why::{Criterion, Stored, Test, Why, why};
 
-/// Whether the criteria, as written, select the case in this document.
+/// Returns whether the criteria, as written, select the case in this document.
 ///
 /// ```
 /// use casefilter::{Catalog, Filter, reference};
@@ -87,22 +86,9 @@ fn read<'a>(catalog: &Catalog, document: &'a str) -> Result<Row<'a>, Error> {
 }
 
 fn selects(written: &Tree<Comparison<'_>>, row: &Row<'_>) -> bool {
-    written.evaluate(|comparison| holds(comparison, &row.values(comparison.field).collect::<Vec<_>>()))
-}
-
-/// The table of operators of the specification, section 2.
-fn holds(comparison: &Comparison<'_>, set: &[&Value<'_>]) -> bool {
-    let values = &comparison.values;
-    match comparison.operator {
-        Operator::Equal => values.iter().all(|value| set.contains(&value)),
-        Operator::NotEqual => values.iter().all(|value| !set.contains(&value)),
-        Operator::Greater => values.iter().all(|value| set.iter().any(|x| *x > value)),
-        Operator::GreaterOrEqual => values.iter().all(|value| set.iter().any(|x| *x >= value)),
-        Operator::Less => values.iter().all(|value| set.iter().any(|x| *x < value)),
-        Operator::LessOrEqual => values.iter().all(|value| set.iter().any(|x| *x <= value)),
-        Operator::Contains => values.iter().any(|value| set.contains(&value)),
-        Operator::All => values.iter().all(|value| set.contains(&value)),
-    }
+    written.evaluate(|Comparison { field, operator, values }| {
+        operator.holds(values, &ValueSet::new(row.values(*field)))
+    })
 }
 
 /// Absent last in both directions; known values in their order, then others; ties by `id` ascending.

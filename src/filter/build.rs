@@ -1,7 +1,7 @@
 //! Filters made in Rust: of values, and of other filters.
 
-use super::Filter;
-use super::source::{Source, no_limits};
+use super::compiled::{Filter, Origin};
+use super::limits::no_limits;
 use crate::catalog::Catalog;
 use crate::error::{Error, ErrorKind, Errors, quote};
 use crate::operator::{Connective, Operator};
@@ -170,7 +170,7 @@ impl Filter {
             return Ok(Self::constant(common, connective == Connective::And));
         }
         let predicate = predicate::joined(connective, filters.iter().map(Self::predicate), common);
-        Ok(Self::new(common, predicate, Source::Joined(connective, filters)))
+        Ok(Self::new(common, predicate, Origin::Joined(connective, filters)))
     }
 }
 

@@ -3,8 +3,10 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::catalog::{Field, FieldType};
+use crate::catalog::{Catalog, Field, FieldType};
+use crate::error::{ErrorKind, Errors};
 use crate::operator::Operator;
+use crate::predicate::{self, Node};
 use crate::value::{Number, Timestamp, Value};
 
 fn cases() -> Catalog {
@@ -134,6 +136,30 @@ fn joined_filters_are_their_criteria_joined() {
 }
 
 #[test]
+fn criteria_are_parsed_once_for_a_filter_and_its_clones_and_kept_out_of_the_cache() {
+    let body = br#"{"criteria":[{"field":"status","op":"=","values":["opened"]}]}"#;
+    let cache = FilterCache::new(cases(), crate::limits::Limits::default(), 1 << 20);
+    let bound = cache.compile(body).unwrap().and(&text("tags = a")).unwrap();
+    for filter in [cache.compile(body).unwrap(), text("status = opened"), bound] {
+        assert!(filter.written.get().is_none());
+        assert_eq!(filter.warnings().len(), 1);
+        let kept = filter.written.get().unwrap().clone();
+        let clone = filter.clone();
+        assert_eq!(clone.warnings(), filter.warnings());
+        assert!(crate::reference::matches(&clone, r#"{"id":"1"}"#).is_ok_and(|matches| !matches));
+        for same in [&filter, &clone, &filter.unoptimized()] {
+            assert!(std::sync::Arc::ptr_eq(&kept, same.written.get().unwrap()));
+        }
+        for (part, _) in filter.written_parts().filter(|_| filter.is_joined()) {
+            assert!(part.written.get().is_none());
+        }
+    }
+    let size = cache.stats().size_bytes;
+    assert!(cache.compile(body).unwrap().written.get().is_none());
+    assert_eq!(cache.stats().size_bytes, size);
+}
+
+#[test]
 fn warnings_of_joined_filters_are_those_of_each_once() {
     let doubtful = text("status = opened");
     let kinds =
@@ -189,7 +215,7 @@ proptest! {
         for value in [value, odd] {
             let quoted = Filter::quote(&value);
             let expected = Filter::test(&cases(), "clientId", Operator::Equal, [&value]).unwrap();
-            let read = Filter::compile_text_with(&cases(), &source::no_limits(), &format!("clientId = {quoted}"));
+            let read = Filter::compile_text_with(&cases(), &limits::no_limits(), &format!("clientId = {quoted}"));
             prop_assert_eq!(read.unwrap(), expected.clone());
             let listed = format!("(clientId in ({quoted}, {quoted}) and name = x) or clientId = {quoted}");
             prop_assert_eq!(Filter::compile_text(&cases(), &listed).unwrap(), expected);

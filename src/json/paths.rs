@@ -1,11 +1,13 @@
-//! Where in a JSON text an offset lies.
+//! The paths of offsets in a JSON text.
 
 use std::borrow::Cow;
 
-use super::{Brackets, JsonType, Reader, Result};
+use super::brackets::Brackets;
+use super::reader::Reader;
+use super::types::{JsonType, Result};
 use crate::error::quote;
 
-/// The paths of `offsets` (ascending) in `text`, each such as `criteria[0].children[2].op`.
+/// Returns the paths of `offsets` (ascending) in `text`, each such as `criteria[0].children[2].op`.
 ///
 /// The path of an offset is that of the innermost member or element that holds it, or the empty
 /// path where none does. A member reaches from the first byte of its key to the last of its value,
@@ -101,9 +103,9 @@ impl<'a, I: Iterator<Item = usize>> PathWalk<'a, I> {
         Ok(())
     }
 
-    /// Goes to the value of the next member or element of the innermost bracket; false behind its end.
+    /// Goes to the value of the next member or element of the innermost bracket; false after its end.
     fn member(&mut self, next: usize) -> Result<bool> {
-        // Past the depth that paths show, elements are not counted, and `next` is 1 behind any.
+        // Past the depth that paths show, elements are not counted, and `next` is 1 after any.
         if self.open.top() == Some(true) {
             let Some((key, at)) = self.reader.key(next == 0)? else { return Ok(false) };
             self.until(at);
@@ -140,7 +142,7 @@ impl<'a, I: Iterator<Item = usize>> PathWalk<'a, I> {
                     path.push(']');
                 }
             }
-            // A deeper path than this helps nobody, and a hostile one could be as long as the body.
+            // A deeper path than this helps no reader, and a hostile one could be as long as the body.
             if path.len() > LONGEST_PATH_BYTES {
                 path.push('…');
                 break;

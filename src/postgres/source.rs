@@ -18,8 +18,7 @@ use super::options::PostgresOptions;
 use crate::catalog::Catalog;
 use crate::engine::{AnswerWriter, WrittenAnswer};
 use crate::error::Error;
-use crate::filter::Filter;
-use crate::request::Request;
+use crate::filter::{Filter, Request};
 use crate::sql::{Dialect, Statement, Table};
 
 /// The cases in a table of PostgreSQL, to be searched as an [`Engine`](crate::Engine) is.

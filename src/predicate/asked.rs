@@ -1,12 +1,12 @@
 //! The values that a filter asks cases to have.
 
-use super::lint::Places;
+use super::places::Places;
 use super::tree::{Comparison, Node, Tree};
 use crate::catalog::FieldId;
-use crate::operator::Operator;
+use crate::operator::Quantifier;
 use crate::value::Value;
 
-/// What a criterion asks of a field.
+/// A field, and perhaps a value, that a criterion asks cases to have.
 pub(crate) struct Asked {
     pub(crate) field: FieldId,
     /// The place of the criterion in the body.
@@ -15,13 +15,13 @@ pub(crate) struct Asked {
     pub(crate) value: Option<(String, String)>,
 }
 
-/// What the criteria of a tree as written ask cases to have, in order, but for those that ask what they must not have.
+/// Returns the values that the criteria of a tree as written ask cases to have, in order, without those that cases must not have.
 pub(crate) fn asked(written: &Tree<Comparison<'_>>) -> Vec<Asked> {
     let places = Places::new(written);
     let mut asked = Vec::new();
     for (node, criterion) in written.nodes().iter().enumerate() {
         let Node::Leaf(Comparison { field, operator, values }) = criterion else { continue };
-        if *operator == Operator::NotEqual {
+        if operator.shape().quantifier == Quantifier::None {
             continue;
         }
         let (field, path) = (*field, places.path(node));

@@ -1,44 +1,62 @@
-//! From a body as written to a typed tree: fields resolved, operators checked, values parsed.
+//! From a body as written to its meaning: fields found, operators checked, values parsed.
+//!
+//! [`compile`] makes the normal form and gives up at the first error; [`lower`] makes the tree as written, one node for each
+//! criterion, and reports the errors. The first is what engines run, the second what warnings, `why` and the reference
+//! evaluator read.
+//!
+//! Invariant: `compile` returns a tree exactly where `lower` finds no error and no criterion is broken.
 
 use std::borrow::Cow;
 
-use super::lint::Rounded;
-use super::optimize::{Builder, Optimizer};
+use smallvec::SmallVec;
+
+use super::optimize::Builder;
 use super::set::Set;
-use super::tree::{Children, Comparison, Leaf, Node, NodeId, Tree, Values};
+use super::tree::{Children, Comparison, Leaf, Node, NodeId, Rounded, Tree, Values};
 use crate::catalog::{Catalog, Field, FieldId, FieldType};
-use crate::criteria::{self, Body, Criterion, Sink, Text};
+use crate::criteria::{Body, Criterion, Text};
 use crate::error::{Error, ErrorKind, REPORTED_ERRORS, quote, quote_whole};
-use crate::limits::Limits;
-use crate::operator::{Connective, Operator};
+use crate::operator::{Connective, Operator, Quantifier, Ray, Side, Syntax};
 use crate::value::{Number, Span, Timestamp, Value};
 
-/// The typed tree of a body, one node for each criterion in the same order.
+/// Makes the normal form of a body; returns `None` if there is an error in it.
 ///
-/// The root joins the criteria with `$and`, and that with `ids` with `$or`. The errors are the
-/// first ten of this stage, paths still empty; with any of them, or with broken criteria, the
-/// tree means nothing.
-pub(crate) fn lower<'b>(body: &'b Body<'_>, catalog: &Catalog) -> (Tree<Comparison<'b>>, Vec<Error>) {
-    let mut nodes = Vec::with_capacity(body.nodes.len().saturating_add(3));
-    let errors = walk(body, catalog, |node| nodes.push(node));
-    (Tree::from_nodes(nodes), errors)
-}
-
-/// The normal form of a body, and the errors that [`lower`] finds, with any of which it means nothing.
-pub(crate) fn compile(body: &Body<'_>, catalog: &Catalog) -> (Tree<Leaf>, Vec<Error>) {
-    let mut optimizer = Optimizer::new(catalog, body.nodes.len().saturating_add(3));
-    let errors = walk(body, catalog, |node| optimizer.push(&node));
-    (optimizer.finish(), errors)
-}
-
-/// The normal form of a body, if it is plainly sound, made as it is read; what [`compile`] gives for the same body.
-pub(crate) fn compile_sound(text: &str, catalog: &Catalog, limits: &Limits) -> Option<Tree<Leaf>> {
-    // A criterion has about fifty bytes; room for those of large bodies may grow.
-    let likely = (text.len() / 50).saturating_add(2).min(32);
-    let builder = Builder::new(catalog, likely);
-    let mut lowering = Lowering { catalog, builder, ids: None, criteria: None };
-    criteria::read(text, limits, &mut lowering)?;
-    let Lowering { mut builder, ids, criteria, .. } = lowering;
+/// Time is linear in the criteria and values, but for sorting them.
+pub(crate) fn compile(body: &Body<'_>, catalog: &Catalog) -> Option<Tree<Leaf>> {
+    let mut builder = Builder::new(catalog, body.nodes.len().saturating_add(3));
+    // The numbers in the builder of criteria whose parent is still to come.
+    let mut made: SmallVec<[NodeId; 24]> = SmallVec::new();
+    for criterion in &body.nodes {
+        let node = match criterion {
+            Criterion::Field { field, operator, values } => {
+                let (operator, _) = (*operator)?;
+                let id = catalog.find(&body.text(*field)?.text)?;
+                let kind = catalog.field(id).kind();
+                if !operator.applies_to(kind) {
+                    return None;
+                }
+                let texts = body.texts(values).iter().map(|value| &*value.text);
+                builder.leaf(id, operator, Set::from_texts(kind, texts)?)
+            }
+            Criterion::Complex { connective, children } => {
+                let first = made.len().checked_sub(*children)?;
+                let node = builder.make(*connective, made.get(first..)?);
+                made.truncate(first);
+                node
+            }
+            Criterion::Broken => return None,
+        };
+        made.push(node);
+    }
+    let ids =
+        body.ids.as_ref().map(|ids| match Set::of_strings(body.texts(ids).iter().map(|id| &*id.text)) {
+            Some(set) => builder.leaf(FieldId::ID, Operator::Contains, set),
+            None => builder.constant(false),
+        });
+    let criteria = body.criteria.map(|_| match made.as_slice() {
+        [] => builder.constant(false),
+        criteria => builder.make(Connective::And, criteria),
+    });
     let root = match (ids, criteria) {
         (Some(only), None) | (None, Some(only)) => only,
         (Some(ids), Some(criteria)) => builder.make(Connective::Or, &[ids, criteria]),
@@ -47,12 +65,62 @@ pub(crate) fn compile_sound(text: &str, catalog: &Catalog, limits: &Limits) -> O
     Some(builder.finish(root))
 }
 
-/// The numbers of a body without errors that a double rounds, by the nodes of [`lower`].
+/// Makes the typed tree of a body, one node for each criterion in the same order.
+///
+/// The root joins the criteria with `$and`, and that with `ids` with `$or`. The errors are the
+/// first ten that need the catalogue, paths still empty; with any of them, or with broken criteria, the
+/// tree means nothing.
+pub(crate) fn lower<'b>(body: &'b Body<'_>, catalog: &Catalog) -> (Tree<Comparison<'b>>, Vec<Error>) {
+    let mut errors = Vec::new();
+    let mut nodes: Vec<Node<Comparison<'b>>> = Vec::with_capacity(body.nodes.len().saturating_add(3));
+    // The numbers of criteria whose parent is still to come.
+    let mut open: Vec<NodeId> = Vec::new();
+    for criterion in &body.nodes {
+        let node = match criterion {
+            Criterion::Broken => Node::Constant(false),
+            // Field criteria come in document order, so that no error in this one is among the first ten.
+            Criterion::Field { .. } if errors.len() >= REPORTED_ERRORS => Node::Constant(false),
+            Criterion::Complex { connective, children } => {
+                let first = open.len().saturating_sub(*children);
+                Node::Branch(*connective, open.drain(first..).collect())
+            }
+            Criterion::Field { field, operator, values } => {
+                let texts = body.texts(values);
+                let comparison = body
+                    .text(*field)
+                    .and_then(|name| comparison(catalog, body.syntax, name, *operator, texts, &mut errors));
+                comparison.map_or(Node::Constant(false), Node::Leaf)
+            }
+        };
+        open.push(nodes.len());
+        nodes.push(node);
+    }
+    let mut roots = Children::new();
+    if let Some(ids) = &body.ids {
+        roots.push(nodes.len());
+        nodes.push(Node::Leaf(by_ids(body.texts(ids))));
+    }
+    if body.criteria.is_some() {
+        roots.push(nodes.len());
+        nodes.push(if open.is_empty() {
+            Node::Constant(false)
+        } else {
+            Node::Branch(Connective::And, open.into())
+        });
+    }
+    if roots.len() != 1 {
+        nodes.push(Node::Branch(Connective::Or, roots));
+    }
+    (Tree::from_nodes(nodes), errors)
+}
+
+/// Returns the numbers of a body without errors that a double rounds, by the nodes of [`lower`].
 pub(crate) fn rounded_numbers(body: &Body<'_>, catalog: &Catalog) -> Vec<Rounded> {
     let mut rounded = Vec::new();
     for (node, criterion) in body.nodes.iter().enumerate() {
         let Criterion::Field { field, values, .. } = criterion else { continue };
-        let kind = catalog.find(&field.text).map(|id| catalog.field(id).kind());
+        let id = body.text(*field).and_then(|name| catalog.find(&name.text));
+        let kind = id.map(|id| catalog.field(id).kind());
         if kind != Some(FieldType::Number) {
             continue;
         }
@@ -67,103 +135,23 @@ pub(crate) fn rounded_numbers(body: &Body<'_>, catalog: &Catalog) -> Vec<Rounded
     rounded
 }
 
-/// A body on its way to its normal form.
-struct Lowering<'c> {
-    catalog: &'c Catalog,
-    builder: Builder<'c>,
-    /// The nodes of the two parts that a body may have.
-    ids: Option<NodeId>,
-    criteria: Option<NodeId>,
-}
-
-impl<'a> Sink<'a> for Lowering<'_> {
-    fn field(&mut self, field: Text<'a>, operator: (Operator, usize), values: &[Text<'a>]) -> Option<NodeId> {
-        // Whoever reads the body again finds the errors.
-        let id = self.catalog.find(&field.text)?;
-        let (operator, _) = operator;
-        let kind = self.catalog.field(id).kind();
-        if operator.is_range() && !kind.is_ordered() {
-            return None;
-        }
-        let texts = values.iter().map(|value| &*value.text);
-        Some(self.builder.leaf(id, operator, Set::from_texts(kind, texts)?))
-    }
-
-    fn branch(&mut self, connective: Connective, children: &[NodeId]) -> NodeId {
-        self.builder.make(connective, children)
-    }
-
-    fn ids(&mut self, ids: &[Text<'a>]) {
-        self.ids = Some(match Set::of_strings(ids.iter().map(|id| &*id.text)) {
-            Some(set) => self.builder.leaf(FieldId::ID, Operator::Contains, set),
-            None => self.builder.constant(false),
-        });
-    }
-
-    fn criteria(&mut self, criteria: &[NodeId]) {
-        self.criteria = Some(match criteria {
-            [] => self.builder.constant(false),
-            criteria => self.builder.make(Connective::And, criteria),
-        });
-    }
-}
-
-/// What `ids` ask.
+/// The comparison that `ids` stand for.
 fn by_ids<'b>(ids: &'b [Text<'_>]) -> Comparison<'b> {
     let values = ids.iter().map(|id| Value::String(Cow::Borrowed(&*id.text))).collect();
     Comparison { field: FieldId::ID, operator: Operator::Contains, values }
 }
 
-/// Gives the nodes of the typed tree one by one, the root last.
-fn walk<'b>(body: &'b Body<'_>, catalog: &Catalog, mut push: impl FnMut(Node<Comparison<'b>>)) -> Vec<Error> {
-    let mut errors = Vec::new();
-    for criterion in &body.nodes {
-        push(match criterion {
-            Criterion::Broken => Node::Constant(false),
-            // Field criteria come in document order, so that no error in this one is among the first ten.
-            Criterion::Field { .. } if errors.len() >= REPORTED_ERRORS => Node::Constant(false),
-            Criterion::Complex { connective, children } => {
-                Node::Branch(*connective, Children::from_slice(body.children(children)))
-            }
-            Criterion::Field { field, operator, values } => {
-                match comparison(catalog, field, *operator, body.texts(values), &mut errors) {
-                    Some(comparison) => Node::Leaf(comparison),
-                    None => Node::Constant(false),
-                }
-            }
-        });
-    }
-    let mut count = body.nodes.len();
-    let mut roots = Children::new();
-    if let Some(ids) = &body.ids {
-        roots.push(count);
-        count = count.saturating_add(1);
-        push(Node::Leaf(by_ids(body.texts(ids))));
-    }
-    if let Some(criteria) = &body.criteria {
-        let children = body.children(criteria);
-        roots.push(count);
-        push(if children.is_empty() {
-            Node::Constant(false)
-        } else {
-            Node::Branch(Connective::And, Children::from_slice(children))
-        });
-    }
-    if roots.len() != 1 {
-        push(Node::Branch(Connective::Or, roots));
-    }
-    errors
-}
-
+/// The comparison of a field criterion; `None` when there is an error in it, which is in `errors` or was reported before.
 fn comparison<'b>(
     catalog: &Catalog,
+    syntax: Syntax,
     name: &Text<'_>,
     operator: Option<(Operator, usize)>,
     texts: &'b [Text<'_>],
     errors: &mut Vec<Error>,
 ) -> Option<Comparison<'b>> {
     let mut report = |error| {
-        // One criterion may have many values; its keys stand in any order.
+        // One criterion may have many values; its keys may stand in any order.
         if errors.len() < 8 * REPORTED_ERRORS {
             errors.push(error);
         }
@@ -176,18 +164,24 @@ fn comparison<'b>(
         }
     };
     let field = catalog.field(id);
-    let mut sound = true;
+    let mut valid = true;
     if let Some((operator, operator_offset)) = operator
-        && operator.is_range()
-        && !field.kind().is_ordered()
+        && !operator.applies_to(field.kind())
     {
+        let fitting = Operator::ALL.into_iter().filter(|operator| operator.applies_to(field.kind()));
+        let fitting: Vec<String> = fitting.map(|operator| quote(operator.spelled(syntax))).collect();
         report(Error::new(
             ErrorKind::OperatorNotForType,
             operator_offset,
-            format!("{} on {}, a {} field", quote(operator.name()), quote(field.name()), field.kind()),
-            "one of `=`, `<>`, `$contains`, `$all`",
+            format!(
+                "{} on {}, a {} field",
+                quote(operator.spelled(syntax)),
+                quote(field.name()),
+                field.kind()
+            ),
+            format!("one of {}", fitting.join(", ")),
         ));
-        sound = false;
+        valid = false;
     }
     let mut values = Values::with_capacity(texts.len());
     for text in texts {
@@ -195,11 +189,11 @@ fn comparison<'b>(
             Ok(value) => values.push(value),
             Err(error) => {
                 report(*error);
-                sound = false;
+                valid = false;
             }
         }
     }
-    let (operator, _) = operator.filter(|_| sound && !values.is_empty())?;
+    let (operator, _) = operator.filter(|_| valid && !values.is_empty())?;
     Some(Comparison { field: id, operator, values })
 }
 
@@ -244,37 +238,40 @@ fn value<'b>(
     }
 }
 
-/// What says of a whole day or minute, or of an instant within a second, what `operator` says of it; `None` where nothing does.
+/// The criterion that says of a whole day or minute, or of an instant within a second, the same as the operator; `None` where none does.
 fn meant_by_span(field: &Field, operator: Option<Operator>, span: &Span, written: &str) -> Option<String> {
     let string = |text: &str| format!("\"{text}\"");
     let start = string(&span.start);
     let operator = operator?;
     if span.is_within {
         // Documents have whole seconds, but where they have milliseconds.
-        return match operator {
-            _ if field.is_unix_millis() => None,
-            Operator::Greater | Operator::GreaterOrEqual => quote_whole(&format!("> {start}")),
-            Operator::Less | Operator::LessOrEqual => quote_whole(&format!("<= {start}")),
-            Operator::Equal | Operator::NotEqual | Operator::Contains | Operator::All => None,
+        if field.is_unix_millis() {
+            return None;
+        }
+        return match operator.ray()?.side {
+            Side::Above => quote_whole(&format!("> {start}")),
+            Side::Below => quote_whole(&format!("<= {start}")),
         };
     }
     let Some(end) = span.end.as_deref().map(string) else { return quote_whole(&start) };
     let written = quote(written);
     let written = written.trim_matches('`');
-    match operator {
-        Operator::GreaterOrEqual | Operator::Less => quote_whole(&start),
-        Operator::LessOrEqual => {
+    match operator.ray() {
+        Some(Ray { side: Side::Above, inclusive: true } | Ray { side: Side::Below, inclusive: false }) => {
+            quote_whole(&start)
+        }
+        Some(Ray { side: Side::Below, inclusive: true }) => {
             quote_whole(&format!("< {end}")).map(|meant| format!("{meant}, all of {written} included"))
         }
-        Operator::Greater => {
+        Some(Ray { side: Side::Above, inclusive: false }) => {
             quote_whole(&format!(">= {end}")).map(|meant| format!("{meant}, all of {written} left out"))
         }
         // Two values of a list may meet the two bounds.
-        Operator::Equal | Operator::Contains if !field.is_many() => {
+        None if operator.shape().quantifier == Quantifier::Any && !field.is_many() => {
             let both = quote_whole(&format!(">= {start} and {} < {end}", field.name()));
             both.map(|both| format!("{both}, which is all of {written}"))
         }
         // What is absent is within no bounds, and is not equal.
-        Operator::Equal | Operator::Contains | Operator::NotEqual | Operator::All => None,
+        None => None,
     }
 }

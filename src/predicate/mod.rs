@@ -1,24 +1,33 @@
-//! What criteria mean: typed trees over the fields of a catalogue.
+//! The meaning of criteria: typed trees over the fields of a catalogue.
 //!
-//! [`lower`] makes a [`Tree`] of [`Comparison`]s from a body, one for each criterion as written.
-//! [`compile`] makes the normal form from the same nodes, a tree of [`Leaf`]s; nothing in either can fail.
-//! [`compile_sound`] makes it as a body is read, of one without errors.
+//! ```text
+//! Body ── compile ──▶ Tree<Leaf>            the normal form, which engines run; None at the first error
+//!      └─ lower ────▶ Tree<Comparison>      one node for each criterion, for warnings and `why`; or the errors
+//! ```
+//!
+//! A [`Comparison`] has an operator of the [table](crate::operator) and values; a [`Leaf`] has a [`Test`], which is a quantifier
+//! and a [`Set`]. Nothing evaluates operators after lowering but the reference evaluator. Nothing in either tree can fail.
 
 mod asked;
+mod intervals;
 mod lint;
 mod lower;
 mod optimize;
+mod places;
+mod points;
 mod print;
 mod set;
 mod tree;
 
-pub(crate) use asked::{Asked, asked};
-pub(crate) use lint::{MOST_WARNINGS, Places, lint};
-pub use lint::{Warning, WarningKind};
-pub(crate) use lower::{compile, compile_sound, lower, rounded_numbers};
-pub(crate) use optimize::{joined, normalize};
+pub(crate) use self::asked::{Asked, asked};
+pub(crate) use self::intervals::{Intervals, in_ranges};
+pub(crate) use self::lint::{MOST_WARNINGS, lint};
+pub use self::lint::{Warning, WarningKind};
+pub(crate) use self::lower::{compile, lower, rounded_numbers};
+pub(crate) use self::optimize::{joined, normalize};
+pub(crate) use self::places::Places;
 #[cfg(feature = "sql")]
-pub(crate) use print::bound;
-pub(crate) use print::{Line, body_json, json_string, lines, plan, text};
-pub(crate) use set::{Intervals, Set, in_ranges};
-pub(crate) use tree::{Children, Comparison, Leaf, Node, Test, Tree};
+pub(crate) use self::print::bound;
+pub(crate) use self::print::{Line, body_json, json_string, lines, plan, text};
+pub(crate) use self::set::Set;
+pub(crate) use self::tree::{Children, Comparison, Leaf, Node, Rounded, Test, Tree};

@@ -7,7 +7,7 @@ use smallvec::{SmallVec, smallvec};
 use super::set::Set;
 use crate::catalog::{Catalog, FieldId, FieldType};
 use crate::operator::{Connective, Operator};
-use crate::value::Value;
+use crate::value::{Number, Value};
 
 /// The number of a node in its [`Tree`].
 pub(crate) type NodeId = usize;
@@ -100,8 +100,20 @@ pub(crate) type Values<'a> = SmallVec<[Value<'a>; 4]>;
 pub(crate) struct Comparison<'a> {
     pub(crate) field: FieldId,
     pub(crate) operator: Operator,
-    /// Of the field's type; exactly one unless the operator takes many. Only `ids: []` has none.
+    /// The operands, of the field's type and as many as the operator's arity says. Only `ids: []` has none.
     pub(crate) values: Values<'a>,
+}
+
+/// A number of a criterion that a double rounds.
+pub(crate) struct Rounded {
+    /// The criterion.
+    pub(crate) node: NodeId,
+    /// Which of its values.
+    pub(crate) value: usize,
+    /// Its digits in the body.
+    pub(crate) written: String,
+    /// The number that it stands for.
+    pub(crate) number: Number,
 }
 
 /// A test on the value set V of one field.
@@ -145,7 +157,7 @@ impl Leaf {
 pub(crate) fn any_value(kind: FieldType) -> Value<'static> {
     match kind {
         FieldType::String => Value::String(Cow::Borrowed("")),
-        FieldType::Number => Value::Number(crate::value::Number::ZERO),
+        FieldType::Number => Value::Number(Number::ZERO),
         FieldType::Timestamp => Value::Timestamp(crate::value::Timestamp::from_millis(0)),
         FieldType::Boolean => Value::Boolean(true),
     }

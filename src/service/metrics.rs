@@ -10,8 +10,8 @@ use super::exchange::GIVEN_UP;
 use super::operation::Operation;
 use super::process_metrics;
 use super::shared::Shared;
-use crate::cache::CacheStats;
 use crate::error::Errors;
+use crate::filter::CacheStats;
 
 /// The statuses that the service answers with, and that of requests given up before; any other is counted as `other`.
 const STATUSES: [u16; 11] = [200, 400, 401, 403, 404, 405, 408, 413, GIVEN_UP, 500, 503];
@@ -155,7 +155,7 @@ pub(super) fn text(shared: &Shared) -> String {
     for (kind, count) in metrics.errors.lock().unwrap_or_else(PoisonError::into_inner).iter() {
         out.line("compile_failures_total", &format!("kind=\"{kind}\""), count);
     }
-    let caches = shared.tokens.caches().into_iter().map(crate::cache::FilterCache::stats);
+    let caches = shared.tokens.caches().into_iter().map(crate::filter::FilterCache::stats);
     let cache = caches.fold(CacheStats::default(), |sum, own| CacheStats {
         hits: sum.hits.saturating_add(own.hits),
         misses: sum.misses.saturating_add(own.misses),

@@ -9,7 +9,7 @@ use super::operation::Operation;
 use super::parameters::{OF_SEARCH, misspelt};
 use super::shared::{Call, Shared};
 use crate::error::{Error, ErrorKind, Errors, quote};
-use crate::request::{Params, Request};
+use crate::filter::{Params, Request};
 
 /// Answers a search, here when it was quick the last time, otherwise on a thread of its own.
 pub(super) async fn search(shared: &Arc<Shared>, call: Call) -> Result<Vec<u8>, Failure> {

@@ -2,7 +2,7 @@
 
 use super::envelope::Failure;
 use crate::engine::WrittenAnswer;
-use crate::request::Request;
+use crate::filter::Request;
 use crate::store::Store;
 
 #[cfg(feature = "postgres")]

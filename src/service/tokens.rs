@@ -14,10 +14,9 @@ use sha2::Sha256;
 
 use super::auth::Seen;
 use super::projection::Projection;
-use crate::cache::FilterCache;
 use crate::catalog::{Catalog, FieldId};
 use crate::error::quote;
-use crate::filter::Filter;
+use crate::filter::{Filter, FilterCache};
 use crate::limits::Limits;
 
 /// What a token may be used for.

@@ -8,7 +8,7 @@ use super::column::Column;
 use super::datum::Datum;
 use super::statement::{ListTest, Statement};
 use super::table::Table;
-use crate::operator::Connective;
+use crate::operator::{Connective, Operator};
 use crate::predicate::{Leaf, Node, Set, Test, Tree, bound};
 use crate::value::{OrdinalRange, Value};
 
@@ -120,7 +120,7 @@ fn parts(set: &Set, statement: &Statement) -> (Vec<Value<'static>>, Vec<Range>) 
             let ends = |(low, high): OrdinalRange| {
                 let low = (low != least).then(|| bound(kind, low, true));
                 let high = (high != greatest).then(|| bound(kind, high, false));
-                low.into_iter().chain(high).map(|(operator, at)| (operator.name(), at)).collect()
+                low.into_iter().chain(high).map(|(operator, at)| (operator.sql(), at)).collect()
             };
             (points, ranges.into_iter().map(ends).collect())
         }
@@ -132,7 +132,7 @@ fn write_points(points: Vec<Value<'static>>, name: &str, is_list: bool, statemen
     match points.as_slice() {
         [] => statement.push("FALSE"),
         [_] if !is_list => {
-            statement.push(&format!("{name} = "));
+            statement.push(&format!("{name} {} ", Operator::Equal.sql()));
             points.iter().for_each(|point| statement.push_value(Datum::of(point)));
         }
         _ => {
@@ -147,7 +147,7 @@ fn write_none(points: Vec<Value<'static>>, name: &str, is_nullable: bool, statem
         statement.push(&format!("({name} IS NULL OR "));
     }
     if points.len() == 1 {
-        statement.push(&format!("{name} <> "));
+        statement.push(&format!("{name} {} ", Operator::NotEqual.sql()));
         points.iter().for_each(|point| statement.push_value(Datum::of(point)));
     } else {
         write_lists(ListTest::NoMember, name, points, statement);

@@ -9,7 +9,7 @@ use crate::engine::explain::Explanation;
 use crate::engine::{Answer, AnswerWriter, WrittenAnswer};
 use crate::error::Error;
 use crate::filter::{Filter, Warning};
-use crate::request::Request;
+use crate::filter::Request;
 
 impl Store {
     /// How many cases the filter selects.

@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use crate::batch::{Batch, FewRows};
 use crate::catalog::{Field, FieldId};
 use crate::column::{Column, Data, Layout, Ordinals, Selection, Sorted};
-use crate::order::SortKey;
+use crate::filter::order::SortKey;
 use crate::value::Value;
 
 /// What rows are sorted by.

@@ -35,20 +35,17 @@ impl Token<'_> {
         matches!(self, Self::Word(word) if word.eq_ignore_ascii_case(keyword))
     }
 
-    /// The operator with a list of values that this token is.
-    pub(super) fn chooser(&self) -> Option<Operator> {
-        let Self::Word(word) = self else { return None };
-        match word.to_ascii_lowercase().as_str() {
-            "in" | "contains" | "$contains" => Some(Operator::Contains),
-            "all" | "$all" => Some(Operator::All),
+    /// Returns the operator that this word spells; `None` for a symbol.
+    pub(super) fn word_operator(&self) -> Option<Operator> {
+        match self {
+            Self::Word(word) => Operator::find_word(word),
             _ => None,
         }
     }
 
     pub(super) fn connective(&self) -> Option<Connective> {
         match self {
-            token if token.is_word("and") => Some(Connective::And),
-            token if token.is_word("or") => Some(Connective::Or),
+            Self::Word(word) => Connective::find_word(word),
             _ => None,
         }
     }
@@ -83,10 +80,10 @@ fn token(input: &str) -> IResult<&str, Token<'_>> {
 #[derive(Clone)]
 pub(super) struct Lexer<'a> {
     pub(super) text: &'a str,
-    /// Where the token behind `next` is looked for.
+    /// The offset just after `next`.
     pub(super) at: usize,
     pub(super) next: Token<'a>,
-    /// Where `next` starts.
+    /// The offset of `next`.
     pub(super) start: usize,
 }
 
@@ -100,7 +97,7 @@ impl<'a> Lexer<'a> {
         self.text.get(self.at..).unwrap_or_default()
     }
 
-    /// Gives the next token with its offset, and reads the one behind it.
+    /// Returns the next token with its offset, and reads the one after it.
     pub(super) fn bump(&mut self) -> Result<(Token<'a>, usize)> {
         let space: IResult<&str, &str> = multispace0(self.rest());
         if let Ok((rest, _)) = space {
@@ -133,7 +130,7 @@ impl<'a> Lexer<'a> {
         Ok((std::mem::replace(&mut self.next, next), offset))
     }
 
-    /// What stands at `next`, for a message.
+    /// Returns the text of `next`, for a message.
     pub(super) fn found(&self) -> String {
         match &self.next {
             Token::End => "the end of the text".to_owned(),

@@ -9,7 +9,7 @@ use crate::batch::Batch;
 use crate::batch::RowAddr;
 use crate::engine::Snapshot;
 use crate::engine::snapshot::View;
-use crate::request::Request;
+use crate::filter::Request;
 
 /// The page of cases that a search found.
 ///

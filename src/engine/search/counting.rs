@@ -161,7 +161,7 @@ mod tests {
     use crate::engine::search::strategy::query;
     use crate::filter::Filter;
     #[cfg(feature = "parallel")]
-    use crate::request::Request;
+    use crate::filter::Request;
 
     /// Cases in batches of four, whose days follow each other.
     fn engine() -> Engine {

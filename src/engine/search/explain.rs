@@ -17,8 +17,8 @@ use crate::error::Error;
 use crate::exec::{
     Explained, Measured, Trace, {self},
 };
-use crate::order::SortKey;
-use crate::request::Request;
+use crate::filter::Request;
+use crate::filter::order::SortKey;
 use crate::topk::Walk;
 
 /// How a request is answered, and after [`Engine::analyze`] what that cost.

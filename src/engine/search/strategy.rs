@@ -16,10 +16,9 @@ use crate::error::Error;
 use crate::exec::{
     Known, Query, Selected, Spread, {self},
 };
-use crate::filter::Filter;
+use crate::filter::order::SortKey;
+use crate::filter::{Filter, Request};
 use crate::index::{Leader, Leading, split};
-use crate::order::SortKey;
-use crate::request::Request;
 use crate::topk::{Covered, SortBy, Visit, first_page, listed_page, listed_page_as_stored, sorted_page};
 
 /// What errors about catalogues call an engine.

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::answer::{FRAME_BYTES, Page};
-use crate::request::Request;
+use crate::filter::Request;
 
 /// The page of cases that a search found in a file or on a server, written as the interface has it.
 ///

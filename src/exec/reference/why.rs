@@ -1,4 +1,4 @@
-//! Why a case is selected, or is not: the truth of each criterion as written.
+//! The reasons why a case is selected or not: the truth of each criterion as written.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::filter::Filter;
 use crate::ingest::read_case;
 use crate::limits::Limits;
-use crate::operator::{Connective, Operator};
+use crate::operator::{Connective, ValueSet};
 use crate::predicate::{Comparison, Node, Places};
 use crate::value::Value;
 
@@ -21,11 +21,11 @@ use crate::value::Value;
 pub struct Why {
     /// The case.
     pub id: String,
-    /// Whether the filter selects it, which is the truth of the first criterion.
+    /// True when the filter selects it, which is the truth of the first criterion.
     pub selected: bool,
     /// Every criterion in the order of the body, each before its children; the first is the whole filter.
     pub criteria: Vec<Criterion>,
-    /// What the case has in the fields that the criteria name.
+    /// The values of the case in the fields that the criteria name.
     pub fields: BTreeMap<String, Stored>,
     /// Field values of the document that were refused, ten at most; such a field counts as absent.
     pub faults: Vec<Error>,
@@ -35,25 +35,25 @@ pub struct Why {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Criterion {
     /// The place as a path into the body, such as `criteria[0].children[2]`; empty for `ids` and `criteria`
-    /// together, and where no body stands behind the filter.
+    /// together, and where the filter was not made from a body.
     pub path: String,
-    /// How many criteria it lies in.
+    /// The number of criteria around it.
     pub depth: usize,
-    /// Whether it is true for the case.
+    /// True when it is true for the case.
     pub holds: bool,
-    /// What it asks.
+    /// The test.
     #[serde(flatten)]
     pub test: Test,
 }
 
-/// What a [`Criterion`] asks.
+/// The test of a [`Criterion`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 #[non_exhaustive]
 pub enum Test {
     /// The same for every case, as an empty list of criteria is.
     Constant {
-        /// Whether it selects every case.
+        /// True when it selects every case.
         constant: bool,
     },
     /// Some criteria, the next ones that lie one deeper.
@@ -72,7 +72,7 @@ pub enum Test {
     },
 }
 
-/// What a case has in a field.
+/// The values of a case in a field.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Stored {
     /// The value set, in the order of the document, each value once.
@@ -105,16 +105,18 @@ pub fn why(filter: &Filter, document: &str) -> Result<Why, Error> {
     let mut row = Row::default();
     read_case(document, catalog, &Limits::default(), &mut row)?;
     let written = filter.written();
-    let sets = ValueSet::of_fields(&row, written.nodes());
-    let none = ValueSet::default();
-    let set = |field: FieldId| sets.get(&field).unwrap_or(&none);
+    let values_of_fields = Values::of_fields(&row, written.nodes());
+    let none = Values::default();
+    let values_of = |field: FieldId| values_of_fields.get(&field).unwrap_or(&none);
 
     let mut truths: Vec<bool> = Vec::with_capacity(written.nodes().len());
     for node in written.nodes() {
         let truth = |child: &usize| truths.get(*child).copied().unwrap_or(false);
         let value = match node {
             Node::Constant(value) => *value,
-            Node::Leaf(comparison) => set(comparison.field).holds(comparison),
+            Node::Leaf(Comparison { field, operator, values }) => {
+                operator.holds(values, &values_of(*field).set)
+            }
             Node::Branch(Connective::And, children) => children.iter().all(truth),
             Node::Branch(Connective::Or, children) => children.iter().any(truth),
         };
@@ -148,59 +150,44 @@ pub fn why(filter: &Filter, document: &str) -> Result<Why, Error> {
         let path = if is_nowhere { String::new() } else { places.path(node) };
         criteria.push(Criterion { path, depth, holds, test });
     }
-    let fields = sets.iter().map(|(field, set)| {
-        let values = set.listed.iter().map(ToString::to_string).collect();
+    let fields = values_of_fields.iter().map(|(field, values)| {
+        let values = values.listed.iter().map(ToString::to_string).collect();
         (catalog.field(*field).name().to_owned(), Stored { values, absent: !row.has_own(*field) })
     });
     let (fields, selected) = (fields.collect(), truths.last().copied().unwrap_or(false));
     Ok(Why { id: row.id().to_owned(), selected, criteria, fields, faults: row.take_faults() })
 }
 
-/// The value set of a field.
+/// The values that a case has in a field.
 #[derive(Default)]
-struct ValueSet<'r> {
+struct Values<'r> {
     /// In the order of the document, each once.
     listed: Vec<&'r Value<'r>>,
-    /// Each with its place in the list.
-    sorted: BTreeMap<&'r Value<'r>, usize>,
+    set: ValueSet<'r>,
 }
 
-impl<'r> ValueSet<'r> {
-    /// The sets of the fields that nodes name.
+impl<'r> Values<'r> {
+    fn new(values: Vec<&'r Value<'r>>) -> Self {
+        let set = ValueSet::new(values.iter().copied());
+        let mut seen = BTreeSet::new();
+        let listed = values.into_iter().filter(|value| seen.insert(*value)).collect();
+        Self { listed, set }
+    }
+
+    /// Returns the values of the fields that nodes name.
     fn of_fields(row: &'r Row<'_>, nodes: &[Node<Comparison<'_>>]) -> BTreeMap<FieldId, Self> {
-        let mut sets: BTreeMap<FieldId, Self> = BTreeMap::new();
+        let mut values: BTreeMap<FieldId, Vec<&'r Value<'r>>> = BTreeMap::new();
         for node in nodes {
             if let Node::Leaf(comparison) = node {
-                sets.entry(comparison.field).or_default();
+                values.entry(comparison.field).or_default();
             }
         }
         for (field, value) in row.iter() {
-            let Some(set) = sets.get_mut(&field) else { continue };
-            let place = set.listed.len();
-            if *set.sorted.entry(value).or_insert(place) == place {
-                set.listed.push(value);
+            if let Some(values) = values.get_mut(&field) {
+                values.push(value);
             }
         }
-        sets
-    }
-
-    /// The table of operators of the specification, section 2.
-    fn holds(&self, Comparison { operator, values, .. }: &Comparison<'_>) -> bool {
-        let mut values = values.iter();
-        let has = |value: &Value<'_>| self.sorted.contains_key(value);
-        let least = self.sorted.first_key_value().map(|(least, _)| *least);
-        let greatest = self.sorted.last_key_value().map(|(greatest, _)| *greatest);
-        match operator {
-            Operator::Equal | Operator::All => values.all(has),
-            Operator::NotEqual => !values.any(has),
-            Operator::Contains => values.any(has),
-            Operator::Greater => values.all(|value| greatest.is_some_and(|greatest| greatest > value)),
-            Operator::GreaterOrEqual => {
-                values.all(|value| greatest.is_some_and(|greatest| greatest >= value))
-            }
-            Operator::Less => values.all(|value| least.is_some_and(|least| least < value)),
-            Operator::LessOrEqual => values.all(|value| least.is_some_and(|least| least <= value)),
-        }
+        values.into_iter().map(|(field, values)| (field, Self::new(values))).collect()
     }
 }
 
@@ -225,14 +212,16 @@ impl fmt::Display for Why {
 }
 
 impl Why {
-    /// What a criterion asks, and what the case has.
+    /// Returns the test of a criterion, and the values that the case has in its field.
     fn line(&self, Criterion { depth, holds, test, .. }: &Criterion) -> [String; 2] {
         let mark = if *holds { '✓' } else { '✗' };
         let (asked, stored) = match test {
             Test::Constant { constant: true } => ("every case".to_owned(), String::new()),
             Test::Constant { constant: false } => ("no case".to_owned(), String::new()),
-            Test::Branch { op: "$and" } => ("all of".to_owned(), String::new()),
-            Test::Branch { .. } => ("any of".to_owned(), String::new()),
+            Test::Branch { op } => {
+                let phrase = Connective::find(op).map_or(*op, Connective::phrase);
+                (phrase.to_owned(), String::new())
+            }
             Test::Field { field, op, values } => {
                 let stored = match self.fields.get(field) {
                     Some(Stored { values: own, absent }) if !own.is_empty() => {
@@ -256,9 +245,9 @@ impl Why {
 
 /// Columns are as wide as their widest text up to this many characters.
 const WIDEST: usize = 72;
-/// How many values of a list are shown.
+/// The number of values of a list that are shown.
 const SHOWN: usize = 10;
-/// How many characters of a value are shown.
+/// The number of characters of a value that are shown.
 const SHOWN_CHARS: usize = 60;
 /// Among how many stored values those are sought that a criterion names.
 const SOUGHT: usize = 1000;

@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use super::super::tree::{Comparison, Node, NodeId, Tree};
 use crate::catalog::{Catalog, FieldId};
 use crate::error::quote;
-use crate::operator::{Connective, Operator};
+use crate::operator::{Connective, Operator, Side};
 
 /// More fields than this are not kept apart below one node.
 const MOST_FIELDS: usize = 64;
@@ -19,7 +19,7 @@ struct Use {
     leaf: NodeId,
 }
 
-/// On which side of its value a criterion holds.
+/// The side of its value on which a criterion holds.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Bound {
     Lower,
@@ -29,15 +29,15 @@ enum Bound {
 
 impl Bound {
     fn of(operator: Operator) -> Self {
-        match operator {
-            Operator::Greater | Operator::GreaterOrEqual => Self::Lower,
-            Operator::Less | Operator::LessOrEqual => Self::Upper,
-            Operator::Equal | Operator::NotEqual | Operator::Contains | Operator::All => Self::Neither,
+        match operator.ray().map(|ray| ray.side) {
+            Some(Side::Above) => Self::Lower,
+            Some(Side::Below) => Self::Upper,
+            None => Self::Neither,
         }
     }
 }
 
-/// Tells of every conjunction two of whose parts ask about one array, once for each array: the later criterion, and why.
+/// Warns of every conjunction with two criteria on one array, once for each array: the later criterion, and why.
 ///
 /// Criteria of different branches of a disjunction are not and-ed; one of such a branch and one beside the disjunction are.
 pub(super) fn separate(
@@ -86,7 +86,7 @@ pub(super) fn separate(
     }
 }
 
-/// Whether two elements of one array may meet two criteria that one element was meant to meet.
+/// True when two elements of one array may meet two criteria that one element was meant to meet.
 fn may_be_apart(one: &Use, other: &Use, catalog: &Catalog) -> bool {
     if one.field == other.field {
         return matches!(

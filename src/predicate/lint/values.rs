@@ -2,12 +2,12 @@
 
 use unicode_normalization::{UnicodeNormalization, is_nfc};
 
-use super::WarningKind;
+use super::warning::WarningKind;
 use crate::catalog::Field;
 use crate::error::quote;
 use crate::value::Value;
 
-/// What other languages call an absent value.
+/// Words for an absent value in other languages.
 const ABSENT: [&str; 4] = ["null", "none", "nil", "undefined"];
 
 /// A property of a value that its author may not have meant: blanks around it, a form of Unicode other than the composed one, or a word for no value.

@@ -6,7 +6,7 @@ use crate::operator::Connective;
 use crate::predicate::set::Set;
 use crate::predicate::tree::Test;
 
-/// What became of the tests on one field.
+/// The result of merging the tests on one field.
 pub(super) enum Merged {
     /// They make the conjunction false, or the disjunction true.
     Decided,

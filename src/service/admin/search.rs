@@ -26,9 +26,8 @@ use super::super::shared::Shared;
 use crate::catalog::Catalog;
 use crate::engine::explain::{Explanation, Phase};
 use crate::error::Errors;
-use crate::filter::Filter;
+use crate::filter::{Filter, Params, Request};
 use crate::limits::Limits;
-use crate::request::{Params, Request};
 use crate::store::StoredDocuments;
 
 /// The content type of an answer in frames.

@@ -14,7 +14,7 @@ use crate::catalog::{Catalog, Field, FieldType};
 use crate::engine::{Mode, Upserted};
 use crate::filter::Filter;
 use crate::limits::Limits;
-use crate::request::Request;
+use crate::filter::Request;
 use disk::{Dice, Disk, Trouble};
 
 fn catalog() -> Catalog {

@@ -5,8 +5,7 @@ use std::time::Duration;
 use super::*;
 use crate::catalog::Catalog;
 use crate::engine::Upserted;
-use crate::filter::Filter;
-use crate::request::Request;
+use crate::filter::{Filter, Request};
 
 /// Lines of so many cases, each ninth of which replaces one before it, with space around some of them.
 fn lines(count: u32) -> String {

@@ -1,33 +1,17 @@
-//! From the bytes of a request body to a [`Body`], without recursion, reporting every error.
+//! Walks the text of a body and makes a tree of what has no error.
 
-use std::ops::Range;
-
-use super::names::{Advice, Fields, NO_FIELDS, advise, suggest_key};
-use super::sound;
-use super::{Body, Criterion, NodeId, Text, over_limit};
+use super::super::advice::{Fields, suggest_key};
+use super::super::ast::{Body, Criterion, Text};
+use super::super::bounds::over_limit;
+use super::open::{CRITERION_KEYS, OpenCriterion, Seen, Slot};
 use crate::error::{Error, ErrorKind, REPORTED_ERRORS, quote};
 use crate::json::{JsonType, Reader, Result};
 use crate::limits::Limits;
-use crate::operator::{Connective, Operator};
 
-/// Reads a body. The tree holds what was sound; the errors are the first ten of this stage.
+/// Parses a body. The errors are the first ten in document order that need no catalogue; `fields` serves their suggestions alone.
 ///
-/// The paths of the errors are still empty. Linear in the length of `text`.
-pub(crate) fn parse<'a>(text: &'a str, limits: &Limits) -> (Body<'a>, Vec<Error>) {
-    let mut body = Body::default();
-    match sound::read(text, limits, &mut body) {
-        Some(()) => (body, Vec::new()),
-        None => careful(text, limits),
-    }
-}
-
-/// As [`parse`], of a body that need not be sound.
-pub(crate) fn careful<'a>(text: &'a str, limits: &Limits) -> (Body<'a>, Vec<Error>) {
-    careful_of(text, limits, NO_FIELDS)
-}
-
-/// As [`careful`], with advice that fits the fields.
-pub(crate) fn careful_of<'a>(text: &'a str, limits: &Limits, fields: Fields<'_>) -> (Body<'a>, Vec<Error>) {
+/// The tree holds the criteria without errors. The paths of the errors are still empty. Takes linear time in the length of `text`.
+pub(crate) fn parse<'a>(text: &'a str, limits: &Limits, fields: Fields<'_>) -> (Body<'a>, Vec<Error>) {
     let mut parser = Parser {
         reader: Reader::new(text),
         fields,
@@ -37,82 +21,45 @@ pub(crate) fn careful_of<'a>(text: &'a str, limits: &Limits, fields: Fields<'_>)
         cutoff: usize::MAX,
         faults: 0,
         frames: Vec::new(),
-        siblings: Vec::new(),
         values: 0,
     };
-    // A syntax error ends the walk; it is reported behind the errors found until then.
+    // A syntax error ends the walk; it is reported after the errors found until then.
     if let Err(error) = parser.body() {
         parser.report(*error);
     }
     (parser.body, parser.errors)
 }
 
-struct Parser<'a, 'l> {
+pub(super) struct Parser<'a, 'l> {
     reader: Reader<'a>,
-    fields: Fields<'l>,
+    pub(super) fields: Fields<'l>,
     limits: &'l Limits,
-    body: Body<'a>,
+    pub(super) body: Body<'a>,
     /// The errors with the least offsets found so far; more than ten only between two prunings.
     errors: Vec<Error>,
     /// Ten errors are known to stand at or before this offset.
     cutoff: usize,
-    /// How often [`report`](Self::report) was called.
+    /// The number of calls of [`report`](Self::report).
     faults: usize,
     frames: Vec<Frame<'a>>,
-    /// The finished criteria of all open arrays, innermost last.
-    siblings: Vec<NodeId>,
     /// Values read so far, in all criteria.
     values: usize,
 }
 
-/// A key of an object that was read: where its value stands, and what it is.
-///
-/// `None` until the key is seen; a value of the wrong type was reported and is `Broken`.
-enum Slot<T> {
-    Absent,
-    Broken,
-    Given(T),
-}
-
-impl<T> Slot<T> {
-    fn is_absent(&self) -> bool {
-        matches!(self, Self::Absent)
-    }
-}
-
 enum Frame<'a> {
     /// An array of criteria: the body's, or the `children` of the criterion below.
-    Array { first: bool, start: usize },
+    Array {
+        /** How many of its criteria were begun. */
+        count: usize,
+    },
     /// A criterion whose keys are being read.
     Criterion(Box<OpenCriterion<'a>>),
 }
 
-struct OpenCriterion<'a> {
-    offset: usize,
-    first: bool,
-    seen: Seen,
-    field: Slot<Text<'a>>,
-    op: Slot<Text<'a>>,
-    values: Slot<Range<usize>>,
-    children: Slot<Range<usize>>,
-    children_offset: usize,
-    values_offset: usize,
-    broken: bool,
-}
-
-/// The keys seen in one object: the known ones as bits, those of them that came again too, others by name.
-#[derive(Default)]
-struct Seen {
-    known: u8,
-    repeated: u8,
-    others: Vec<String>,
-}
-
 const BODY_KEYS: [&str; 2] = ["ids", "criteria"];
-const CRITERION_KEYS: [&str; 4] = ["op", "children", "field", "values"];
 
 impl<'a> Parser<'a, '_> {
-    fn report(&mut self, error: Error) {
+    pub(super) fn report(&mut self, error: Error) {
         self.faults = self.faults.saturating_add(1);
         self.errors.push(error);
         // What is wrong with a criterion as a whole is seen at its end but stands at its start, so
@@ -164,9 +111,9 @@ impl<'a> Parser<'a, '_> {
         } else if seen.others.iter().any(|other| other == key) {
             self.report(Error::new(ErrorKind::DuplicateKey, at, quote(key), "each key at most once"));
         } else if seen.others.len() < REPORTED_ERRORS {
-            // Behind the tenth unknown key of an object no further one can be among the first ten errors.
+            // After the tenth unknown key of an object, no further one can be among the first ten errors.
             seen.others.push(key.to_owned());
-            // Looking for what was meant takes time that no one thanks for behind the tenth error.
+            // The search for the key that was meant takes time, and errors after the tenth are not shown.
             if at > self.cutoff {
                 self.faults = self.faults.saturating_add(1);
             } else {
@@ -264,18 +211,18 @@ impl<'a> Parser<'a, '_> {
 
     fn open_array(&mut self) {
         self.reader.open();
-        self.frames.push(Frame::Array { first: true, start: self.siblings.len() });
+        self.frames.push(Frame::Array { count: 0 });
     }
 
-    /// One step in an array of criteria; at its end gives the range of its children.
-    fn array_step(&mut self) -> Result<Option<Range<usize>>> {
-        let Some(Frame::Array { first, start }) = self.frames.last_mut() else { return Ok(None) };
-        let start = *start;
-        if !self.reader.next_element(std::mem::take(first))? {
+    /// Reads the start of one criterion of an array; at the end of the array, returns the number of its criteria.
+    fn array_step(&mut self) -> Result<Option<usize>> {
+        let Some(Frame::Array { count }) = self.frames.last_mut() else { return Ok(None) };
+        let before = *count;
+        if !self.reader.next_element(before == 0)? {
             self.frames.pop();
-            let children = self.siblings.split_off(start);
-            return Ok(Some(self.body.push_children(children)));
+            return Ok(Some(before));
         }
+        *count = before.saturating_add(1);
         let kind = self.reader.peek()?;
         let offset = self.reader.offset();
         // Arrays and criteria alternate, so half the frames, rounded up, are open arrays.
@@ -301,12 +248,11 @@ impl<'a> Parser<'a, '_> {
     }
 
     fn broken(&mut self) {
-        let node = self.body.push(Criterion::Broken);
-        self.siblings.push(node);
+        self.body.nodes.push(Criterion::Broken);
     }
 
     /// One key of a criterion, or its end.
-    fn criterion_step(&mut self) -> Result<Option<Range<usize>>> {
+    fn criterion_step(&mut self) -> Result<Option<usize>> {
         let Some(Frame::Criterion(mut open)) = self.frames.pop() else { return Ok(None) };
         let Some((key, at)) = self.reader.next_key(std::mem::take(&mut open.first))? else {
             self.finish(*open);
@@ -327,7 +273,10 @@ impl<'a> Parser<'a, '_> {
                     open.children = Slot::Broken;
                     self.wrong_type(kind, "an array of criteria")?;
                 }
-                (2, _) => open.field = self.text_slot("the name of a field, which is a string")?,
+                (2, _) => {
+                    let name = self.text("the name of a field, which is a string")?;
+                    open.field = name.map_or(Slot::Broken, |name| Slot::Given(self.body.push_text(name)));
+                }
                 (_, kind) => self.values(&mut open, kind)?,
             },
             None => open.broken = true,
@@ -353,7 +302,7 @@ impl<'a> Parser<'a, '_> {
         self.reader.open();
         let start = self.body.texts.len();
         let mut first = true;
-        let mut sound = true;
+        let mut valid = true;
         while self.reader.next_element(std::mem::take(&mut first))? {
             self.values = self.values.saturating_add(1);
             let kind = self.reader.peek()?;
@@ -370,15 +319,15 @@ impl<'a> Parser<'a, '_> {
                 Some(text) => {
                     if self.over(ErrorKind::TooManyValues, self.values, self.limits.values, offset, "values")
                     {
-                        sound = false;
+                        valid = false;
                     } else {
                         self.body.texts.push(text);
                     }
                 }
-                None => sound = false,
+                None => valid = false,
             }
         }
-        if sound {
+        if valid {
             open.values = Slot::Given(start..self.body.texts.len());
         }
         Ok(())
@@ -390,200 +339,6 @@ impl<'a> Parser<'a, '_> {
         let over =
             self.over(ErrorKind::TooManyCriteria, count, self.limits.criteria, open.offset, "criteria");
         let criterion = if over { None } else { self.criterion(open) };
-        let node = self.body.push(criterion.unwrap_or(Criterion::Broken));
-        self.siblings.push(node);
-    }
-
-    fn criterion(&mut self, open: OpenCriterion<'a>) -> Option<Criterion<'a>> {
-        let connective = match &open.op {
-            Slot::Given(op) => Connective::find(&op.text),
-            _ => None,
-        };
-        let is_field = !open.field.is_absent() || !open.values.is_absent();
-        if !open.children.is_absent() && is_field {
-            self.report(Error::new(
-                ErrorKind::MixedCriterion,
-                open.offset,
-                "both `children` and `field` or `values`",
-                "a complex criterion (`op`, `children`) or a field criterion (`field`, `op`, `values`)",
-            ));
-            return None;
-        }
-        if !open.children.is_absent() || (connective.is_some() && !is_field) {
-            self.complex(open, connective)
-        } else {
-            self.field(open)
-        }
-    }
-
-    fn complex(&mut self, open: OpenCriterion<'a>, connective: Option<Connective>) -> Option<Criterion<'a>> {
-        let mut sound = !open.broken;
-        match &open.op {
-            Slot::Given(op) if connective.is_none() => {
-                let suggestion = match advise(&op.text, None) {
-                    Advice::Write(meant) if matches!(meant.as_str(), "`$and`" | "`$or`") => Some(meant),
-                    _ => None,
-                };
-                self.report(
-                    Error::new(
-                        ErrorKind::UnknownOperator,
-                        op.offset,
-                        quote(&op.text),
-                        "`$and` or `$or` beside `children`",
-                    )
-                    .suggest(suggestion),
-                );
-                sound = false;
-            }
-            Slot::Absent => {
-                self.missing(&open, "op");
-                sound = false;
-            }
-            _ => {}
-        }
-        match open.children {
-            Slot::Given(children) if children.is_empty() => {
-                self.report(Error::new(
-                    ErrorKind::EmptyList,
-                    open.children_offset,
-                    "an empty array",
-                    "at least one child",
-                ));
-                None
-            }
-            Slot::Given(children) if sound => Some(Criterion::Complex { connective: connective?, children }),
-            Slot::Absent => {
-                self.missing(&open, "children");
-                None
-            }
-            _ => None,
-        }
-    }
-
-    fn field(&mut self, open: OpenCriterion<'a>) -> Option<Criterion<'a>> {
-        if open.field.is_absent() && open.values.is_absent() && !matches!(open.op, Slot::Given(_)) {
-            // What it was to be is not known.
-            if !open.broken {
-                self.report(Error::new(
-                    ErrorKind::MissingKey,
-                    open.offset,
-                    "an empty criterion",
-                    "`field`, `op` and `values`, or `op` and `children`",
-                ));
-            }
-            return None;
-        }
-        for (absent, key) in [
-            (open.field.is_absent(), "field"),
-            (open.op.is_absent(), "op"),
-            (open.values.is_absent(), "values"),
-        ] {
-            if absent {
-                self.missing(&open, key);
-            }
-        }
-        let holds = match &open.field {
-            Slot::Given(field) => (self.fields)(&field.text),
-            _ => None,
-        };
-        let operator = match &open.op {
-            Slot::Given(op) => {
-                let operator = Operator::find(&op.text);
-                if operator.is_none() {
-                    let names = Operator::ALL.map(|operator| quote(operator.name())).join(", ");
-                    let (suggestion, note) = match advise(&op.text, holds) {
-                        // They cannot be meant where there is a field.
-                        Advice::Write(meant) if matches!(meant.as_str(), "`$and`" | "`$or`") => (None, None),
-                        Advice::Write(meant) => (Some(meant), None),
-                        Advice::Cannot(note) => (None, Some(note)),
-                        Advice::Nothing => (None, None),
-                    };
-                    let note = note.map(|note| format!("; {note}")).unwrap_or_default();
-                    self.report(
-                        Error::new(
-                            ErrorKind::UnknownOperator,
-                            op.offset,
-                            quote(&op.text),
-                            format!("one of {names} beside `field`{note}"),
-                        )
-                        .suggest(suggestion),
-                    );
-                }
-                operator.map(|operator| (operator, op.offset))
-            }
-            _ => None,
-        };
-        let values = match &open.values {
-            Slot::Given(values) => values.clone(),
-            _ => 0..0,
-        };
-        if matches!(open.values, Slot::Given(_)) && values.is_empty() {
-            self.report(Error::new(
-                ErrorKind::EmptyList,
-                open.values_offset,
-                "an empty array",
-                "at least one value",
-            ));
-        }
-        if let Some((operator, _)) = operator
-            && !operator.takes_many()
-            && values.len() > 1
-        {
-            let suggestion = (operator == Operator::Equal).then(|| match holds {
-                Some(holds) if holds.is_list => {
-                    "`$contains` for any of them, or `$all` for all of them".to_owned()
-                }
-                _ => quote("$contains"),
-            });
-            self.report(
-                Error::new(
-                    ErrorKind::TooManyOperands,
-                    open.values_offset,
-                    format!("{} values", values.len()),
-                    format!("exactly one value for {}", quote(operator.name())),
-                )
-                .suggest(suggestion),
-            );
-        }
-        // With an error in one part, the others may still have errors that only a catalogue shows.
-        match open.field {
-            Slot::Given(field) => Some(Criterion::Field { field, operator, values }),
-            _ => None,
-        }
-    }
-
-    fn missing(&mut self, open: &OpenCriterion<'a>, key: &str) {
-        // A misspelt key was reported already; that its right spelling lacks is the same fault. And of a key that
-        // came again, only the first time counted, and may have been `null`.
-        let is_repeated = CRITERION_KEYS
-            .iter()
-            .zip(0..)
-            .any(|(name, bit)| *name == key && open.seen.repeated >> bit & 1 == 1);
-        if is_repeated || !open.seen.others.is_empty() {
-            return;
-        }
-        self.report(Error::new(
-            ErrorKind::MissingKey,
-            open.offset,
-            format!("no {}", quote(key)),
-            format!("the key {}", quote(key)),
-        ));
-    }
-}
-
-impl OpenCriterion<'_> {
-    fn at(offset: usize) -> Self {
-        Self {
-            offset,
-            first: true,
-            seen: Seen::default(),
-            field: Slot::Absent,
-            op: Slot::Absent,
-            values: Slot::Absent,
-            children: Slot::Absent,
-            children_offset: offset,
-            values_offset: offset,
-            broken: false,
-        }
+        self.body.nodes.push(criterion.unwrap_or(Criterion::Broken));
     }
 }

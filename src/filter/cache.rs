@@ -1,13 +1,16 @@
 //! Compiled filters by the bytes of their bodies.
 
+#[cfg(test)]
+mod tests;
+
 use std::hash::BuildHasher;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use hashbrown::HashTable;
 
+use super::compiled::Filter;
 use crate::catalog::Catalog;
 use crate::error::{Error, Errors};
-use crate::filter::Filter;
 use crate::limits::Limits;
 
 /// A bounded cache of compiled filters, for a host that gets the same bodies again and again.
@@ -31,14 +34,14 @@ use crate::limits::Limits;
 pub struct FilterCache {
     catalog: Catalog,
     limits: Limits,
-    /// What every filter is held to.
+    /// The filter that every filter is joined with by *and*.
     bound: Option<Filter>,
-    /// Its keys are random, so that nobody can send bodies that collide.
+    /// Its keys are random, so that no client can make bodies collide.
     hasher: foldhash::quality::RandomState,
     shards: Box<[Shard]>,
 }
 
-/// What a [`FilterCache`] did and holds.
+/// Counts of a [`FilterCache`]: lookups so far, and its content now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CacheStats {
@@ -52,13 +55,13 @@ pub struct CacheStats {
     pub size_bytes: usize,
 }
 
-/// Threads at work on different bodies seldom meet in one of so many.
+/// The number of shards: enough that threads with different bodies seldom meet in one.
 const SHARDS: usize = 16;
 
-/// What an entry takes beside its filter: its slot, and its place in a table that may be half empty.
+/// The memory of an entry beside its filter: its slot, and its place in a table that may be half empty.
 const ENTRY_BYTES: usize = size_of::<Entry>() + 4 * size_of::<usize>();
 
-/// So many filters in a row are spared because they were asked for; the next one goes all the same.
+/// The largest number of used filters in a row that eviction spares; it evicts the next one all the same.
 const MOST_SPARED: usize = 8;
 
 impl FilterCache {
@@ -119,8 +122,8 @@ impl FilterCache {
         else {
             return self.compile_anew(body);
         };
-        // Compared with no lock held. That another body has the same hash, 64 bits by random keys, nobody lives to
-        // see; it would be compiled anew each time.
+        // Compared without holding the lock. Another body with the same hash, 64 bits with random keys, is all but impossible; it would
+        // be compiled anew each time.
         let found = shard.lock().find(hash);
         if let Some(filter) = found.filter(|filter| filter.body() == Some(body)) {
             return Ok(filter);
@@ -150,7 +153,7 @@ impl FilterCache {
         &self.limits
     }
 
-    /// What the cache did since it was made, and what it holds.
+    /// Returns the counts since the cache was made, and its content now.
     #[must_use]
     pub fn stats(&self) -> CacheStats {
         let mut stats = CacheStats::default();
@@ -278,147 +281,5 @@ impl Entries {
             }
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn cache(capacity_bytes: usize) -> FilterCache {
-        FilterCache::new(Catalog::cases(), Limits::default(), capacity_bytes)
-    }
-
-    fn body(n: usize) -> String {
-        format!(r#"{{"criteria":[{{"field":"name","op":"=","values":["{n}"]}}]}}"#)
-    }
-
-    fn validate(cache: &FilterCache) {
-        for shard in &cache.shards {
-            assert_eq!(shard.lock().validate(), Ok(()));
-        }
-    }
-
-    #[test]
-    fn what_comes_out_is_what_compiling_gives() {
-        let cache = cache(1 << 20);
-        for round in 0..3 {
-            for n in 0..200 {
-                let body = body(n);
-                let fresh = Filter::compile(&Catalog::cases(), body.as_bytes());
-                assert_eq!(cache.compile(body.as_bytes()), fresh, "round {round}");
-            }
-        }
-        let stats = cache.stats();
-        assert_eq!((stats.hits, stats.misses, stats.entries), (400, 200, 200));
-        validate(&cache);
-    }
-
-    #[test]
-    fn bodies_are_told_apart_by_every_byte() {
-        let cache = cache(1 << 20);
-        let (plain, spaced) = (body(1), format!("{} ", body(1)));
-        assert_eq!(cache.compile(plain.as_bytes()), cache.compile(spaced.as_bytes()));
-        assert_eq!(cache.stats().misses, 2);
-    }
-
-    #[test]
-    fn another_body_of_the_same_hash_is_compiled() {
-        let cache = cache(1 << 20);
-        let (own, other) = (body(1), body(2));
-        let fresh = |body: &str| Filter::compile(&Catalog::cases(), body.as_bytes()).unwrap();
-        let hash = cache.hasher.hash_one(own.as_bytes());
-        for shard in &cache.shards {
-            shard.lock().insert(hash, &fresh(&other));
-        }
-        for _ in 0..2 {
-            assert_eq!(cache.compile(own.as_bytes()), Ok(fresh(&own)));
-        }
-    }
-
-    #[test]
-    fn a_bound_holds_for_what_is_found_and_for_what_is_compiled() {
-        let all = Catalog::cases();
-        let bound = |text| Filter::compile_text(&all, text).unwrap();
-        let narrow = FilterCache::new(all.allow(["id", "name"]).unwrap(), Limits::default(), 1 << 20);
-        let narrow =
-            narrow.within(&bound("clientId = acme")).unwrap().within(&bound("priority = high")).unwrap();
-        for _ in 0..2 {
-            let filter = narrow.compile(br#"{"ids":["a"]}"#).unwrap();
-            let matches = |document: &str| filter.matches(document.as_bytes()).unwrap();
-            assert!(matches(r#"{"id":"a","clientId":"acme","priority":"high"}"#));
-            assert!(!matches(r#"{"id":"a","clientId":"acme"}"#));
-            assert!(!matches(r#"{"id":"a","clientId":"x","priority":"high"}"#));
-            assert!(!matches(r#"{"id":"b","clientId":"acme","priority":"high"}"#));
-            assert!(
-                narrow.compile(br#"{"criteria":[{"field":"clientId","op":"=","values":["x"]}]}"#).is_err()
-            );
-        }
-        let stats = narrow.stats();
-        assert_eq!((stats.hits, stats.entries), (1, 1));
-    }
-
-    #[test]
-    fn errors_are_not_kept() {
-        let cache = cache(1 << 20);
-        for _ in 0..2 {
-            let errors = Filter::compile(&Catalog::cases(), b"{}").unwrap_err();
-            assert_eq!(cache.compile(b"{}"), Err(errors));
-        }
-        assert_eq!(cache.stats(), CacheStats { misses: 2, ..CacheStats::default() });
-    }
-
-    #[test]
-    fn a_flood_of_bodies_stays_within_bounds_and_spares_what_is_used() {
-        let cache = cache(1 << 18);
-        let kept = body(usize::MAX);
-        cache.compile(kept.as_bytes()).unwrap();
-        for n in 0..20_000 {
-            cache.compile(body(n).as_bytes()).unwrap();
-            if n % 10 == 0 {
-                cache.compile(kept.as_bytes()).unwrap();
-            }
-            if n % 500 == 0 {
-                validate(&cache);
-            }
-        }
-        validate(&cache);
-        let stats = cache.stats();
-        assert!(stats.entries > 100 && stats.size_bytes <= 1 << 18, "{stats:?}");
-        assert_eq!((stats.hits, stats.misses), (2000, 20_001));
-    }
-
-    #[test]
-    fn what_is_too_large_is_compiled_and_not_kept() {
-        let cache = cache(SHARDS << 10);
-        let large = body(0).replace("\"0\"", &format!("\"{}\"", "x".repeat(2000)));
-        for _ in 0..2 {
-            assert!(cache.compile(large.as_bytes()).is_ok());
-        }
-        assert_eq!(cache.stats(), CacheStats { misses: 2, ..CacheStats::default() });
-        let none = self::cache(0);
-        assert!(none.compile(body(1).as_bytes()).is_ok());
-        assert_eq!(none.stats().entries, 0);
-    }
-
-    #[test]
-    fn threads_share_a_cache() {
-        let cache = cache(1 << 16);
-        std::thread::scope(|scope| {
-            for thread in 0..4 {
-                let cache = &cache;
-                scope.spawn(move || {
-                    for n in 0..3000 {
-                        let body = body((n * (thread + 1)) % 500);
-                        let fresh = Filter::compile(&Catalog::cases(), body.as_bytes());
-                        assert_eq!(cache.compile(body.as_bytes()), fresh);
-                    }
-                });
-            }
-        });
-        validate(&cache);
-        let stats = cache.stats();
-        assert_eq!(stats.hits + stats.misses, 12_000);
-        assert!(stats.hits > 0);
     }
 }

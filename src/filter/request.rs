@@ -1,13 +1,13 @@
 //! A search request: a filter, an order, and the page that is wanted.
 
-use crate::cache::FilterCache;
+use super::cache::FilterCache;
+use super::compiled::Filter;
+use super::order::{Order, SortKey};
 use crate::catalog::Catalog;
 use crate::error::{Error, ErrorKind, Errors, quote};
-use crate::filter::Filter;
 use crate::limits::Limits;
-use crate::order::{Order, SortKey};
 
-/// How many cases a page has when the request does not say.
+/// The number of cases on a page when the request does not say.
 pub const DEFAULT_PAGE: u64 = 100;
 
 /// A search request: a filter, an order, and the page that is wanted.
@@ -32,11 +32,11 @@ pub struct Request {
     pub filter: Filter,
     /// In which order; none is the order in which cases were first stored.
     pub order: Option<Order>,
-    /// How many cases to pass over.
+    /// The number of cases to pass over.
     pub offset: u64,
-    /// How many cases to give at most.
+    /// The largest number of cases to return.
     pub limit: u64,
-    /// Whether to count all selected cases.
+    /// True to count all selected cases.
     pub count: bool,
 }
 
@@ -106,7 +106,7 @@ impl Request {
         Self::with_params(catalog, limits, filter, params)
     }
 
-    /// As [`parse`](Self::parse), the filter taken from a cache where it holds the body.
+    /// Like [`parse`](Self::parse), with the filter from a cache.
     ///
     /// ```
     /// use casefilter::{Catalog, FilterCache, Limits, Params, Request};

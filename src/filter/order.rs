@@ -5,7 +5,7 @@ use std::fmt;
 use crate::catalog::{Catalog, Field, FieldId};
 use crate::error::{Error, ErrorKind, quote};
 
-/// Whether the smallest value comes first, or the greatest.
+/// The direction of an order: the smallest value first, or the greatest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Direction {
     /// Smallest value first.
@@ -110,7 +110,7 @@ impl Order {
         self.catalog.field(self.key.field)
     }
 
-    /// Whether the smallest value comes first, or the greatest.
+    /// Returns the direction: the smallest value first, or the greatest.
     #[must_use]
     pub fn direction(&self) -> Direction {
         if self.key.descending { Direction::Descending } else { Direction::Ascending }

@@ -1,0 +1,328 @@
+//! The structure of a text: parentheses, `and`, `or` and `ids`.
+
+use std::ops::Range;
+
+use super::super::advice::{Fields, Holds};
+use super::super::ast::{Body, Criterion};
+use super::super::bounds::over_limit;
+use super::lexer::{Lexer, Result, Token};
+use crate::error::{Error, ErrorKind, REPORTED_ERRORS, quote};
+use crate::limits::Limits;
+use crate::operator::{Connective, Syntax};
+
+/// The meaning of a text: criteria, or `true` or `false`.
+pub(crate) enum Parsed<'a> {
+    Body(Body<'a>),
+    Constant(bool),
+}
+
+/// Parses a text. The errors are the first ten in order that need no catalogue; `fields` serves their suggestions alone.
+///
+/// The tree holds the criteria without errors. The paths of the errors stay empty, because a text has none. Takes linear time in
+/// the length of `text`.
+pub(crate) fn parse<'a>(text: &'a str, limits: &Limits, fields: Fields<'_>) -> (Parsed<'a>, Vec<Error>) {
+    let mut parser = Parser {
+        lexer: Lexer::new(text),
+        fields,
+        holds: None,
+        last_word: None,
+        limits,
+        body: Body { syntax: Syntax::Text, ..Body::default() },
+        offsets: Vec::new(),
+        errors: Vec::new(),
+        open: Vec::new(),
+        terms: Vec::new(),
+        alternatives: Vec::new(),
+        values: 0,
+    };
+    let constant = parser.filter().unwrap_or_else(|error| {
+        parser.report(error);
+        None
+    });
+    parser.check_depth();
+    (constant.map_or(Parsed::Body(parser.body), Parsed::Constant), parser.errors)
+}
+
+/// The number of a criterion in the body.
+type NodeId = usize;
+
+/// An open parenthesis, or the text itself.
+struct Group {
+    offset: usize,
+    /// The index in `terms` of its first finished term.
+    terms: usize,
+    /// The index in `alternatives` of its first finished alternative.
+    alternatives: usize,
+}
+
+pub(super) struct Parser<'a, 'l> {
+    pub(super) lexer: Lexer<'a>,
+    pub(super) fields: Fields<'l>,
+    /// The properties of the field of the criterion that is read.
+    pub(super) holds: Option<Holds>,
+    /// The range of the value that was read last, if it was a word.
+    pub(super) last_word: Option<Range<usize>>,
+    pub(super) limits: &'l Limits,
+    pub(super) body: Body<'a>,
+    /// The offset of each node of the body.
+    offsets: Vec<usize>,
+    pub(super) errors: Vec<Error>,
+    /// The open parentheses around the text that is read.
+    open: Vec<Group>,
+    /// The terms, joined by `and`, of the innermost alternatives of all groups, innermost last.
+    pub(super) terms: Vec<NodeId>,
+    /// The alternatives, joined by `or`, of all groups, innermost last.
+    alternatives: Vec<NodeId>,
+    /// Values read so far, in all criteria.
+    pub(super) values: usize,
+}
+
+impl<'a> Parser<'a, '_> {
+    pub(super) fn report(&mut self, error: Error) {
+        self.errors.push(error);
+        // A criterion too many or too deep is found after its children, but stands before them.
+        if self.errors.len() > 8 * REPORTED_ERRORS {
+            self.errors.sort_by_key(|error| error.offset);
+            self.errors.truncate(REPORTED_ERRORS);
+        }
+    }
+
+    /// The error for the token that stands next.
+    pub(super) fn unexpected(&self, expected: &str) -> Error {
+        Error::new(ErrorKind::Syntax, self.lexer.start, self.lexer.found(), expected)
+    }
+
+    /// Steps over a token that was looked at.
+    pub(super) fn skip(&mut self) -> Result<()> {
+        self.lexer.bump().map(drop)
+    }
+
+    /// The whole text; the truth of one that is a constant.
+    fn filter(&mut self) -> Result<Option<bool>> {
+        self.skip()?;
+        match &self.lexer.next {
+            Token::End => {
+                let expected = "a criterion such as `status = open`, or `true` for every case";
+                return Err(Error::new(ErrorKind::EmptyBody, 0, "an empty text", expected));
+            }
+            Token::Other('{' | '[') => {
+                return Err(self.unexpected("a criterion such as `status = open`, not a JSON body"));
+            }
+            token if token.is_word("ids") => {
+                let goes_on = self.ids()?;
+                return if goes_on { self.expression().map(|()| None) } else { Ok(None) };
+            }
+            token if token.is_word("true") || token.is_word("false") => {
+                let truth = token.is_word("true");
+                let mut ahead = self.lexer.clone();
+                ahead.bump()?;
+                if ahead.next == Token::End {
+                    return Ok(Some(truth));
+                }
+            }
+            _ => {}
+        }
+        self.expression()?;
+        Ok(None)
+    }
+
+    /// Reads `ids (…)`; true when an expression follows.
+    fn ids(&mut self) -> Result<bool> {
+        self.skip()?;
+        let start = self.body.texts.len();
+        let mut count: usize = 0;
+        let limit = self.limits.ids;
+        self.list("ids", true, &mut |parser, text| {
+            count = count.saturating_add(1);
+            if !parser.over(ErrorKind::TooManyIds, count, limit, text.offset, "ids") {
+                parser.body.texts.push(text);
+            }
+        })?;
+        self.body.ids = Some(start..self.body.texts.len());
+        match self.lexer.next.connective() {
+            Some(Connective::Or) => {
+                self.skip()?;
+                Ok(true)
+            }
+            Some(Connective::And) => {
+                Err(self.unexpected("`or` behind `ids (…)`").suggest(Some(quote("id in (…) and"))))
+            }
+            None if self.lexer.next == Token::End => Ok(false),
+            None => Err(self.unexpected("`or` or the end of the text")),
+        }
+    }
+
+    /// Reads to the end of the text, and makes the body's criteria of it.
+    fn expression(&mut self) -> Result<()> {
+        loop {
+            self.term()?;
+            while self.lexer.next == Token::Close && !self.open.is_empty() {
+                self.close()?;
+            }
+            match self.connective()? {
+                Some(Connective::And) => {}
+                Some(Connective::Or) => self.end_alternative(),
+                None => break,
+            }
+        }
+        if self.alternatives.is_empty() {
+            let terms = std::mem::take(&mut self.terms);
+            self.body.criteria = Some(terms.len());
+        } else {
+            self.end_alternative();
+            let alternatives = std::mem::take(&mut self.alternatives);
+            self.branch(Connective::Or, alternatives);
+            self.body.criteria = Some(1);
+        }
+        Ok(())
+    }
+
+    /// Reads opening parentheses and one criterion.
+    fn term(&mut self) -> Result<()> {
+        while self.lexer.next == Token::Open {
+            let depth = self.open.len().saturating_add(1);
+            let limit = self.limits.depth;
+            if depth > limit {
+                return Err(Error::new(
+                    ErrorKind::TooDeep,
+                    self.lexer.start,
+                    format!("parentheses at depth {depth}"),
+                    format!("criteria nested at most {limit} deep"),
+                ));
+            }
+            let group = Group {
+                offset: self.lexer.start,
+                terms: self.terms.len(),
+                alternatives: self.alternatives.len(),
+            };
+            self.open.push(group);
+            self.skip()?;
+        }
+        self.criterion()
+    }
+
+    /// Makes one alternative of the terms of the innermost group.
+    fn end_alternative(&mut self) {
+        let start = self.open.last().map_or(0, |group| group.terms);
+        let terms = self.terms.split_off(start);
+        let node = self.branch(Connective::And, terms);
+        self.alternatives.push(node);
+    }
+
+    /// Closes the innermost group, which becomes a term of the one around it.
+    fn close(&mut self) -> Result<()> {
+        self.skip()?;
+        self.end_alternative();
+        if let Some(group) = self.open.pop() {
+            let alternatives = self.alternatives.split_off(group.alternatives);
+            let node = self.branch(Connective::Or, alternatives);
+            // The group's parenthesis is its first character, unless it holds a single criterion.
+            if let Some(offset) = self.offsets.get_mut(node) {
+                *offset = group.offset.min(*offset);
+            }
+            self.terms.push(node);
+        }
+        Ok(())
+    }
+
+    /// Joins the last nodes, which are these; a single one stays alone.
+    fn branch(&mut self, connective: Connective, nodes: Vec<NodeId>) -> NodeId {
+        match nodes.as_slice() {
+            [only] => *only,
+            [first, ..] => {
+                let offset = self.offsets.get(*first).copied().unwrap_or(0);
+                self.push(Criterion::Complex { connective, children: nodes.len() }, offset)
+            }
+            [] => self.push(Criterion::Broken, 0),
+        }
+    }
+
+    pub(super) fn push(&mut self, criterion: Criterion, offset: usize) -> NodeId {
+        let count = self.body.nodes.len().saturating_add(1);
+        let over = self.over(ErrorKind::TooManyCriteria, count, self.limits.criteria, offset, "criteria");
+        self.offsets.push(offset);
+        self.body.nodes.push(if over { Criterion::Broken } else { criterion });
+        count.saturating_sub(1)
+    }
+
+    /// True when `count` is over `limit`, which is reported once, at the first one over it.
+    pub(super) fn over(
+        &mut self,
+        kind: ErrorKind,
+        count: usize,
+        limit: usize,
+        offset: usize,
+        what: &str,
+    ) -> bool {
+        if let Some(error) = over_limit(kind, count, limit, offset, what) {
+            self.report(error);
+        }
+        count > limit
+    }
+
+    /// Reads the connective between two criteria; `None` at the end of the text.
+    fn connective(&mut self) -> Result<Option<Connective>> {
+        if let Some(connective) = self.lexer.next.connective() {
+            self.skip()?;
+            return Ok(Some(connective));
+        }
+        if self.lexer.next == Token::Comma && self.is_number_with_marks()? {
+            return self.connective();
+        }
+        let expected =
+            if self.open.is_empty() { "`and`, `or` or the end of the text" } else { "`and`, `or` or `)`" };
+        let error = self.unexpected(expected);
+        match &self.lexer.next {
+            Token::End if self.open.is_empty() => return Ok(None),
+            Token::Symbol(symbol @ ("&&" | "&" | "||" | "|")) => {
+                let connective = if symbol.starts_with('&') { Connective::And } else { Connective::Or };
+                self.report(error.suggest(Some(quote(connective.word()))));
+                self.skip()?;
+                return Ok(Some(connective));
+            }
+            // Two criteria side by side; what follows is read as if they were joined.
+            Token::Word(_) | Token::Quoted(_) => {
+                let mut ahead = self.lexer.clone();
+                ahead.bump()?;
+                if matches!(ahead.next, Token::Symbol(_)) || ahead.next.word_operator().is_some() {
+                    self.report(error);
+                    return Ok(Some(Connective::And));
+                }
+            }
+            _ => {}
+        }
+        Err(error)
+    }
+
+    /// Reports the criteria that lie too deep, though no parentheses do.
+    fn check_depth(&mut self) {
+        let limit = self.limits.depth;
+        if self.body.criteria.is_none() {
+            return;
+        }
+        let mut too_deep = Vec::new();
+        // Backwards, every parent comes before its children: for each open parent, how many of them are still to come.
+        let mut open: Vec<usize> = Vec::new();
+        for (id, node) in self.body.nodes.iter().enumerate().rev() {
+            while open.pop_if(|children| *children == 0).is_some() {}
+            if let Some(children) = open.last_mut() {
+                *children = children.saturating_sub(1);
+            }
+            if open.len() == limit {
+                too_deep.extend(self.offsets.get(id).copied());
+            }
+            if let Criterion::Complex { children, .. } = node {
+                open.push(*children);
+            }
+        }
+        let depth = limit.saturating_add(1);
+        for offset in too_deep.into_iter().rev() {
+            self.report(Error::new(
+                ErrorKind::TooDeep,
+                offset,
+                format!("a criterion at depth {depth}"),
+                format!("criteria nested at most {limit} deep"),
+            ));
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! The values of a criterion: one, or a list in parentheses.
+
+use std::ops::Range;
+
+use super::super::advice::{NO_SEARCH_INSIDE, for_several};
+use super::super::ast::Text;
+use super::habits::CURLY_QUOTES;
+use super::lexer::{Result, Token};
+use super::parser::Parser;
+use crate::error::{Error, ErrorKind, quote, quote_whole};
+use crate::operator::{Operator, Syntax};
+use crate::value::is_reserved_word;
+
+impl<'a> Parser<'a, '_> {
+    /// Reads the value after an operator that takes one, or after an unknown operator.
+    pub(super) fn operand(&mut self, operator: Option<Operator>) -> Result<Option<Range<usize>>> {
+        if self.lexer.next == Token::Open {
+            let offset = self.lexer.start;
+            let mut count: usize = 0;
+            self.list("", false, &mut |_, _| count = count.saturating_add(1))?;
+            if let Some(operator) = operator {
+                let suggestion = (operator == Operator::Equal).then(|| for_several(self.holds, Syntax::Text));
+                self.report(
+                    Error::new(
+                        ErrorKind::TooManyOperands,
+                        offset,
+                        "a list of values",
+                        format!("exactly one value for {}, without parentheses", quote(operator.name())),
+                    )
+                    .suggest(suggestion),
+                );
+            }
+            return Ok(None);
+        }
+        let start = self.body.texts.len();
+        let bare = matches!(self.lexer.next, Token::Word(_));
+        self.last_word = bare.then_some(self.lexer.start..self.lexer.at);
+        let Some(text) = self.value("")? else { return Ok(None) };
+        if bare && self.is_phrase(&text)? {
+            return Ok(None);
+        }
+        self.push_value(text);
+        Ok(Some(start..self.body.texts.len()))
+    }
+
+    fn push_value(&mut self, text: Text<'a>) {
+        self.values = self.values.saturating_add(1);
+        if !self.over(ErrorKind::TooManyValues, self.values, self.limits.values, text.offset, "values") {
+            self.body.texts.push(text);
+        }
+    }
+
+    /// Reads the list of values after an operator, whose spelling is `word`.
+    pub(super) fn chosen(&mut self, word: &str) -> Result<Option<Range<usize>>> {
+        let start = self.body.texts.len();
+        let errors = self.errors.len();
+        if self.list(word, false, &mut Self::push_value)? && errors == self.errors.len() {
+            return Ok(Some(start..self.body.texts.len()));
+        }
+        Ok(None)
+    }
+
+    /// Reads `(value, …)`; false when there was something wrong with it, which was reported.
+    pub(super) fn list(
+        &mut self,
+        word: &str,
+        may_be_empty: bool,
+        take: &mut dyn FnMut(&mut Self, Text<'a>),
+    ) -> Result<bool> {
+        if self.lexer.next != Token::Open {
+            let error = self.unexpected(&format!("`(` behind `{word}`"));
+            // A list may contain a value. Of a string, it is a part that is looked for.
+            let is_contains = word.trim_start_matches('$').eq_ignore_ascii_case("contains");
+            let is_list = self.holds.is_some_and(|holds| holds.is_list);
+            let error = match self.holds {
+                Some(_) if is_contains && !is_list => {
+                    self.unexpected(&format!("`=` and the whole value: {NO_SEARCH_INSIDE}"))
+                }
+                _ => error,
+            };
+            let one = match &self.lexer.next {
+                Token::Word(text) if !is_reserved_word(text) => (*text).to_owned(),
+                Token::Quoted(_) => {
+                    self.lexer.text.get(self.lexer.start..self.lexer.at).unwrap_or_default().to_owned()
+                }
+                _ => return Err(error),
+            };
+            let is_meant = !is_contains || is_list;
+            self.report(error.suggest(quote_whole(&format!("{word} ({one})")).filter(|_| is_meant)));
+            self.skip()?;
+            return Ok(false);
+        }
+        let open = self.lexer.start;
+        self.skip()?;
+        if self.lexer.next == Token::Close {
+            if !may_be_empty {
+                self.report(Error::new(ErrorKind::EmptyList, open, "an empty list", "at least one value"));
+            }
+            self.skip()?;
+            return Ok(may_be_empty);
+        }
+        let mut valid = true;
+        loop {
+            match self.value("`)` or ")? {
+                Some(text) => take(self, text),
+                None => valid = false,
+            }
+            match self.lexer.next {
+                Token::Comma => self.skip()?,
+                Token::Close => break,
+                _ => return Err(self.unexpected("`,` or `)`")),
+            }
+        }
+        self.skip()?;
+        Ok(valid)
+    }
+
+    /// Reads one value; `None` when there is none or an unsound one, which was reported.
+    fn value(&mut self, or: &str) -> Result<Option<Text<'a>>> {
+        match &self.lexer.next {
+            Token::Word(word)
+                if is_reserved_word(word)
+                    && !matches!(word.to_ascii_lowercase().as_str(), "true" | "false") =>
+            {
+                let error = self.unexpected("a value; this word of the syntax needs quotes to be one");
+                let joins = self.lexer.next.connective().is_some() && self.is_followed()?;
+                self.report(error.suggest((!joins).then(|| quote(&format!("\"{word}\"")))));
+                if !joins {
+                    self.skip()?;
+                }
+                Ok(None)
+            }
+            Token::Word(_) | Token::Quoted(_) => self.text(),
+            Token::Other(mark) if CURLY_QUOTES.contains(mark) => self.curly(*mark),
+            _ => Err(self.unexpected(&format!("{or}a value"))),
+        }
+    }
+
+    /// True when a criterion may stand after the next word.
+    fn is_followed(&self) -> Result<bool> {
+        let mut ahead = self.lexer.clone();
+        ahead.bump()?;
+        let ends = matches!(ahead.next, Token::End | Token::Close | Token::Comma);
+        Ok(!ends && ahead.next.connective().is_none())
+    }
+}

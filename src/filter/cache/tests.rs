@@ -1,0 +1,135 @@
+use super::*;
+
+fn cache(capacity_bytes: usize) -> FilterCache {
+    FilterCache::new(Catalog::cases(), Limits::default(), capacity_bytes)
+}
+
+fn body(n: usize) -> String {
+    format!(r#"{{"criteria":[{{"field":"name","op":"=","values":["{n}"]}}]}}"#)
+}
+
+fn validate(cache: &FilterCache) {
+    for shard in &cache.shards {
+        assert_eq!(shard.lock().validate(), Ok(()));
+    }
+}
+
+#[test]
+fn what_comes_out_is_what_compiling_gives() {
+    let cache = cache(1 << 20);
+    for round in 0..3 {
+        for n in 0..200 {
+            let body = body(n);
+            let fresh = Filter::compile(&Catalog::cases(), body.as_bytes());
+            assert_eq!(cache.compile(body.as_bytes()), fresh, "round {round}");
+        }
+    }
+    let stats = cache.stats();
+    assert_eq!((stats.hits, stats.misses, stats.entries), (400, 200, 200));
+    validate(&cache);
+}
+
+#[test]
+fn bodies_are_told_apart_by_every_byte() {
+    let cache = cache(1 << 20);
+    let (plain, spaced) = (body(1), format!("{} ", body(1)));
+    assert_eq!(cache.compile(plain.as_bytes()), cache.compile(spaced.as_bytes()));
+    assert_eq!(cache.stats().misses, 2);
+}
+
+#[test]
+fn another_body_of_the_same_hash_is_compiled() {
+    let cache = cache(1 << 20);
+    let (own, other) = (body(1), body(2));
+    let fresh = |body: &str| Filter::compile(&Catalog::cases(), body.as_bytes()).unwrap();
+    let hash = cache.hasher.hash_one(own.as_bytes());
+    for shard in &cache.shards {
+        shard.lock().insert(hash, &fresh(&other));
+    }
+    for _ in 0..2 {
+        assert_eq!(cache.compile(own.as_bytes()), Ok(fresh(&own)));
+    }
+}
+
+#[test]
+fn a_bound_holds_for_what_is_found_and_for_what_is_compiled() {
+    let all = Catalog::cases();
+    let bound = |text| Filter::compile_text(&all, text).unwrap();
+    let narrow = FilterCache::new(all.allow(["id", "name"]).unwrap(), Limits::default(), 1 << 20);
+    let narrow = narrow.within(&bound("clientId = acme")).unwrap().within(&bound("priority = high")).unwrap();
+    for _ in 0..2 {
+        let filter = narrow.compile(br#"{"ids":["a"]}"#).unwrap();
+        let matches = |document: &str| filter.matches(document.as_bytes()).unwrap();
+        assert!(matches(r#"{"id":"a","clientId":"acme","priority":"high"}"#));
+        assert!(!matches(r#"{"id":"a","clientId":"acme"}"#));
+        assert!(!matches(r#"{"id":"a","clientId":"x","priority":"high"}"#));
+        assert!(!matches(r#"{"id":"b","clientId":"acme","priority":"high"}"#));
+        assert!(narrow.compile(br#"{"criteria":[{"field":"clientId","op":"=","values":["x"]}]}"#).is_err());
+    }
+    let stats = narrow.stats();
+    assert_eq!((stats.hits, stats.entries), (1, 1));
+}
+
+#[test]
+fn errors_are_not_kept() {
+    let cache = cache(1 << 20);
+    for _ in 0..2 {
+        let errors = Filter::compile(&Catalog::cases(), b"{}").unwrap_err();
+        assert_eq!(cache.compile(b"{}"), Err(errors));
+    }
+    assert_eq!(cache.stats(), CacheStats { misses: 2, ..CacheStats::default() });
+}
+
+#[test]
+fn a_flood_of_bodies_stays_within_bounds_and_spares_what_is_used() {
+    let cache = cache(1 << 18);
+    let kept = body(usize::MAX);
+    cache.compile(kept.as_bytes()).unwrap();
+    for n in 0..20_000 {
+        cache.compile(body(n).as_bytes()).unwrap();
+        if n % 10 == 0 {
+            cache.compile(kept.as_bytes()).unwrap();
+        }
+        if n % 500 == 0 {
+            validate(&cache);
+        }
+    }
+    validate(&cache);
+    let stats = cache.stats();
+    assert!(stats.entries > 100 && stats.size_bytes <= 1 << 18, "{stats:?}");
+    assert_eq!((stats.hits, stats.misses), (2000, 20_001));
+}
+
+#[test]
+fn what_is_too_large_is_compiled_and_not_kept() {
+    let cache = cache(SHARDS << 10);
+    let large = body(0).replace("\"0\"", &format!("\"{}\"", "x".repeat(2000)));
+    for _ in 0..2 {
+        assert!(cache.compile(large.as_bytes()).is_ok());
+    }
+    assert_eq!(cache.stats(), CacheStats { misses: 2, ..CacheStats::default() });
+    let none = self::cache(0);
+    assert!(none.compile(body(1).as_bytes()).is_ok());
+    assert_eq!(none.stats().entries, 0);
+}
+
+#[test]
+fn threads_share_a_cache() {
+    let cache = cache(1 << 16);
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let cache = &cache;
+            scope.spawn(move || {
+                for n in 0..3000 {
+                    let body = body((n * (thread + 1)) % 500);
+                    let fresh = Filter::compile(&Catalog::cases(), body.as_bytes());
+                    assert_eq!(cache.compile(body.as_bytes()), fresh);
+                }
+            });
+        }
+    });
+    validate(&cache);
+    let stats = cache.stats();
+    assert_eq!(stats.hits + stats.misses, 12_000);
+    assert!(stats.hits > 0);
+}

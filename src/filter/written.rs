@@ -1,0 +1,160 @@
+//! The criteria that a filter was made from, as written.
+//!
+//! Filters that are joined one after the other have sources of any depth, and one filter may be part of many. So nothing here
+//! recurses, and each filter is visited once.
+//!
+//! Compiling keeps the body or text and not its tree, which only warnings, `why`, hints and the reference evaluator need. The first
+//! such call makes the tree, and the filter then keeps it.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use super::compiled::{Filter, Inner, Origin, Written};
+use super::limits::no_limits;
+use crate::catalog::Catalog;
+use crate::criteria::text::Parsed;
+use crate::criteria::{self, Body};
+use crate::predicate::{self, Children, Comparison, Node, Tree};
+
+impl Origin {
+    fn joined(&self) -> &[Filter] {
+        match self {
+            Self::Joined(_, filters) => filters,
+            Self::Json(_) | Self::Text(_) | Self::Constant(_) => &[],
+        }
+    }
+
+    /// Parses the criteria of an origin that is not joined.
+    fn parse(&self, catalog: &Catalog) -> Written {
+        let constant = |value| Written { tree: Tree::constant(value), rounded: Vec::new() };
+        let body = match self {
+            Self::Constant(value) => return constant(*value),
+            Self::Json(text) => criteria::read(text, &no_limits()),
+            Self::Text(text) => match criteria::text::parse(text, &no_limits(), criteria::NO_FIELDS) {
+                (Parsed::Body(body), _) => Some(body),
+                (Parsed::Constant(value), _) => return constant(value),
+            },
+            Self::Joined(..) => None,
+        };
+        debug_assert!(body.is_some(), "an origin that was read within limits is read without them");
+        Written::of_body(&body.unwrap_or_default(), catalog)
+    }
+}
+
+impl Written {
+    fn of_body(body: &Body<'_>, catalog: &Catalog) -> Self {
+        let (tree, errors) = predicate::lower(body, catalog);
+        debug_assert_eq!(errors, [], "an origin without errors has none the second time");
+        Self { tree: tree.into_owned(), rounded: predicate::rounded_numbers(body, catalog) }
+    }
+}
+
+impl Filter {
+    pub(super) fn is_joined(&self) -> bool {
+        matches!(self.inner.origin, Origin::Joined(..))
+    }
+
+    /// Returns the filters that this one was joined from, each once and before those that it is in; this one last.
+    fn parts(&self) -> Vec<&Self> {
+        let mut seen = HashSet::new();
+        let mut parts = Vec::new();
+        let mut open = vec![(self, false)];
+        while let Some((filter, is_expanded)) = open.pop() {
+            if is_expanded {
+                parts.push(filter);
+            } else if seen.insert(Arc::as_ptr(&filter.inner)) {
+                open.push((filter, true));
+                open.extend(filter.inner.origin.joined().iter().rev().map(|part| (part, false)));
+            }
+        }
+        parts
+    }
+
+    /// Returns the parts that are not joined, each with its criteria as written.
+    pub(super) fn written_parts(&self) -> impl Iterator<Item = (&Self, &Written)> {
+        let parts: Vec<&Self> = self.parts().into_iter().filter(|part| !part.is_joined()).collect();
+        let written = self.written.get_or_init(|| parts.iter().map(|part| part.own_written()).collect());
+        parts.into_iter().zip(written.iter().map(|written| &**written))
+    }
+
+    /// Returns the criteria of a filter that is not joined, which it may have already.
+    fn own_written(&self) -> Arc<Written> {
+        let kept = self.written.get().and_then(|written| written.first());
+        kept.map_or_else(|| Arc::new(self.inner.origin.parse(self.catalog())), Arc::clone)
+    }
+
+    /// Returns the criteria as written.
+    pub(crate) fn written(&self) -> Cow<'_, Tree<Comparison<'static>>> {
+        let mut parts = self.written_parts();
+        if !self.is_joined() {
+            let tree = parts.next().map(|(_, written)| Cow::Borrowed(&written.tree));
+            return tree.unwrap_or_else(|| Cow::Owned(Tree::constant(false)));
+        }
+        let mut nodes: Vec<Node<Comparison<'static>>> = Vec::new();
+        let mut roots = HashMap::new();
+        for part in self.parts() {
+            match &part.inner.origin {
+                Origin::Joined(connective, filters) => {
+                    let root = |filter: &Self| roots.get(&Arc::as_ptr(&filter.inner)).copied();
+                    let children: Children = filters.iter().filter_map(root).collect();
+                    nodes.push(Node::Branch(*connective, children));
+                }
+                // Parts come in the same order.
+                _ => {
+                    if let Some((_, written)) = parts.next() {
+                        written.tree.clone().append_to(&mut nodes);
+                    }
+                }
+            }
+            roots.insert(Arc::as_ptr(&part.inner), nodes.len().saturating_sub(1));
+        }
+        Cow::Owned(Tree::from_nodes(nodes))
+    }
+
+    /// Returns the body that the filter was compiled from, if it was one; of joined filters, that of the first.
+    pub(crate) fn body(&self) -> Option<&[u8]> {
+        let mut filter = self;
+        loop {
+            match &filter.inner.origin {
+                Origin::Json(text) => return Some(text.as_bytes()),
+                Origin::Text(_) | Origin::Constant(_) => return None,
+                Origin::Joined(_, filters) => filter = filters.first()?,
+            }
+        }
+    }
+
+    /// Returns about how many bytes of memory the filter takes, without its catalogue and the criteria as written.
+    pub(crate) fn size_bytes(&self) -> usize {
+        if self.is_joined() {
+            return self.parts().into_iter().map(Self::own_bytes).fold(0, usize::saturating_add);
+        }
+        self.own_bytes()
+    }
+
+    /// Like [`size_bytes`](Self::size_bytes), without the filters that it was joined from.
+    fn own_bytes(&self) -> usize {
+        let origin = match &self.inner.origin {
+            Origin::Json(text) | Origin::Text(text) => text.len(),
+            Origin::Constant(_) => 0,
+            Origin::Joined(_, filters) => size_of_val(filters.as_slice()),
+        };
+        size_of::<Inner>().saturating_add(origin).saturating_add(self.inner.predicate.size_bytes())
+    }
+}
+
+/// Takes joined filters apart one by one, however deep they lie.
+impl Drop for Inner {
+    fn drop(&mut self) {
+        let take = |origin: &mut Origin| match origin {
+            Origin::Joined(_, filters) => std::mem::take(filters),
+            Origin::Json(_) | Origin::Text(_) | Origin::Constant(_) => Vec::new(),
+        };
+        let mut open = take(&mut self.origin);
+        while let Some(filter) = open.pop() {
+            if let Some(mut inner) = Arc::into_inner(filter.inner) {
+                open.append(&mut take(&mut inner.origin));
+            }
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! A stack of brackets that takes a bit for each.
+
+/// The open brackets around a position, a bit each.
+#[derive(Default)]
+pub(super) struct Brackets {
+    words: Vec<u64>,
+    pub(super) depth: usize,
+}
+
+impl Brackets {
+    pub(super) fn push(&mut self, object: bool) {
+        let bit = 1_u64 << (self.depth % 64);
+        if self.depth.is_multiple_of(64) {
+            self.words.push(0);
+        }
+        if let Some(word) = self.words.last_mut() {
+            *word = if object { *word | bit } else { *word & !bit };
+        }
+        self.depth = self.depth.saturating_add(1);
+    }
+
+    pub(super) fn pop(&mut self) {
+        self.depth = self.depth.saturating_sub(1);
+        if self.depth.is_multiple_of(64) {
+            self.words.pop();
+        }
+    }
+
+    /// Returns true when the innermost open bracket is an object's; `None` when none is open.
+    pub(super) fn top(&self) -> Option<bool> {
+        let last = self.depth.checked_sub(1)?;
+        self.words.last().map(|word| word >> (last % 64) & 1 == 1)
+    }
+}

@@ -1,0 +1,66 @@
+//! The length of the part of a string that needs no unescaping, sixteen bytes at a time.
+
+use wide::u8x16;
+
+/// Returns the number of bytes of a string before its next quote, backslash or control character.
+#[inline(always)]
+pub(crate) fn plain_len(bytes: &[u8]) -> usize {
+    // Most strings end in the first sixteen bytes, and dates and ids in the second.
+    let Some((first, rest)) = bytes.split_first_chunk() else { return long_plain_len(bytes) };
+    match plain_in_sixteen(first) {
+        16 => {}
+        len => return len,
+    }
+    match rest.first_chunk().map(plain_in_sixteen) {
+        Some(len) if len < 16 => len.wrapping_add(16),
+        _ => long_plain_len(bytes),
+    }
+}
+
+/// Like [`plain_len`], for strings of any length.
+#[inline(never)]
+fn long_plain_len(bytes: &[u8]) -> usize {
+    let (chunks, rest) = bytes.as_chunks();
+    let mut len: usize = 0;
+    for chunk in chunks {
+        let plain = plain_in_sixteen(chunk);
+        len = len.wrapping_add(plain);
+        if plain < chunk.len() {
+            return len;
+        }
+    }
+    let (chunks, rest) = rest.as_chunks();
+    for chunk in chunks {
+        let plain = plain_in_eight(*chunk);
+        len = len.wrapping_add(plain);
+        if plain < chunk.len() {
+            return len;
+        }
+    }
+    let is_plain = |byte: &&u8| **byte >= b' ' && **byte != b'"' && **byte != b'\\';
+    len.wrapping_add(rest.iter().take_while(is_plain).count())
+}
+
+/// Like [`plain_len`], for these bytes alone.
+#[inline(always)]
+fn plain_in_sixteen(bytes: &[u8; 16]) -> usize {
+    let bytes = u8x16::new(*bytes);
+    let controls = bytes.min(u8x16::splat(0x1f)).simd_eq(bytes);
+    let ends = controls | bytes.simd_eq(u8x16::splat(b'"')) | bytes.simd_eq(u8x16::splat(b'\\'));
+    // A bit for each byte, and one after them.
+    (ends.to_bitmask() | 1 << 16).trailing_zeros() as usize
+}
+
+/// Like [`plain_len`], for these bytes alone.
+#[inline(always)]
+fn plain_in_eight(bytes: [u8; 8]) -> usize {
+    const ONES: u64 = u64::MAX / 255;
+    const HIGHS: u64 = ONES << 7;
+    let word = u64::from_le_bytes(bytes);
+    // The high bit of each byte that ends the text, exact up to the first such byte: it alone borrows.
+    // Turning over a bit makes quotes the next bytes above the control characters.
+    let quotes_and_controls = (word ^ ONES.wrapping_mul(2)).wrapping_sub(ONES.wrapping_mul(0x21));
+    let backslashes = (word ^ ONES.wrapping_mul(0x5c)).wrapping_sub(ONES);
+    let ends = (quotes_and_controls | backslashes) & !word & HIGHS;
+    ends.trailing_zeros() as usize / 8
+}

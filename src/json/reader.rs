@@ -1,0 +1,234 @@
+//! The reader: objects, arrays and the errors of a text.
+
+use std::borrow::Cow;
+
+use super::brackets::Brackets;
+use super::plain::plain_len;
+use super::text::is_space;
+use super::types::{JsonType, Result};
+use crate::error::{Error, ErrorKind, quote};
+
+/// Reads one JSON value from the front of a text.
+#[derive(Clone, Debug)]
+pub(crate) struct Reader<'a> {
+    pub(super) text: &'a str,
+    pub(super) at: usize,
+}
+
+impl<'a> Reader<'a> {
+    pub(crate) fn new(text: &'a str) -> Self {
+        Self { text, at: 0 }
+    }
+
+    /// A reader of what stands from `offset` on; offsets still count from the start of `text`.
+    pub(crate) fn starting_at(text: &'a str, offset: usize) -> Self {
+        Self { text, at: offset }
+    }
+
+    /// Returns the offset of the next byte from the start of the text.
+    pub(crate) fn offset(&self) -> usize {
+        self.at
+    }
+
+    /// The text from one offset to another.
+    pub(crate) fn between(&self, start: usize, end: usize) -> &'a str {
+        self.text.get(start..end).unwrap_or_default()
+    }
+
+    pub(super) fn byte(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    pub(super) fn bump(&mut self) {
+        self.at = self.at.saturating_add(1);
+    }
+
+    pub(super) fn skip_space(&mut self) {
+        while self.byte().is_some_and(is_space) {
+            self.bump();
+        }
+    }
+
+    /// The error for the character that stands here.
+    pub(super) fn unexpected<T>(&self, expected: &str) -> Result<T> {
+        let found = match self.text.get(self.at..).and_then(|rest| rest.chars().next()) {
+            None => "the end of the text".to_owned(),
+            Some('\u{feff}') => "a byte-order mark".to_owned(),
+            Some(c) if c.is_alphabetic() => quote(&self.letters()),
+            Some(c) => quote(c.encode_utf8(&mut [0; 4])),
+        };
+        Err(Box::new(Error::new(ErrorKind::Syntax, self.at, found, expected)))
+    }
+
+    /// The letters and digits that stand next, at most 64 of them.
+    fn letters(&self) -> String {
+        const LONGEST: usize = 64;
+        let rest = self.text.get(self.at..).unwrap_or_default();
+        rest.chars().take_while(|c| c.is_alphanumeric()).take(LONGEST).collect()
+    }
+
+    /// The error for something that is no value, and the word that was likely meant.
+    #[cold]
+    fn no_value<T>(&self) -> Result<T> {
+        let letters = self.letters().to_lowercase();
+        let is_meant = |word: &&&str| strsim::damerau_levenshtein(&letters, word) <= 1;
+        match ["true", "false", "null"].iter().find(is_meant) {
+            Some(word) => self.unexpected(&format!("`{word}`")),
+            None => self.unexpected("a JSON value"),
+        }
+    }
+
+    /// The type of the next value, which stays unread; the offset is then that of the value.
+    pub(crate) fn peek(&mut self) -> Result<JsonType> {
+        self.skip_space();
+        match self.byte() {
+            Some(b'{') => Ok(JsonType::Object),
+            Some(b'[') => Ok(JsonType::Array),
+            Some(b'"') => Ok(JsonType::String),
+            Some(b'-' | b'0'..=b'9') => Ok(JsonType::Number),
+            Some(b't') if self.stands("true") => Ok(JsonType::Boolean),
+            Some(b'f') if self.stands("false") => Ok(JsonType::Boolean),
+            Some(b'n') if self.stands("null") => Ok(JsonType::Null),
+            _ => self.no_value(),
+        }
+    }
+
+    /// Steps into the array or object that [`peek`](Self::peek) saw.
+    pub(crate) fn open(&mut self) {
+        self.bump();
+    }
+
+    /// True when another element of the open array follows; false after its end.
+    pub(crate) fn next_element(&mut self, first: bool) -> Result<bool> {
+        self.skip_space();
+        match self.byte() {
+            Some(b']') => {
+                self.bump();
+                Ok(false)
+            }
+            _ if first => Ok(true),
+            Some(b',') => {
+                self.bump();
+                self.skip_space();
+                if self.byte() == Some(b']') { self.unexpected("a JSON value") } else { Ok(true) }
+            }
+            _ => self.unexpected("`,` or `]`"),
+        }
+    }
+
+    /// Reads the next key of the open object and its colon, and returns the key with its offset; `None` after the end.
+    pub(crate) fn next_key(&mut self, first: bool) -> Result<Option<(Cow<'a, str>, usize)>> {
+        if let Some((key, offset)) = self.plain_key(first) {
+            return Ok(Some((Cow::Borrowed(key), offset)));
+        }
+        let key = self.key(first)?;
+        if key.is_some() {
+            self.colon()?;
+        }
+        Ok(key)
+    }
+
+    /// A key as compact texts have it, without space or escapes; nothing is read of any other.
+    #[inline]
+    fn plain_key(&mut self, first: bool) -> Option<(&'a str, usize)> {
+        let offset = self.at.saturating_add(usize::from(!first));
+        if !first && self.byte() != Some(b',') {
+            return None;
+        }
+        let (key, end) = self.plain_string(offset)?;
+        if self.text.as_bytes().get(end) != Some(&b':') {
+            return None;
+        }
+        self.at = end.saturating_add(1);
+        Some((key, offset))
+    }
+
+    /// The string without escapes whose quote stands at `offset`, and where it ends.
+    #[inline]
+    pub(super) fn plain_string(&self, offset: usize) -> Option<(&'a str, usize)> {
+        let [b'"', rest @ ..] = self.text.as_bytes().get(offset..)? else { return None };
+        let len = plain_len(rest);
+        if rest.get(len) != Some(&b'"') {
+            return None;
+        }
+        let start = offset.saturating_add(1);
+        let end = start.saturating_add(len);
+        Some((self.text.get(start..end)?, end.saturating_add(1)))
+    }
+
+    /// Reads the next key of the open object without its colon, and returns it with its offset; `None` after the end.
+    pub(super) fn key(&mut self, first: bool) -> Result<Option<(Cow<'a, str>, usize)>> {
+        self.skip_space();
+        match self.byte() {
+            Some(b'}') => {
+                self.bump();
+                return Ok(None);
+            }
+            Some(b'"') if first => {}
+            Some(b',') if !first => {
+                self.bump();
+                self.skip_space();
+                if self.byte() != Some(b'"') {
+                    return self.unexpected("a key in double quotes");
+                }
+            }
+            _ if first => return self.unexpected("a key in double quotes or `}`"),
+            _ => return self.unexpected("`,` or `}`"),
+        }
+        let offset = self.at;
+        let key = self.string()?;
+        Ok(Some((key, offset)))
+    }
+
+    pub(super) fn colon(&mut self) -> Result<()> {
+        self.skip_space();
+        if self.byte() != Some(b':') {
+            return self.unexpected("`:`");
+        }
+        self.bump();
+        Ok(())
+    }
+
+    /// True when this word stands next.
+    pub(super) fn stands(&self, word: &str) -> bool {
+        self.text.get(self.at..).is_some_and(|rest| rest.starts_with(word))
+    }
+
+    /// Reads over one value of any type and depth; memory is a bit for each open bracket.
+    pub(crate) fn skip_value(&mut self) -> Result<()> {
+        let mut open = Brackets::default();
+        let mut first = false;
+        loop {
+            // Here a value stands next, unless a bracket was just opened or a value just read.
+            match self.peek()? {
+                kind @ (JsonType::Object | JsonType::Array) => {
+                    self.open();
+                    open.push(kind == JsonType::Object);
+                    first = true;
+                }
+                _ => self.skip_scalar()?,
+            }
+            loop {
+                let more = match open.top() {
+                    None => return Ok(()),
+                    Some(true) => self.next_key(first)?.is_some(),
+                    Some(false) => self.next_element(first)?,
+                };
+                first = false;
+                if more {
+                    break;
+                }
+                open.pop();
+            }
+        }
+    }
+
+    /// Nothing but space may follow.
+    pub(crate) fn end(&mut self) -> Result<()> {
+        self.skip_space();
+        match self.byte() {
+            None => Ok(()),
+            Some(_) => self.unexpected("nothing behind the value"),
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! The table holds together, and the documents list what is in it.
+
+use std::collections::BTreeSet;
+
+use super::shape::Types;
+use super::*;
+use crate::catalog::FieldType;
+use crate::value::{Number, Value};
+
+/// Number operands and value sets: all of up to two values in all.
+fn operands() -> Vec<Vec<Value<'static>>> {
+    let number = |number: f64| Value::Number(Number::new(number).unwrap());
+    let values = [-1.0, 0.0, 0.5, 1.0, 2.0].map(number);
+    let mut all = vec![Vec::new()];
+    for a in &values {
+        all.push(vec![a.clone()]);
+        all.extend(values.iter().map(|b| vec![a.clone(), b.clone()]));
+    }
+    all
+}
+
+/// The truth that the shape of an operator stands for, read off its definition.
+fn holds_by_shape(operator: Operator, operands: &[Value<'_>], set: &[Value<'_>]) -> bool {
+    let Shape { quantifier, pattern } = operator.shape();
+    let is_in_pattern = |value: &Value<'_>| match pattern {
+        Pattern::Points => operands.contains(value),
+        Pattern::Ray(Ray { side, inclusive }) => operands.iter().all(|end| match side {
+            Side::Above => value > end || inclusive && value == end,
+            Side::Below => value < end || inclusive && value == end,
+        }),
+    };
+    match quantifier {
+        Quantifier::Any => set.iter().any(is_in_pattern),
+        Quantifier::None => !set.iter().any(is_in_pattern),
+        Quantifier::All => operands.iter().all(|operand| set.contains(operand)),
+    }
+}
+
+#[test]
+fn an_operator_holds_where_its_shape_does() {
+    for operator in Operator::ALL {
+        for operands in operands() {
+            if operands.is_empty() || operator.arity().is_exceeded_by(operands.len()) {
+                continue;
+            }
+            for set in self::operands() {
+                let holds = operator.holds(&operands, &ValueSet::new(&set));
+                assert_eq!(
+                    holds,
+                    holds_by_shape(operator, &operands, &set),
+                    "{set:?} {operator} {operands:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn spellings_are_found_and_belong_to_one_operator() {
+    let mut spellings = BTreeSet::new();
+    for operator in Operator::ALL {
+        assert_eq!(Operator::find(operator.name()), Some(operator));
+        assert_eq!(operator.spelled(Syntax::Text), operator.words()[0]);
+        for word in operator.words() {
+            assert!(spellings.insert(word.to_lowercase()), "{word}");
+            assert_eq!(Operator::find_word(&word.to_uppercase()), Some(operator));
+        }
+        for synonym in operator.row().synonyms {
+            assert_eq!(Operator::meant_by(synonym), Some(operator), "{synonym} stands twice");
+        }
+    }
+    for connective in Connective::ALL {
+        assert_eq!(Connective::find(connective.name()), Some(connective));
+        assert_eq!(Connective::find_word(&connective.word().to_uppercase()), Some(connective));
+        assert_eq!(connective.dual().dual(), connective);
+        assert!(spellings.insert(connective.word().to_owned()));
+    }
+    assert_eq!(Operator::find("in"), None);
+    assert_eq!(Operator::find("$Contains"), None);
+    assert_eq!(Connective::find("and"), None);
+}
+
+#[test]
+fn a_word_that_printers_write_is_no_bare_value() {
+    for operator in Operator::ALL {
+        assert!(!crate::value::is_bare_word(operator.spelled(Syntax::Text)), "{operator}");
+    }
+    for connective in Connective::ALL {
+        assert!(!crate::value::is_bare_word(connective.word()));
+    }
+}
+
+#[test]
+fn an_operator_of_a_ray_is_the_one_with_it() {
+    for operator in Operator::ALL {
+        assert_eq!(operator.ray().map(Operator::of_ray), operator.ray().map(|_| operator));
+        assert_eq!(operator.ray().is_some(), !operator.applies_to(FieldType::String), "rays need an order");
+    }
+}
+
+/// The rows of a Markdown table whose first cell is code, as their cells.
+fn rows(document: &str) -> Vec<Vec<&str>> {
+    let lines = document.lines().filter(|line| line.starts_with("| `"));
+    lines.map(|line| line.trim_matches('|').split(" | ").map(str::trim).collect()).collect()
+}
+
+#[test]
+fn the_readme_lists_every_operator_with_its_types_and_values() {
+    let readme = include_str!("../../README.md");
+    let rows = rows(readme);
+    for operator in Operator::ALL {
+        let code = format!("`{}`", operator.name());
+        let of_operator = |row: &&Vec<&str>| row.len() == 5 && row[0].split(' ').any(|cell| cell == code);
+        let row = rows.iter().find(of_operator).unwrap_or_else(|| panic!("no row for {operator}"));
+        let types = match operator.row().types {
+            Types::All => "all",
+            Types::Ordered => "number, timestamp",
+        };
+        let values = match operator.arity() {
+            Arity::One => "one",
+            Arity::OneOrMore => "one or more",
+        };
+        assert_eq!((row[3], row[4]), (types, values), "{operator}");
+        let is_shared = row[0].contains(' ');
+        assert!(is_shared || row[1].contains(&format!(" {} ", operator.words()[0])), "{operator}: {row:?}");
+    }
+}
+
+#[cfg(feature = "service")]
+#[test]
+fn the_openapi_document_lists_every_operator() {
+    let document: serde_json::Value = serde_json::from_str(include_str!("../service/openapi.json")).unwrap();
+    let listed = &document["components"]["schemas"]["FieldCriterion"]["properties"]["op"]["enum"];
+    let listed: BTreeSet<&str> =
+        listed.as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
+    assert_eq!(listed, Operator::ALL.iter().map(|operator| operator.name()).collect());
+    let listed = &document["components"]["schemas"]["ComplexCriterion"]["properties"]["op"]["enum"];
+    let listed: BTreeSet<&str> =
+        listed.as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
+    assert_eq!(listed, Connective::ALL.iter().map(|connective| connective.name()).collect());
+}
+
+#[test]
+fn the_dictionary_of_the_fuzzer_has_every_operator() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/fuzz/criteria.dict");
+    let dictionary = std::fs::read_to_string(file).unwrap();
+    for name in Operator::ALL.map(Operator::name) {
+        assert!(dictionary.contains(&format!("\"\\\"{name}\\\"\"")), "{name}");
+    }
+}

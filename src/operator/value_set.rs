@@ -1,0 +1,35 @@
+//! The value set of a case in a field, as operators see it.
+
+use crate::value::Value;
+
+/// The set V of a case's values in one field.
+///
+/// Invariant: strictly ascending.
+#[derive(Debug, Default)]
+pub(crate) struct ValueSet<'v> {
+    sorted: Vec<&'v Value<'v>>,
+}
+
+impl<'v> ValueSet<'v> {
+    /// Returns the set of these values, which may repeat.
+    pub(crate) fn new(values: impl IntoIterator<Item = &'v Value<'v>>) -> Self {
+        let mut sorted: Vec<&Value<'_>> = values.into_iter().collect();
+        sorted.sort_unstable();
+        sorted.dedup();
+        Self { sorted }
+    }
+
+    pub(crate) fn contains(&self, value: &Value<'_>) -> bool {
+        self.sorted.binary_search_by(|member| (*member).cmp(value)).is_ok()
+    }
+
+    /// Returns the least member; `None` of an empty set.
+    pub(crate) fn least(&self) -> Option<&'v Value<'v>> {
+        self.sorted.first().copied()
+    }
+
+    /// Returns the greatest member; `None` of an empty set.
+    pub(crate) fn greatest(&self) -> Option<&'v Value<'v>> {
+        self.sorted.last().copied()
+    }
+}

@@ -1,0 +1,119 @@
+//! Warnings: parts of a filter without errors that its author may not have meant.
+
+mod branch;
+mod elements;
+#[cfg(test)]
+mod tests;
+mod values;
+mod warning;
+
+pub use self::warning::{Warning, WarningKind};
+use super::optimize::test;
+use super::places::Places;
+use super::tree::{Comparison, Leaf, Node, NodeId, Rounded, Tree};
+use crate::catalog::Catalog;
+use crate::error::{nearest, quote};
+use crate::value::{Number, Value};
+
+/// The largest number of warnings of one filter.
+pub(crate) const MOST_WARNINGS: usize = 100;
+
+/// Returns the warnings of a tree as written, whose normal form is `normal` and whose rounded numbers are `rounded`, in document
+/// order.
+pub(crate) fn lint(
+    written: &Tree<Comparison<'_>>,
+    normal: &Tree<Leaf>,
+    rounded: &[Rounded],
+    catalog: &Catalog,
+) -> Vec<Warning> {
+    let places = Places::new(written);
+    let mut found: Vec<(NodeId, Warning)> = Vec::new();
+    elements::separate(written, catalog, &mut |id, message| {
+        if found.len() < MOST_WARNINGS {
+            found.push((id, Warning { kind: WarningKind::SeparateElements, path: places.path(id), message }));
+        }
+    });
+    for Rounded { node, value, written, number } in rounded.iter().take(MOST_WARNINGS) {
+        let message = format!(
+            "{} has more digits than a double holds, and stands for {} and all numbers nearer to that than to another double",
+            quote(written),
+            quote(&of_all_digits(*number))
+        );
+        let path = places.value_path(*node, *value);
+        found.push((*node, Warning { kind: WarningKind::RoundedNumber, path, message }));
+    }
+    for (id, node) in written.nodes().iter().enumerate() {
+        if found.len() >= MOST_WARNINGS {
+            break;
+        }
+        match node {
+            Node::Leaf(comparison) => {
+                let field = catalog.field(comparison.field);
+                for (at, value) in comparison.values.iter().enumerate().take(MOST_WARNINGS) {
+                    if let Some((kind, message)) = values::unusual(field, value) {
+                        found.push((id, Warning { kind, path: places.value_path(id, at), message }));
+                    }
+                }
+                unknown_values(comparison, catalog, &mut |at, message| {
+                    let path = places.value_path(id, at);
+                    found.push((id, Warning { kind: WarningKind::UnknownValue, path, message }));
+                });
+                if !comparison.values.is_empty() && test(comparison, field.is_many()).is_err() {
+                    let name = quote(field.name());
+                    let message = format!("never true: {name} cannot have such a value");
+                    found.push((
+                        id,
+                        Warning { kind: WarningKind::AlwaysFalse, path: places.path(id), message },
+                    ));
+                }
+            }
+            Node::Branch(connective, children) if places.is_criterion(id) => {
+                branch::branch(*connective, children, written, catalog, &mut |child, kind, message| {
+                    let path = places.path(child.unwrap_or(id));
+                    found.push((child.unwrap_or(id), Warning { kind, path, message }));
+                });
+            }
+            _ => {}
+        }
+    }
+    let whole = |kind, message: &str| Warning { kind, path: String::new(), message: message.to_owned() };
+    match normal.get(normal.root()) {
+        Some(Node::Constant(true)) => {
+            found.push((0, whole(WarningKind::AlwaysTrue, "the filter selects every case")));
+        }
+        Some(Node::Constant(false)) => {
+            found.push((0, whole(WarningKind::AlwaysFalse, "the filter selects no case")));
+        }
+        _ => {}
+    }
+    found.sort_by_key(|(id, warning)| (warning.path.is_empty(), places.ranks.get(*id).copied()));
+    found.into_iter().map(|(_, warning)| warning).take(MOST_WARNINGS).collect()
+}
+
+/// A number as people write it; an integer with all its digits, which are those of the double.
+fn of_all_digits(number: Number) -> String {
+    let number = number.get();
+    let has_all = number.trunc().to_bits() == number.to_bits() && number.abs() < 1e30;
+    if has_all { format!("{number:.0}") } else { format!("{number:?}") }
+}
+
+fn unknown_values(comparison: &Comparison<'_>, catalog: &Catalog, warn: &mut impl FnMut(usize, String)) {
+    let field = catalog.field(comparison.field);
+    if field.known_values().len() == 0 {
+        return;
+    }
+    for (at, value) in comparison.values.iter().enumerate().take(MOST_WARNINGS) {
+        let Value::String(text) = value else { continue };
+        if field.known_rank(text).is_none() {
+            let known = field.known_values().map(quote).collect::<Vec<_>>().join(", ");
+            let mut message =
+                format!("{} is not among the known values of {}: {known}", quote(text), quote(field.name()));
+            if let Some(near) = nearest(text, field.known_values()) {
+                message.push_str("; did you mean ");
+                message.push_str(&quote(near));
+                message.push('?');
+            }
+            warn(at, message);
+        }
+    }
+}

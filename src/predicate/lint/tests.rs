@@ -1,0 +1,236 @@
+use super::WarningKind;
+use crate::catalog::{Catalog, Field, FieldType};
+use crate::filter::Filter;
+
+/// The warnings for a body, one a line.
+fn of_json(body: &str) -> Vec<String> {
+    let filter = Filter::compile(&Catalog::cases(), body.as_bytes()).unwrap();
+    filter.warnings().iter().map(|warning| format!("{:?} {warning}", warning.kind)).collect()
+}
+
+#[track_caller]
+fn warns(text: &str, expected: &[&str]) {
+    let filter = Filter::compile_text(&Catalog::cases(), text).unwrap();
+    let warnings: Vec<String> =
+        filter.warnings().iter().map(|warning| format!("{:?} {warning}", warning.kind)).collect();
+    assert_eq!(warnings, expected, "{text}");
+}
+
+#[test]
+fn filters_without_oddities_have_no_warning() {
+    for text in [
+        "status in (open, blocked) and createdAt >= \"2024-01-01 00:00:00\"",
+        "tags = a and tags = b and tags <> c",
+        "totalAmountInDefaultCurrency > 1 and totalAmountInDefaultCurrency < 5",
+        "ids (a, b) or priority = high",
+        "name <> a and name <> b",
+    ] {
+        warns(text, &[]);
+    }
+}
+
+#[test]
+fn values_outside_the_known_ones_are_named() {
+    warns(
+        "status in (open, Blocked) and (name = x or priority <> urgent)",
+        &[
+            "UnknownValue criteria[0].values[1]: `Blocked` is not among the known values of `caseReview.status`: \
+             `open`, `awaitingUser`, `blocked`, `resolvedFalsePositive`, `resolvedPotentialThreat`; \
+             did you mean `blocked`?",
+            "UnknownValue criteria[1].children[1].values[0]: `urgent` is not among the known values of `priority`: \
+             `low`, `medium`, `high`",
+        ],
+    );
+}
+
+#[test]
+fn numbers_that_a_double_rounds_are_named() {
+    let message = |written, number| {
+        format!(
+            "`{written}` has more digits than a double holds, and stands for `{number}` and all numbers nearer to that than \
+             to another double"
+        )
+    };
+    let of_first = message("9007199254740993", "9007199254740992");
+    warns(
+        "createdByRule.revision in (9007199254740992, 9007199254740993, 0.1)",
+        &[&format!("RoundedNumber criteria[0].values[1]: {of_first}")],
+    );
+    assert_eq!(
+        of_json(
+            r#"{"criteria":[{"op":"$or","children":[{"field":"name","op":"=","values":["9007199254740993"]},
+            {"field":"createdByRule.revision","op":"=","values":["9007199254740993"]}]}]}"#
+        ),
+        [format!("RoundedNumber criteria[0].children[1].values[0]: {of_first}")]
+    );
+}
+
+#[test]
+fn criteria_that_two_elements_may_meet_are_named() {
+    const LIST: &str = "caseReview.checklistState.checklist";
+    let warning = |path: &str, other: &str| {
+        format!(
+            "SeparateElements {path}: this and the criterion on `{LIST}.{other}` may be met by two different elements of \
+             `{LIST}`: each criterion is tested on all elements by itself"
+        )
+    };
+    let (name, checked) = (format!("{LIST}.name = ID"), format!("{LIST}.checked = true"));
+    warns(&format!("{name} and {checked}"), &[&warning("criteria[1]", "name")]);
+    warns(
+        &format!("{name} and priority = high and (id = a or {checked})"),
+        &[&warning("criteria[2].children[1]", "name")],
+    );
+    warns(
+        &format!("priority = high and ({checked} and ({name} and id = a) or id = b)"),
+        &[&warning("criteria[1].children[0].children[1].children[0]", "checked")],
+    );
+    warns(&format!("({name} or {checked}) and id = a"), &[]);
+    warns(&format!("{name} or {checked} and id = a"), &[]);
+    warns(&format!("{name} and {LIST}.name = Other and tags = a and sourceKeys = b"), &[]);
+}
+
+#[test]
+fn any_array_of_any_catalogue_is_named() {
+    let catalog = Catalog::new([
+        Field::new("legs[].bank", FieldType::String),
+        Field::new("legs[].fees[].amount", FieldType::Number),
+        Field::new("sizes[]", FieldType::Number),
+    ]);
+    let catalog = catalog.unwrap();
+    let of = |text: &str| Filter::compile_text(&catalog, text).unwrap().warnings();
+    let warnings = of("legs.bank = a and legs.fees.amount > 5");
+    assert_eq!((warnings.len(), warnings[0].kind), (1, WarningKind::SeparateElements));
+    let warnings = of("sizes > 5 and sizes < 10");
+    assert!(
+        warnings[0].message.starts_with("the two bounds on `sizes` may be met by two different"),
+        "{warnings:?}"
+    );
+    assert_eq!(of("sizes > 5 or sizes < 3").len(), 0);
+    assert_eq!(of("sizes = 5 and sizes = 10").len(), 0);
+}
+
+#[test]
+fn values_that_hardly_any_document_has_are_named() {
+    const ABSENCE: &str = "is a value like any other, and no case without `name` has it: a test for absence is not in the \
+                           language";
+    for word in ["null", "None", "nil"] {
+        warns(
+            &format!("name = {word}"),
+            &[&format!("NotAbsence criteria[0].values[0]: the string `{word}` {ABSENCE}")],
+        );
+    }
+    warns(
+        "name in (a, \"\")",
+        &[&format!("NotAbsence criteria[0].values[1]: a string without letters {ABSENCE}")],
+    );
+    warns(
+        "name = \" Ann\"",
+        &[
+            "BlanksAround criteria[0].values[0]: `\" Ann\"` has blanks around it, which are compared like other characters; \
+         did you mean `Ann`?",
+        ],
+    );
+    warns(
+        "ids (a, \"b \")",
+        &[
+            "BlanksAround ids[1]: `\"b \"` has blanks around it, which are compared like other characters; did you mean `b`?",
+        ],
+    );
+    let (composed, decomposed) = ("Jos\u{e9}", "Jose\u{301}");
+    warns(&format!("name = {composed}"), &[]);
+    warns(
+        &format!("name = '{decomposed}'"),
+        &[&format!(
+            "NotComposed criteria[0].values[0]: `{decomposed}` has 5 code points and 4 in the composed form of Unicode (NFC), \
+         which most documents have: strings are compared by code points"
+        )],
+    );
+}
+
+#[test]
+fn what_is_never_true_is_named() {
+    warns(
+        "name = x or name all (a, b)",
+        &["AlwaysFalse criteria[0].children[1]: never true: `name` cannot have such a value"],
+    );
+    warns(
+        "name = x or (tags = a and tags <> a)",
+        &["AlwaysFalse criteria[0].children[1]: never true: its criteria on `tags` contradict each other"],
+    );
+    warns(
+        "name = a and name = b",
+        &[
+            "AlwaysFalse criteria: never true: its criteria on `name` contradict each other",
+            "AlwaysFalse the filter selects no case",
+        ],
+    );
+    assert_eq!(of_json(r#"{"criteria":[]}"#), ["AlwaysFalse the filter selects no case"]);
+    assert_eq!(of_json(r#"{"ids":[]}"#), ["AlwaysFalse the filter selects no case"]);
+    warns("false", &["AlwaysFalse the filter selects no case"]);
+}
+
+#[test]
+fn what_is_always_true_is_named() {
+    warns(
+        "tags = a and (name = x or name <> x)",
+        &["AlwaysTrue criteria[1]: always true: its criteria on `name` cover every case"],
+    );
+    warns(
+        "name = x or name <> x",
+        &[
+            "AlwaysTrue criteria[0]: always true: its criteria on `name` cover every case",
+            "AlwaysTrue the filter selects every case",
+        ],
+    );
+    warns("true", &["AlwaysTrue the filter selects every case"]);
+}
+
+#[test]
+fn what_makes_no_difference_is_named() {
+    const DEMANDS: &str =
+        "makes no difference: another criterion beside it on the same field already demands this";
+    const ADMITS: &str =
+        "makes no difference: another criterion beside it on the same field already admits this";
+    warns("name = a and name in (a, b)", &[&format!("Subsumed criteria[1]: {DEMANDS}")]);
+    warns("name in (a, b) and name = a", &[&format!("Subsumed criteria[0]: {DEMANDS}")]);
+    warns("tags = a and name = x and tags = a", &[&format!("Subsumed criteria[2]: {DEMANDS}")]);
+    warns("tags all (a, b) and tags = b", &[&format!("Subsumed criteria[1]: {DEMANDS}")]);
+    warns(
+        "totalAmountInDefaultCurrency > 1 or totalAmountInDefaultCurrency > 2",
+        &[&format!("Subsumed criteria[0].children[1]: {ADMITS}")],
+    );
+}
+
+#[test]
+fn places_are_those_of_the_body() {
+    let never = r#"{"field":"name","op":"$all","values":["a","b"]}"#;
+    let body =
+        format!(r#"{{"ids":["x"],"criteria":[{{"op":"$and","children":[{never},{never}]}},{never}]}}"#);
+    assert_eq!(
+        of_json(&body),
+        [
+            "AlwaysFalse criteria[0].children[0]: never true: `name` cannot have such a value",
+            "AlwaysFalse criteria[0].children[1]: never true: `name` cannot have such a value",
+            "AlwaysFalse criteria[1]: never true: `name` cannot have such a value",
+        ]
+    );
+    // A branch comes before what it holds.
+    warns(
+        "(name = a and name = b and status <> gone) or name = c",
+        &[
+            "AlwaysFalse criteria[0].children[0]: never true: its criteria on `name` contradict each other",
+            "UnknownValue criteria[0].children[0].children[2].values[0]: `gone` is not among the known values of \
+             `caseReview.status`: `open`, `awaitingUser`, `blocked`, `resolvedFalsePositive`, `resolvedPotentialThreat`",
+        ],
+    );
+}
+
+#[test]
+fn there_are_at_most_a_hundred() {
+    let many = vec!["priority = urgent"; 500].join(" or ");
+    let filter = Filter::compile_text(&Catalog::cases(), &many).unwrap();
+    assert_eq!(filter.warnings().len(), 100);
+    let values = vec!["urgent"; 500].join(", ");
+    let filter = Filter::compile_text(&Catalog::cases(), &format!("priority in ({values})")).unwrap();
+    assert_eq!(filter.warnings().len(), 100);
+}

@@ -1,0 +1,210 @@
+//! The smart constructor of normal forms.
+
+use smallvec::SmallVec;
+
+use super::super::set::Set;
+use super::super::tree::{Children, Leaf, Node, NodeId, Test, Tree};
+use super::merge::{Merged, merge};
+use super::numbers::{Numbers, Rank};
+use super::test::test_of;
+use crate::catalog::{Catalog, FieldId};
+use crate::operator::{Connective, Operator};
+
+/// Makes nodes, each once, every one in normal form.
+pub(in crate::predicate) struct Builder<'c> {
+    catalog: &'c Catalog,
+    pub(super) nodes: Vec<(Rank, Node<Leaf>)>,
+    /// Once there are many.
+    numbers: Option<Numbers>,
+}
+
+/// Up to this many nodes are compared one by one, which most often ends at the rank, and brought into order without
+/// allocating.
+pub(super) const FEW_NODES: usize = 24;
+
+/// Nodes of the builder, few as a rule.
+pub(super) type Nodes = SmallVec<[NodeId; 8]>;
+
+impl<'c> Builder<'c> {
+    /// Returns a builder with room for `likely` nodes.
+    pub(in crate::predicate) fn new(catalog: &'c Catalog, likely: usize) -> Self {
+        Self { catalog, nodes: Vec::with_capacity(likely), numbers: None }
+    }
+
+    /// The number of a node equal to this one.
+    // The node is made in its place, since to move it costs as much as to look for it.
+    #[inline(always)]
+    pub(super) fn intern(&mut self, node: Node<Leaf>) -> NodeId {
+        let rank = self.rank(&node);
+        self.nodes.push((rank, node));
+        self.number_of_last()
+    }
+
+    /// The number of the last node, which is gone if there was an equal one.
+    #[inline(never)]
+    fn number_of_last(&mut self) -> NodeId {
+        let Some(((rank, node), before)) = self.nodes.split_last() else { return 0 };
+        let id = before.len();
+        let equal = if id < FEW_NODES {
+            before.iter().position(|(own_rank, own)| own_rank == rank && own == node)
+        } else {
+            let numbers = self.numbers.get_or_insert_with(|| Numbers::new(before));
+            numbers.find_or_insert(before, node)
+        };
+        match equal {
+            Some(equal) => {
+                self.nodes.truncate(id);
+                equal
+            }
+            None => id,
+        }
+    }
+
+    #[inline]
+    fn rank(&self, node: &Node<Leaf>) -> Rank {
+        match node {
+            Node::Constant(_) => 0,
+            Node::Leaf(leaf) => leaf.field.index() as u64,
+            Node::Branch(connective, children) => {
+                let height = |child: &NodeId| self.nodes.get(*child).map_or(0, |(rank, _)| rank >> 16);
+                let highest = children.iter().map(height).fold(0, u64::max);
+                highest.wrapping_add(1) << 16 | u64::from(*connective == Connective::Or)
+            }
+        }
+    }
+
+    /// The root of a tree, made anew from its nodes.
+    pub(super) fn tree(&mut self, tree: &Tree<Leaf>) -> NodeId {
+        let mut made: Vec<NodeId> = Vec::with_capacity(tree.nodes().len());
+        for node in tree.nodes() {
+            let id = match node {
+                Node::Branch(connective, children) => {
+                    let children: Nodes =
+                        children.iter().filter_map(|child| made.get(*child).copied()).collect();
+                    self.make(*connective, &children)
+                }
+                _ => self.intern(node.clone()),
+            };
+            made.push(id);
+        }
+        made.last().copied().unwrap_or_else(|| self.constant(false))
+    }
+
+    pub(in crate::predicate) fn constant(&mut self, value: bool) -> NodeId {
+        self.intern(Node::Constant(value))
+    }
+
+    /// The field's values compared with these.
+    pub(in crate::predicate) fn leaf(&mut self, field: FieldId, operator: Operator, set: Set) -> NodeId {
+        let many = self.catalog.field(field).is_many();
+        self.intern(match test_of(operator, set, many) {
+            Ok(test) => Node::Leaf(Leaf { field, test }),
+            Err(constant) => Node::Constant(constant),
+        })
+    }
+
+    #[inline]
+    pub(super) fn node(&self, id: NodeId) -> Option<&Node<Leaf>> {
+        self.nodes.get(id).map(|(_, node)| node)
+    }
+
+    /// The normal form of a branch whose children are in normal form.
+    pub(in crate::predicate) fn make(&mut self, connective: Connective, children: &[NodeId]) -> NodeId {
+        if let [only] = children {
+            return *only;
+        }
+        let neutral = connective.neutral();
+        let mut leaves: SmallVec<[(Rank, NodeId); 8]> = SmallVec::new();
+        let mut branches = Nodes::new();
+        for id in children.iter().copied() {
+            match self.nodes.get(id) {
+                Some((_, Node::Constant(value))) if *value == neutral => {}
+                Some((_, Node::Constant(_))) => return id,
+                Some((rank, Node::Leaf(_))) => leaves.push((*rank, id)),
+                // Normal forms nest no conjunction in a conjunction, so one level of flattening is
+                // enough; and they have constants at the root alone.
+                Some((_, Node::Branch(inner, grandchildren))) if *inner == connective => {
+                    for id in grandchildren {
+                        match self.nodes.get(*id) {
+                            Some((rank, Node::Leaf(_))) => leaves.push((*rank, *id)),
+                            _ => branches.push(*id),
+                        }
+                    }
+                }
+                _ => branches.push(id),
+            }
+        }
+        let mut children = Children::new();
+        if !self.merge_leaves(connective, &mut leaves, &mut children) {
+            return self.constant(!neutral);
+        }
+        if !branches.is_empty() {
+            branches.sort_unstable();
+            branches.dedup();
+            self.absorb(connective, &children, &mut branches);
+            if children.is_empty()
+                && let Some(factored) = self.factor(connective, &branches)
+            {
+                return factored;
+            }
+            children.extend_from_slice(&branches);
+        }
+        children.sort_unstable();
+        match children.as_slice() {
+            [] => self.constant(neutral),
+            [only] => *only,
+            _ => self.intern(Node::Branch(connective, children)),
+        }
+    }
+
+    /// The leaves, ascending by field, with those of each field merged; false when they decide the branch.
+    ///
+    /// The only leaf of its field stays as it is: merging a test with none changes no normal form.
+    fn merge_leaves(
+        &mut self,
+        connective: Connective,
+        leaves: &mut SmallVec<[(Rank, NodeId); 8]>,
+        merged: &mut Children,
+    ) -> bool {
+        let sorted = leaves.as_mut_slice();
+        sorted.sort_unstable();
+        if sorted.is_sorted_by(|(a, _), (b, _)| a < b) {
+            merged.reserve(sorted.len());
+            for (_, id) in sorted {
+                merged.push(*id);
+            }
+            return true;
+        }
+        leaves.dedup();
+        for group in leaves.chunk_by(|(a, _), (b, _)| a == b) {
+            let field = match group {
+                [] => continue,
+                [(_, only)] => {
+                    merged.push(*only);
+                    continue;
+                }
+                [(_, first), ..] => match self.node(*first) {
+                    Some(Node::Leaf(leaf)) => leaf.field,
+                    _ => continue,
+                },
+            };
+            let tests = group.iter().filter_map(|(_, id)| match self.node(*id) {
+                Some(Node::Leaf(leaf)) => Some(&leaf.test),
+                _ => None,
+            });
+            let merged_tests = {
+                let tests: SmallVec<[&Test; 4]> = tests.collect();
+                merge(connective, self.catalog.field(field).is_many(), &tests)
+            };
+            match merged_tests {
+                Merged::Decided => return false,
+                Merged::Tests(tests) => {
+                    for test in tests {
+                        merged.push(self.intern(Node::Leaf(Leaf { field, test })));
+                    }
+                }
+            }
+        }
+        true
+    }
+}

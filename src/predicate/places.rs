@@ -1,0 +1,94 @@
+//! Paths into the body that a tree was written as.
+
+use super::tree::{Comparison, Node, NodeId, Tree};
+use crate::catalog::FieldId;
+use crate::operator::{Connective, Operator};
+
+/// The paths in the body of the nodes of a tree as written.
+pub(crate) struct Places {
+    /// Parent and place among its children, for all but the root.
+    parents: Vec<Option<(NodeId, usize)>>,
+    /// For each node, the number of nodes that start before it in the body.
+    pub(super) ranks: Vec<usize>,
+    /// The node that joins the body's criteria.
+    criteria: Option<NodeId>,
+    ids: Option<NodeId>,
+}
+
+impl Places {
+    pub(crate) fn new(tree: &Tree<Comparison<'_>>) -> Self {
+        let mut parents = vec![None; tree.nodes().len()];
+        for (id, node) in tree.nodes().iter().enumerate() {
+            if let Node::Branch(_, children) = node {
+                for (at, child) in children.iter().enumerate() {
+                    if let Some(parent) = parents.get_mut(*child) {
+                        *parent = Some((id, at));
+                    }
+                }
+            }
+        }
+        let is_ids = |id: &NodeId| {
+            let of_ids =
+                |test: &Comparison<'_>| test.operator == Operator::Contains && test.field == FieldId::ID;
+            matches!(tree.get(*id), Some(Node::Leaf(test)) if of_ids(test))
+        };
+        let root = tree.root();
+        let mut ranks = vec![0; tree.nodes().len()];
+        let mut open = vec![root];
+        let mut rank: usize = 0;
+        while let Some(id) = open.pop() {
+            if let Some(slot) = ranks.get_mut(id) {
+                *slot = rank;
+            }
+            rank = rank.saturating_add(1);
+            if let Some(Node::Branch(_, children)) = tree.get(id) {
+                open.extend(children.iter().rev());
+            }
+        }
+        // `lower` makes three sorts of root: ids, criteria, and both joined by `$or`.
+        let (ids, criteria) = match tree.get(root) {
+            Some(Node::Leaf(_)) => (Some(root), None),
+            Some(Node::Branch(Connective::Or, children)) => match children.as_slice() {
+                [ids, criteria] if is_ids(ids) => (Some(*ids), Some(*criteria)),
+                _ => (None, Some(root)),
+            },
+            _ => (None, Some(root)),
+        };
+        Self { parents, ranks, criteria, ids }
+    }
+
+    /// True for what the body writes as a criterion, or as its list of criteria.
+    pub(super) fn is_criterion(&self, id: NodeId) -> bool {
+        self.criteria.is_some_and(|criteria| id <= criteria)
+    }
+
+    /// Returns the path of a value of a criterion, or of an id.
+    pub(crate) fn value_path(&self, id: NodeId, at: usize) -> String {
+        let values = if Some(id) == self.ids { "" } else { ".values" };
+        format!("{}{values}[{at}]", self.path(id))
+    }
+
+    /// Returns the path of a criterion.
+    pub(crate) fn path(&self, id: NodeId) -> String {
+        if Some(id) == self.ids {
+            return "ids".to_owned();
+        }
+        let mut steps = Vec::new();
+        let mut at = id;
+        while Some(at) != self.criteria {
+            let Some(Some((parent, place))) = self.parents.get(at) else { break };
+            steps.push(*place);
+            at = *parent;
+        }
+        let mut path = String::from("criteria");
+        for (i, step) in steps.iter().rev().enumerate() {
+            if i > 0 {
+                path.push_str(".children");
+            }
+            path.push('[');
+            path.push_str(&step.to_string());
+            path.push(']');
+        }
+        path
+    }
+}

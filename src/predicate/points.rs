@@ -1,0 +1,45 @@
+//! Finite sets of strings or booleans.
+
+use smallvec::SmallVec;
+
+/// A finite set: strictly ascending.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Points<T>(pub(super) SmallVec<[T; 1]>);
+
+impl<T: Ord + Clone> Points<T> {
+    pub(crate) fn new(mut values: SmallVec<[T; 1]>) -> Self {
+        if values.len() > 1 {
+            values.sort_unstable();
+            let all = values.len();
+            values.dedup();
+            if values.len() < all {
+                values.shrink_to_fit();
+            }
+        }
+        Self(values)
+    }
+
+    pub(crate) fn as_slice(&self) -> &[T] {
+        &self.0
+    }
+
+    pub(crate) fn contains<Q: Ord + ?Sized>(&self, value: &Q) -> bool
+    where
+        T: std::borrow::Borrow<Q>,
+    {
+        self.0.binary_search_by(|member| member.borrow().cmp(value)).is_ok()
+    }
+
+    pub(super) fn intersect(&self, other: &Self) -> Self {
+        let (small, large) = if self.0.len() <= other.0.len() { (self, other) } else { (other, self) };
+        Self(small.0.iter().filter(|value| large.contains(*value)).cloned().collect())
+    }
+
+    pub(super) fn minus(&self, other: &Self) -> Self {
+        Self(self.0.iter().filter(|value| !other.contains(*value)).cloned().collect())
+    }
+
+    pub(super) fn is_within(&self, other: &Self) -> bool {
+        self.0.len() <= other.0.len() && self.0.iter().all(|value| other.contains(value))
+    }
+}

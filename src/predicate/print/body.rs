@@ -1,0 +1,204 @@
+//! A normal form as criteria that a request can write.
+
+use super::super::intervals::Intervals;
+use super::super::set::Set;
+use super::super::tree::{Children, Comparison, Leaf, Node, NodeId, Test, Tree};
+use crate::catalog::{Catalog, FieldId};
+use crate::operator::{Connective, Operator, Pattern, Quantifier, Ray, Shape, Side};
+use crate::value::{OrderedType, Value};
+
+/// The test for one of several values.
+const ANY_OF: Shape = Shape { quantifier: Quantifier::Any, pattern: Pattern::Points };
+
+/// A normal form as a request can write it: the same truth for every case, the same normal form.
+pub(super) struct PrintedBody {
+    nodes: Vec<Node<Comparison<'static>>>,
+    pub(super) ids: Option<Vec<Value<'static>>>,
+    /// The criteria, which are joined by `$and`; `None` when there are ids alone.
+    pub(super) criteria: Option<Children>,
+}
+
+impl PrintedBody {
+    pub(super) fn new(tree: &Tree<Leaf>, catalog: &Catalog) -> Self {
+        let mut writer = Writer { nodes: Vec::new() };
+        if let Some(Node::Constant(true)) = tree.get(tree.root()) {
+            let tautology = Tree::tautology(catalog);
+            let root = Children::from_slice(&[tautology.root()]);
+            return Self { nodes: tautology.nodes().to_vec(), ids: None, criteria: Some(root) };
+        }
+        let mut numbers: Vec<NodeId> = Vec::with_capacity(tree.nodes().len());
+        for node in tree.nodes() {
+            let number = match node {
+                Node::Constant(value) => writer.push(Node::Constant(*value)),
+                Node::Leaf(leaf) => writer.leaf(leaf, catalog),
+                Node::Branch(connective, children) => {
+                    let children = children.iter().filter_map(|child| numbers.get(*child).copied()).collect();
+                    writer.branch(*connective, children)
+                }
+            };
+            numbers.push(number);
+        }
+        let root = numbers.last().copied().unwrap_or(0);
+        writer.finish(root)
+    }
+
+    pub(super) fn node(&self, id: NodeId) -> Option<&Node<Comparison<'static>>> {
+        self.nodes.get(id)
+    }
+}
+
+pub(super) struct Writer {
+    pub(super) nodes: Vec<Node<Comparison<'static>>>,
+}
+
+impl Writer {
+    fn push(&mut self, node: Node<Comparison<'static>>) -> NodeId {
+        self.nodes.push(node);
+        self.nodes.len().saturating_sub(1)
+    }
+
+    /// The ids that this node selects, if it does just that.
+    fn ids(&self, id: NodeId) -> Option<Vec<Value<'static>>> {
+        match self.nodes.get(id) {
+            Some(Node::Leaf(Comparison { field: FieldId::ID, operator, values })) => {
+                (operator.shape() == ANY_OF).then(|| values.to_vec())
+            }
+            _ => None,
+        }
+    }
+
+    /// Parts the root into ids and criteria.
+    fn finish(mut self, root: NodeId) -> PrintedBody {
+        let mut ids = self.ids(root);
+        let criteria = match self.nodes.get(root) {
+            _ if ids.is_some() => None,
+            Some(Node::Branch(Connective::Or, children)) => {
+                let children = children.clone();
+                let at = children.iter().position(|child| self.ids(*child).is_some());
+                ids = at.and_then(|at| self.ids(*children.get(at)?));
+                let mut rest = children;
+                if let Some(at) = at {
+                    rest.remove(at);
+                }
+                let rest = self.branch(Connective::Or, rest);
+                Some(self.conjuncts(rest))
+            }
+            Some(Node::Constant(_)) | None => Some(Children::new()),
+            Some(_) => Some(self.conjuncts(root)),
+        };
+        PrintedBody { nodes: self.nodes, ids, criteria }
+    }
+
+    fn conjuncts(&self, id: NodeId) -> Children {
+        match self.nodes.get(id) {
+            Some(Node::Branch(Connective::And, children)) => children.clone(),
+            _ => Children::from_slice(&[id]),
+        }
+    }
+
+    fn compare(&mut self, field: FieldId, operator: Operator, values: Vec<Value<'static>>) -> NodeId {
+        self.push(Node::Leaf(Comparison { field, operator, values: values.into() }))
+    }
+
+    /// A branch, with children of the same sort taken in; the only child alone.
+    fn branch(&mut self, connective: Connective, children: Children) -> NodeId {
+        let mut flat = Children::new();
+        for child in children {
+            match self.nodes.get(child) {
+                Some(Node::Branch(inner, grandchildren)) if *inner == connective => {
+                    flat.extend(grandchildren.iter().copied());
+                }
+                _ => flat.push(child),
+            }
+        }
+        match flat.as_slice() {
+            [only] => *only,
+            _ => self.push(Node::Branch(connective, flat)),
+        }
+    }
+
+    pub(super) fn leaf(&mut self, leaf: &Leaf, catalog: &Catalog) -> NodeId {
+        let field = leaf.field;
+        match &leaf.test {
+            Test::Any(set) => match set {
+                Set::Strings(_) | Set::Booleans(_) => self.one_of(field, set.points()),
+                Set::Ordered(intervals) => self.ranges(field, intervals, catalog.field(field).is_many()),
+            },
+            Test::None(set) => {
+                let children = set
+                    .points()
+                    .into_iter()
+                    .map(|value| self.compare(field, Operator::NotEqual, vec![value]))
+                    .collect();
+                self.branch(Connective::And, children)
+            }
+            Test::All(set) => self.compare(field, Operator::All, set.points()),
+        }
+    }
+
+    fn one_of(&mut self, field: FieldId, values: Vec<Value<'static>>) -> NodeId {
+        let operator = if values.len() == 1 { Operator::Equal } else { Operator::Contains };
+        self.compare(field, operator, values)
+    }
+
+    /// Intervals as bounds, points, and points left out of a range.
+    ///
+    /// A field with many values has only points and half-lines, since two bounds on it need not
+    /// hold for the same value.
+    fn ranges(&mut self, field: FieldId, intervals: &Intervals, many: bool) -> NodeId {
+        let kind = intervals.kind();
+        let (least, greatest) = kind.range();
+        let value = |ordinal: i64| kind.value(ordinal);
+        let mut points = Vec::new();
+        let mut terms = Children::new();
+        let mut rest = intervals.as_slice();
+        while let Some(((low, first_high), others)) = rest.split_first() {
+            rest = others;
+            let (low, mut high) = (*low, *first_high);
+            if low == high {
+                points.push(value(low));
+                continue;
+            }
+            let mut holes = Vec::new();
+            while let Some(((next_low, next_high), others)) = rest.split_first() {
+                let hole = kind.above(high).filter(|hole| kind.above(*hole) == Some(*next_low));
+                let Some(hole) = hole.filter(|_| !many && next_low != next_high) else { break };
+                holes.push(hole);
+                high = *next_high;
+                rest = others;
+            }
+            let mut conjuncts = Children::new();
+            if low != least || (high == greatest && kind.least_has_text()) {
+                let (operator, at) = bound(kind, low, true);
+                conjuncts.push(self.compare(field, operator, vec![at]));
+            } else if high == greatest {
+                // Present, that is; `<>` alone would let cases pass that have no value.
+                let middle = match holes.pop() {
+                    Some(hole) => [(Operator::Less, hole), (Operator::Greater, hole)],
+                    None => [(Operator::LessOrEqual, 0), (Operator::GreaterOrEqual, 0)],
+                };
+                let sides = middle.map(|(operator, at)| self.compare(field, operator, vec![value(at)]));
+                conjuncts.push(self.branch(Connective::Or, Children::from_slice(&sides)));
+            }
+            if high != greatest {
+                let (operator, at) = bound(kind, high, false);
+                conjuncts.push(self.compare(field, operator, vec![at]));
+            }
+            for hole in holes {
+                conjuncts.push(self.compare(field, Operator::NotEqual, vec![value(hole)]));
+            }
+            terms.push(self.branch(Connective::And, conjuncts));
+        }
+        if !points.is_empty() {
+            terms.push(self.one_of(field, points));
+        }
+        self.branch(Connective::Or, terms)
+    }
+}
+
+/// Returns the operator and the value that say an inclusive bound best.
+pub(crate) fn bound(kind: OrderedType, ordinal: i64, is_low: bool) -> (Operator, Value<'static>) {
+    let (value, is_excluded) = kind.bound(ordinal, is_low);
+    let side = if is_low { Side::Above } else { Side::Below };
+    (Operator::of_ray(Ray { side, inclusive: !is_excluded }), value)
+}

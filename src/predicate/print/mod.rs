@@ -1,0 +1,13 @@
+//! Predicates as criteria again: canonical JSON, text, and a plan to read.
+
+mod body;
+mod json;
+mod pieces;
+mod plan;
+mod text;
+
+#[cfg(feature = "sql")]
+pub(crate) use self::body::bound;
+pub(crate) use self::json::{body_json, json_string};
+pub(crate) use self::plan::{Line, lines, plan};
+pub(crate) use self::text::text;

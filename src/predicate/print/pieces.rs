@@ -1,0 +1,28 @@
+//! The stack of what is left to write, in place of recursion.
+
+use super::super::tree::NodeId;
+use crate::operator::Connective;
+
+/// A part that is left to write.
+pub(super) enum Piece {
+    Node(NodeId),
+    Text(&'static str),
+}
+
+/// Pushes `nodes` with `between` between them, the first on top.
+pub(super) fn push_reversed(pieces: &mut Vec<Piece>, nodes: &[NodeId], between: &'static str) {
+    for (i, node) in nodes.iter().enumerate().rev() {
+        pieces.push(Piece::Node(*node));
+        if i > 0 {
+            pieces.push(Piece::Text(between));
+        }
+    }
+}
+
+/// Returns the text between criteria that a connective joins.
+pub(super) fn between(connective: Connective) -> &'static str {
+    match connective {
+        Connective::And => " and ",
+        Connective::Or => " or ",
+    }
+}

@@ -1,0 +1,74 @@
+//! The normal form as an indented tree to read.
+
+use std::fmt::Write as _;
+
+use super::super::tree::{Comparison, Leaf, Node, NodeId, Tree};
+use super::body::Writer;
+use super::pieces::{Piece, between, push_reversed};
+use super::text::text_comparison;
+use crate::catalog::Catalog;
+
+/// One node of a normal form, to read.
+pub(crate) struct Line {
+    pub(crate) node: NodeId,
+    pub(crate) depth: usize,
+    pub(crate) text: String,
+}
+
+/// The normal form as an indented tree, a criterion a line.
+pub(crate) fn plan(tree: &Tree<Leaf>, catalog: &Catalog) -> String {
+    let mut out = String::new();
+    for Line { depth, text, .. } in lines(tree, catalog, |_, _| {}) {
+        let _ = writeln!(out, "{:1$}{text}", "", depth.saturating_mul(2));
+    }
+    out
+}
+
+/// The nodes from the root on, each before its children, which stand in the order that `arrange` gives those
+/// of a node.
+pub(crate) fn lines(
+    tree: &Tree<Leaf>,
+    catalog: &Catalog,
+    arrange: impl Fn(NodeId, &mut [NodeId]),
+) -> Vec<Line> {
+    let mut writer = Writer { nodes: Vec::new() };
+    let mut lines = Vec::with_capacity(tree.nodes().len());
+    let mut open = vec![(tree.root(), 0_usize)];
+    while let Some((id, depth)) = open.pop() {
+        let mut text = String::new();
+        match tree.get(id) {
+            Some(Node::Constant(true)) => text.push_str("every case"),
+            Some(Node::Constant(false)) | None => text.push_str("no case"),
+            Some(Node::Branch(connective, children)) => {
+                text.push_str(connective.phrase());
+                let mut children = children.clone();
+                arrange(id, &mut children);
+                open.extend(children.iter().rev().map(|child| (*child, depth.saturating_add(1))));
+            }
+            Some(Node::Leaf(leaf)) => {
+                writer.nodes.clear();
+                let root = writer.leaf(leaf, catalog);
+                plan_leaf(&writer.nodes, root, catalog, &mut text);
+            }
+        }
+        lines.push(Line { node: id, depth, text });
+    }
+    lines
+}
+
+/// One leaf on one line: at most a disjunction of conjunctions of comparisons.
+fn plan_leaf(nodes: &[Node<Comparison<'static>>], root: NodeId, catalog: &Catalog, out: &mut String) {
+    let mut pieces = vec![Piece::Node(root)];
+    while let Some(piece) = pieces.pop() {
+        match piece {
+            Piece::Text(text) => out.push_str(text),
+            Piece::Node(id) => match nodes.get(id) {
+                Some(Node::Leaf(comparison)) => text_comparison(comparison, catalog, out),
+                Some(Node::Branch(connective, children)) => {
+                    push_reversed(&mut pieces, children, between(*connective));
+                }
+                _ => {}
+            },
+        }
+    }
+}
