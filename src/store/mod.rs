@@ -366,7 +366,11 @@ impl Store {
     ///
     /// # Errors
     /// As [`Engine::analyze`].
-    pub fn analyze(&self, request: &Request, clock: &dyn Fn() -> Duration) -> Result<Explanation, Error> {
+    pub fn analyze(
+        &self,
+        request: &Request,
+        clock: &(dyn Fn() -> Duration + Sync),
+    ) -> Result<Explanation, Error> {
         self.engine.analyze(request, clock)
     }
 
