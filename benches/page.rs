@@ -7,7 +7,7 @@ use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 
 mod shared;
 
-use casefilter::{Order, Request};
+use casefilter::{Order, Request, sample};
 use shared::{Oracle, case_count, engine, filter};
 
 const FILTERS: &[(&str, &str)] = &[
@@ -54,5 +54,33 @@ fn page(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, page);
+/// Long offsets and first pages where batches overlap: after thousands of single writes, whose batches overlap the others
+/// in every order of time.
+fn overlapping(criterion: &mut Criterion) {
+    let engine = engine(case_count());
+    let count = if case_count() < 10_000 { 200 } else { 5_000 };
+    for document in sample::Cases::new(count, shared::SEED + 1).map(|case| case.to_vec()) {
+        engine.upsert(&document).unwrap();
+    }
+    let mut group = criterion.benchmark_group("page");
+    group.warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(2)).sample_size(30);
+    for (name, order, offset) in [
+        ("after single writes/from 10000", "-createdAt", 10_000),
+        ("after single writes/from 0", "-createdAt", 0),
+        ("overlapping batches/from 1000", "-totalAmountInDefaultCurrency", 1_000),
+    ] {
+        let order = Order::parse(engine.catalog(), order).unwrap();
+        let request = Request::new(filter("status <> open")).order(order).offset(offset);
+        let sought = engine.search(&request).unwrap();
+        // The same page, cut from a longer one that begins at the first case.
+        let whole = Request { offset: 0, limit: offset + request.limit, ..request.clone() };
+        let whole = engine.search(&whole).unwrap();
+        assert!(sought.ids().eq(whole.ids().skip(offset as usize)), "{name}");
+        group.bench_function(name, |bencher| {
+            bencher.iter(|| engine.search(black_box(&request)).unwrap().len())
+        });
+    }
+}
+
+criterion_group!(benches, page, overlapping);
 criterion_main!(benches);

@@ -7,7 +7,7 @@ use smallvec::{SmallVec, smallvec};
 use super::evaluate::Tiles;
 use super::kernels;
 use super::source::prefetch_code;
-use super::trace::Trace;
+use super::trace::{Trace, Work};
 use crate::batch::Batch;
 use crate::catalog::FieldId;
 use crate::column::{Codes, Dictionary};
@@ -218,13 +218,13 @@ impl<'q> Query<'q> {
         self.left_out.as_ref().is_some_and(|left_out| left_out.nodes.contains(&node))
     }
 
-    /// What makes the same query on another thread; none where notes are taken.
+    /// Makes what makes the same query on another thread, which has scratch memory and a trace of its own.
     #[cfg(feature = "parallel")]
-    pub(crate) fn fork(&self) -> Option<impl Fn() -> Query<'q> + Sync + use<'q>> {
+    pub(crate) fn fork(&self) -> impl Fn() -> Query<'q> + Sync + use<'q> {
         let (predicate, directory) = (self.predicate, self.directory);
         let (accesses, has_zones) = (Arc::clone(&self.accesses), self.has_zones);
         let left_out = self.left_out.clone();
-        self.trace.is_none().then_some(move || Query {
+        move || Query {
             predicate,
             directory,
             accesses: Arc::clone(&accesses),
@@ -232,7 +232,20 @@ impl<'q> Query<'q> {
             left_out: left_out.clone(),
             tiles: Tiles::default(),
             trace: None,
-        })
+        }
+    }
+
+    /// The trace in which the work is noted, if any.
+    pub(crate) fn trace(&self) -> Option<&'q Trace<'q>> {
+        self.trace
+    }
+
+    /// Notes work, if the search is traced.
+    #[inline]
+    pub(crate) fn note(&self, note: impl FnOnce(&mut Work)) {
+        if let Some(trace) = self.trace {
+            trace.note(note);
+        }
     }
 
     /// This query, with notes taken of what it is used for.

@@ -18,9 +18,9 @@ pub(crate) struct Ready<'q> {
 }
 
 impl<'q> Ready<'q> {
-    /// `None` of any other query, and where notes are taken, since who traces wants to see a plan.
+    /// `None` of any other query.
     pub(crate) fn new(query: &'q Query<'q>) -> Option<Self> {
-        let root = query.covered_root().filter(|_| query.trace.is_none())?;
+        let root = query.covered_root()?;
         let (one, other) = match query.conjuncts(&root) {
             [only] => (only, None),
             [one, other] => (one, Some(other)),

@@ -32,10 +32,55 @@ pub struct Work {
     pub gathered: u64,
 }
 
+/// Gives the time since any fixed moment, on any thread.
+pub(crate) type Clock<'c> = dyn Fn() -> Duration + Sync + 'c;
+
+/// The notes of a trace, to be added to those of another thread.
+#[cfg(feature = "parallel")]
+#[derive(Debug, Default)]
+pub(crate) struct Notes {
+    work: Work,
+    batches: BTreeSet<usize>,
+    planning: Duration,
+    evaluating: Duration,
+}
+
+#[cfg(feature = "parallel")]
+impl Work {
+    fn add(&mut self, other: &Self) {
+        // Batches are counted apart, since one may be planned on two threads.
+        let Self {
+            batches: _,
+            counts_known,
+            evaluations,
+            rows_evaluated,
+            rows_asked,
+            rows_ranked,
+            passed_over,
+            walked_sorted,
+            walked_strings,
+            gathered,
+        } = other;
+        for (own, other) in [
+            (&mut self.counts_known, counts_known),
+            (&mut self.evaluations, evaluations),
+            (&mut self.rows_evaluated, rows_evaluated),
+            (&mut self.rows_asked, rows_asked),
+            (&mut self.rows_ranked, rows_ranked),
+            (&mut self.passed_over, passed_over),
+            (&mut self.walked_sorted, walked_sorted),
+            (&mut self.walked_strings, walked_strings),
+            (&mut self.gathered, gathered),
+        ] {
+            *own = own.saturating_add(*other);
+        }
+    }
+}
+
 /// Takes notes for one search.
 pub(crate) struct Trace<'c> {
     /// The time since any fixed moment.
-    clock: &'c dyn Fn() -> Duration,
+    clock: &'c Clock<'c>,
     planning: Cell<Duration>,
     evaluating: Cell<Duration>,
     batches: RefCell<BTreeSet<usize>>,
@@ -43,7 +88,7 @@ pub(crate) struct Trace<'c> {
 }
 
 impl<'c> Trace<'c> {
-    pub(crate) fn new(clock: &'c dyn Fn() -> Duration) -> Self {
+    pub(crate) fn new(clock: &'c Clock<'c>) -> Self {
         Self {
             clock,
             planning: Cell::default(),
@@ -77,6 +122,28 @@ impl<'c> Trace<'c> {
         timed(self.clock, &self.evaluating, evaluate)
     }
 
+    /// The clock, for a trace on another thread.
+    #[cfg(feature = "parallel")]
+    pub(crate) fn clock(&self) -> &'c Clock<'c> {
+        self.clock
+    }
+
+    /// The notes, for the trace of another thread.
+    #[cfg(feature = "parallel")]
+    pub(crate) fn into_notes(self) -> Notes {
+        let (work, batches) = (self.work.into_inner(), self.batches.into_inner());
+        Notes { work, batches, planning: self.planning.get(), evaluating: self.evaluating.get() }
+    }
+
+    /// Adds the notes of another thread.
+    #[cfg(feature = "parallel")]
+    pub(crate) fn add(&self, notes: Notes) {
+        self.batches.borrow_mut().extend(notes.batches);
+        self.planning.set(self.planning.get().saturating_add(notes.planning));
+        self.evaluating.set(self.evaluating.get().saturating_add(notes.evaluating));
+        self.note(|work| work.add(&notes.work));
+    }
+
     /// The notes, and the time that planning and evaluating took.
     pub(crate) fn finish(self) -> (Work, Duration, Duration) {
         let batches = self.batches.borrow().len() as u64;
@@ -85,7 +152,7 @@ impl<'c> Trace<'c> {
 }
 
 /// Adds the time that something takes.
-fn timed<T>(clock: &dyn Fn() -> Duration, total: &Cell<Duration>, run: impl FnOnce() -> T) -> T {
+fn timed<T>(clock: &Clock<'_>, total: &Cell<Duration>, run: impl FnOnce() -> T) -> T {
     let start = clock();
     let done = run();
     total.set(total.get().saturating_add(clock().saturating_sub(start)));

@@ -39,7 +39,7 @@ impl Store {
     ///
     /// # Errors
     /// As [`Engine::analyze`](crate::Engine::analyze).
-    pub fn analyze(&self, request: &Request, clock: &dyn Fn() -> Duration) -> Result<Explanation, Error> {
+    pub fn analyze(&self, request: &Request, clock: &(dyn Fn() -> Duration + Sync)) -> Result<Explanation, Error> {
         self.engine.analyze(request, clock)
     }
 

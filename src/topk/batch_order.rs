@@ -1,7 +1,7 @@
 //! Batches in the order of their first keys, looked at as far as a search gets.
 
 use super::key::{Key, SortBy, key_range};
-use super::sorted::Visit;
+use crate::exec::Visit;
 
 /// A batch with the first and the last key that its rows can have.
 #[derive(Clone, Copy)]
@@ -9,12 +9,14 @@ pub(super) struct Ranged<'b> {
     pub(super) visit: Visit<'b>,
     pub(super) first: Key<'b>,
     pub(super) last: Key<'b>,
+    /// True when every row of later batches has a key after [`last`](Self::last); false as well where that was not looked at.
+    pub(super) is_apart_from_next: bool,
 }
 
 impl<'b> Ranged<'b> {
-    fn new(visit: Visit<'b>, by: SortBy<'_>) -> Self {
+    pub(super) fn new(visit: Visit<'b>, by: SortBy<'_>) -> Self {
         let (first, last) = key_range(visit.batch, by);
-        Self { visit, first, last }
+        Self { visit, first, last, is_apart_from_next: false }
     }
 }
 
@@ -67,6 +69,19 @@ impl<'b, 's, I: Iterator<Item = Visit<'b>>> Ordered<'b, 's, I> {
             self.advance()?;
         }
         self.met.get(at).copied()
+    }
+
+    /// The batches in order; if `looks_ahead`, each with whether it is apart from the next one.
+    pub(super) fn batches(&mut self, looks_ahead: bool) -> impl Iterator<Item = Ranged<'b>> {
+        let descending = self.by.is_descending();
+        (0_usize..).map_while(move |at| {
+            let ranged = self.get(at)?;
+            let is_apart_from_next = looks_ahead
+                && self
+                    .get(at.saturating_add(1))
+                    .is_none_or(|next| ranged.last.compare(&next.first, descending).is_lt());
+            Some(Ranged { is_apart_from_next, ..ranged })
+        })
     }
 
     /// All of them.

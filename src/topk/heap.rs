@@ -5,12 +5,12 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 use super::key::{Key, Keys, SortBy, ordinal_key};
-use super::key_estimate::Guess;
-use super::sorted::{Visit, Walk, pass_over, row_at};
+use super::key_estimate::KeyEstimate;
+use super::sorted::{Walk, pass_over, row_at};
 use crate::batch::{Batch, RowAddr};
 use crate::catalog::FieldId;
 use crate::column::{Codes, Data, Layout, Postings, Sorted};
-use crate::exec::{Rows, Selected};
+use crate::exec::{Rows, Selected, Visit};
 
 /// A selected row and its key.
 #[derive(Clone, Copy)]
@@ -62,7 +62,7 @@ impl<'b, 's> Best<'b, 's> {
     }
 
     /// Leaves out rows behind a key, which about `near` rows of each batch are not.
-    pub(super) fn guessing(self, Guess { key, near }: Guess<'b>) -> Self {
+    pub(super) fn guessing(self, KeyEstimate { key, near }: KeyEstimate<'b>) -> Self {
         Self { guess: Some(key), near, ..self }
     }
 

@@ -2,12 +2,11 @@
 
 use super::batch_order::{Ordered, Ranged};
 use super::key::{Key, Keys, SortBy};
-use super::sorted::Visit;
 use crate::batch::MAX_ROWS;
-use crate::exec::Selected;
+use crate::exec::{Scan, Visit};
 
 /// A key that as many rows as are wanted are probably not behind.
-pub(super) struct Guess<'b> {
+pub(super) struct KeyEstimate<'b> {
     pub(super) key: Key<'b>,
     /// About so many rows of a batch are not behind it.
     pub(super) near: usize,
@@ -17,12 +16,12 @@ pub(super) struct Guess<'b> {
 ///
 /// Without it the first batches are walked as far as if they had the whole page; with it, each only as
 /// far as its share. Whatever is guessed, the page is right: one that is not full is made again.
-pub(super) fn guess<'b>(
+pub(super) fn estimate<'b>(
     ordered: &mut Ordered<'b, '_, impl Iterator<Item = Visit<'b>>>,
     by: SortBy<'_>,
     wanted: usize,
-    select: impl Fn(&Visit<'b>) -> Selected<'b>,
-) -> Option<Guess<'b>> {
+    scan: &Scan<'b>,
+) -> Option<KeyEstimate<'b>> {
     let SortBy::Field { descending, .. } = by else { return None };
     if wanted == 0 {
         return None;
@@ -42,7 +41,7 @@ pub(super) fn guess<'b>(
         return None;
     }
     // As if the other batches were like the first; a quarter more makes up for chance.
-    let likely = select(&start.visit).likely();
+    let likely = scan.likely(&start.visit);
     let steps = wanted.saturating_mul(start.visit.batch.rows()).checked_div(likely)?;
     let steps = steps.saturating_add(steps / 4);
     // Each of so many batches has as many rows before the guess as are its share.
@@ -52,5 +51,5 @@ pub(super) fn guess<'b>(
     let mut keys = keys.collect::<Option<Vec<Key<'b>>>>()?;
     keys.sort_by(|a, b| a.compare(b, descending));
     let key = keys.get(sharing.checked_sub(1)?).copied().filter(|key| *key != Key::Absent)?;
-    Some(Guess { key, near: share.saturating_add(share / 8) })
+    Some(KeyEstimate { key, near: share.saturating_add(share / 8) })
 }

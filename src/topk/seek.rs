@@ -4,9 +4,9 @@ use std::cmp::Ordering;
 
 use super::batch_order::{Ordered, Ranged};
 use super::key::{Key, Keys, SortBy};
-use super::sorted::{Visit, pass_over, row_at, sorted_rows};
+use super::sorted::{pass_over, row_at, sorted_rows};
 use crate::column::Sorted;
-use crate::exec::{Rows, Selected};
+use crate::exec::{Rows, Scan, Selected, Visit};
 
 /// A key, and how many selected rows have one before it: no more than are to be passed over.
 #[derive(Clone, Copy)]
@@ -16,7 +16,7 @@ pub(super) struct Floor<'b> {
 }
 
 /// A shorter offset is passed over row by row.
-const WORTH_A_FLOOR: usize = 1 << 10;
+pub(crate) const LEAST_SOUGHT: usize = 1 << 10;
 /// So many rows may be left to pass over one by one.
 const NEAR: usize = 1 << 8;
 /// How often a key is tried.
@@ -25,13 +25,13 @@ const TRIALS: usize = 4;
 const FEW: usize = 32;
 
 /// What finding a floor is about.
-struct Search<'o, 'b, 's, S> {
+struct Search<'o, 'b, 's> {
     by: SortBy<'s>,
     /// Batches none of which overlap, in order, each with its sorted rows.
     chain: Vec<(&'o Visit<'b>, Sorted<'b>)>,
     /// All others, each with its first and last key.
     others: Vec<(&'o Ranged<'b>, Sorted<'b>)>,
-    select: S,
+    scan: &'o Scan<'b>,
 }
 
 /// A key shortly before the row at an offset; `None` where batches have no sorted rows, where no two overlap, or
@@ -39,17 +39,17 @@ struct Search<'o, 'b, 's, S> {
 ///
 /// It is the key of a row in a chain of batches that lie apart from each other, at first where the offset would
 /// lead if all others were like them, then put right by how many rows the others have before it.
-pub(super) fn floor<'b>(
+pub(super) fn seek<'b>(
     ordered: &mut Ordered<'b, '_, impl Iterator<Item = Visit<'b>>>,
     by: SortBy<'_>,
     offset: usize,
-    select: impl Fn(&Visit<'b>) -> Selected<'b>,
+    scan: &Scan<'b>,
 ) -> Option<Floor<'b>> {
-    if offset < WORTH_A_FLOOR || ends_in_first(ordered, by, offset, &select) {
+    if offset < LEAST_SOUGHT || ends_in_first(ordered, by, offset, scan) {
         return None;
     }
     let ordered = ordered.all();
-    let search = Search::new(ordered, by, select)?;
+    let search = Search::new(ordered, by, scan)?;
     let rows = |visits: &mut dyn Iterator<Item = &Visit<'b>>| -> usize {
         visits.map(|visit| visit.batch.rows()).fold(0, usize::saturating_add)
     };
@@ -84,7 +84,7 @@ fn ends_in_first<'b>(
     ordered: &mut Ordered<'b, '_, impl Iterator<Item = Visit<'b>>>,
     by: SortBy<'_>,
     offset: usize,
-    select: impl Fn(&Visit<'b>) -> Selected<'b>,
+    scan: &Scan<'b>,
 ) -> bool {
     const FIRST: usize = 4;
     let mut passed: usize = 0;
@@ -94,7 +94,7 @@ fn ends_in_first<'b>(
         if next.is_some_and(|next| own.last.compare(&next.first, by.is_descending()).is_ge()) {
             return false;
         }
-        passed = passed.saturating_add(select(&own.visit).likely());
+        passed = passed.saturating_add(scan.likely(&own.visit));
         if passed > offset.saturating_add(offset / 4) {
             return true;
         }
@@ -102,8 +102,8 @@ fn ends_in_first<'b>(
     false
 }
 
-impl<'o, 'b, 's, S: Fn(&Visit<'b>) -> Selected<'b>> Search<'o, 'b, 's, S> {
-    fn new(ordered: &'o [Ranged<'b>], by: SortBy<'s>, select: S) -> Option<Self> {
+impl<'o, 'b, 's> Search<'o, 'b, 's> {
+    fn new(ordered: &'o [Ranged<'b>], by: SortBy<'s>, scan: &'o Scan<'b>) -> Option<Self> {
         let descending = by.is_descending();
         let mut largest: Vec<(usize, Sorted<'b>)> = Vec::with_capacity(ordered.len());
         for (at, ranged) in ordered.iter().enumerate() {
@@ -130,7 +130,7 @@ impl<'o, 'b, 's, S: Fn(&Visit<'b>) -> Selected<'b>> Search<'o, 'b, 's, S> {
             return None;
         }
         let visit = |(at, sorted): (usize, Sorted<'b>)| Some((&ordered.get(at)?.visit, sorted));
-        Some(Self { by, chain: chain.into_iter().filter_map(visit).collect(), others, select })
+        Some(Self { by, chain: chain.into_iter().filter_map(visit).collect(), others, scan })
     }
 
     /// The key of the row of the chain behind `wanted` selected ones, and how many of them have one before it.
@@ -138,7 +138,7 @@ impl<'o, 'b, 's, S: Fn(&Visit<'b>) -> Selected<'b>> Search<'o, 'b, 's, S> {
         let descending = self.by.is_descending();
         let mut skip = wanted;
         for (visit, sorted) in &self.chain {
-            let selected = (self.select)(visit);
+            let selected = self.scan.select(visit);
             let count = selected.count();
             if count <= skip {
                 skip = skip.saturating_sub(count);
@@ -168,11 +168,11 @@ impl<'o, 'b, 's, S: Fn(&Visit<'b>) -> Selected<'b>> Search<'o, 'b, 's, S> {
         let descending = self.by.is_descending();
         let is_before = |other: &Key<'_>| other.compare(key, descending) == Ordering::Less;
         let mut sum: usize = 0;
-        for (Ranged { visit, first, last }, sorted) in &self.others {
+        for (Ranged { visit, first, last, .. }, sorted) in &self.others {
             if !is_before(first) {
                 continue;
             }
-            let selected = (self.select)(visit);
+            let selected = self.scan.select(visit);
             let count = if is_before(last) {
                 selected.count()
             } else {

@@ -2,18 +2,8 @@
 
 use super::key::SortBy;
 use crate::batch::Batch;
-use crate::column::{Data, Postings, Selection, Sorted};
+use crate::column::{Data, Postings, Sorted};
 use crate::exec::Rows;
-
-/// A batch that may have rows on the page.
-#[derive(Clone, Copy)]
-pub(crate) struct Visit<'b> {
-    /// Its number in the snapshot.
-    pub(crate) number: usize,
-    pub(crate) batch: &'b Batch,
-    /// Those of its rows that are cases.
-    pub(crate) live: &'b Selection,
-}
 
 /// How the rows of a batch are met in order.
 #[derive(Clone, Copy, Debug)]

@@ -1,49 +1,72 @@
 //! A page of rows in the order in which they are stored.
 
-use super::sorted::Visit;
 use crate::batch::RowAddr;
-use crate::exec::Selected;
+use crate::exec::{Collector, Need, Selected, Visit};
 
-/// The selected rows of batches that lie in order, from `offset`, at most `limit`.
+/// Collects the selected rows from `offset`, at most `limit`, of batches that come in order.
 ///
-/// With a `total`, every batch is asked and its rows are added to it.
-pub(crate) fn first_page<'b>(
-    batches: impl Iterator<Item = Visit<'b>>,
-    (offset, limit): (usize, usize),
-    mut total: Option<&mut u64>,
-    select: impl Fn(&Visit<'b>) -> Selected<'b>,
-) -> Vec<RowAddr> {
-    let mut page: Vec<RowAddr> = Vec::new();
-    let mut skip = offset;
-    for visit in batches {
-        let room = limit.saturating_sub(page.len());
-        if room == 0 && total.is_none() {
-            break;
-        }
-        let selected = select(&visit);
-        if skip > 0 || room == 0 {
+/// With a total, every batch is asked and its rows are counted.
+pub(crate) struct StoredPage {
+    rows: Vec<RowAddr>,
+    /// How many selected rows are still to be passed over.
+    skip: usize,
+    limit: usize,
+    total: Option<u64>,
+}
+
+impl StoredPage {
+    pub(crate) fn new((offset, limit): (usize, usize), with_total: bool) -> Self {
+        Self { rows: Vec::new(), skip: offset, limit, total: with_total.then_some(0) }
+    }
+
+    /// A page that begins with these rows, of which no more than `limit` are given.
+    pub(super) fn beginning_with(rows: Vec<RowAddr>, (offset, limit): (usize, usize)) -> Self {
+        Self { rows, skip: offset, limit, total: None }
+    }
+
+    /// The rows, and the total if it was counted.
+    pub(crate) fn finish(self) -> (Vec<RowAddr>, Option<u64>) {
+        (self.rows, self.total)
+    }
+
+    fn room(&self) -> usize {
+        self.limit.saturating_sub(self.rows.len())
+    }
+}
+
+impl<'q> Collector<'q> for StoredPage {
+    type Item = Visit<'q>;
+
+    fn visit<'i>(item: &'i Visit<'q>) -> &'i Visit<'q> {
+        item
+    }
+
+    fn need(&mut self, _: &Visit<'q>) -> Need {
+        if self.room() == 0 && self.total.is_none() { Need::End } else { Need::Rows }
+    }
+
+    fn collect(&mut self, visit: &Visit<'q>, selected: Selected<'q>) {
+        let room = self.room();
+        if self.skip > 0 || room == 0 {
             let count = selected.count();
-            add(&mut total, count);
-            if room == 0 || count <= skip {
+            if let Some(total) = &mut self.total {
+                *total = total.saturating_add(count as u64);
+            }
+            if room == 0 || count <= self.skip {
                 let passed_over = u64::from(room > 0);
                 selected.note(|work| work.passed_over = work.passed_over.saturating_add(passed_over));
-                skip = skip.saturating_sub(count);
-                continue;
+                self.skip = self.skip.saturating_sub(count);
+                return;
             }
         }
         let rows = selected.rows();
-        if skip == 0 && total.is_some() {
-            add(&mut total, rows.count(visit.batch.rows()));
+        if self.skip == 0
+            && let Some(total) = &mut self.total
+        {
+            *total = total.saturating_add(rows.count(visit.batch.rows()) as u64);
         }
-        let Ok(batch) = u32::try_from(visit.number) else { continue };
-        let wanted = rows.iter(visit.batch.rows()).skip(std::mem::take(&mut skip)).take(room);
-        page.extend(wanted.filter_map(|row| Some(RowAddr { batch, row: u16::try_from(row).ok()? })));
-    }
-    page
-}
-
-pub(super) fn add(total: &mut Option<&mut u64>, count: usize) {
-    if let Some(total) = total {
-        **total = total.saturating_add(count as u64);
+        let Ok(batch) = u32::try_from(visit.number) else { return };
+        let wanted = rows.iter(visit.batch.rows()).skip(std::mem::take(&mut self.skip)).take(room);
+        self.rows.extend(wanted.filter_map(|row| Some(RowAddr { batch, row: u16::try_from(row).ok()? })));
     }
 }

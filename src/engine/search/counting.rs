@@ -1,32 +1,26 @@
 //! How many rows of all batches a query selects, on several threads when that takes long.
 
-use std::cell::Cell;
 #[cfg(feature = "parallel")]
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 #[cfg(feature = "parallel")]
-use std::sync::PoisonError;
-#[cfg(feature = "parallel")]
-use std::sync::atomic::AtomicUsize;
-#[cfg(feature = "parallel")]
-use std::sync::atomic::Ordering;
+use std::sync::{Mutex, PoisonError};
 
 use crate::engine::snapshot::View;
-use crate::exec::{
-    Query, Ready, Selected, {self},
-};
+use crate::exec::{Collector, Need, Query, Ready, Scan, Selected, Visit};
+#[cfg(feature = "parallel")]
+use crate::exec::{Notes, Trace};
 
 /// What counting came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Counted {
+pub(super) struct Counted {
     /// The selected live rows.
-    pub(crate) selected: u64,
+    pub(super) selected: u64,
     /// The rows of the batches that were asked.
-    pub(crate) examined: u64,
+    pub(super) examined: u64,
 }
 
-#[cfg(feature = "parallel")]
 impl Counted {
-    fn and(self, other: Self) -> Self {
+    pub(super) fn and(self, other: Self) -> Self {
         Self {
             selected: self.selected.saturating_add(other.selected),
             examined: self.examined.saturating_add(other.examined),
@@ -34,35 +28,14 @@ impl Counted {
     }
 }
 
-thread_local! {
-    /// Whether the next count of this thread goes through the batches backwards.
-    static BACKWARDS: Cell<bool> = const { Cell::new(false) };
-}
-
 /// Counts in the batches of these numbers; rows that the query leaves out are not counted, whether selected or not.
 ///
-/// Every other long count of a thread goes through the covered ones backwards: it begins with what the one before it read last. Were
-/// they read in the same order each time, a cache that holds nearly all of what a count reads would have thrown out each batch when
-/// its turn comes.
-///
 /// The first ones tell what the others will take; if that is long, threads of rayon's pool help this one.
-pub(crate) fn count(query: &Query<'_>, view: &View, numbers: &[usize]) -> Counted {
-    /// What fewer batches hold stays in a cache anyway.
-    const FEW: usize = 32;
-    let reversed: Vec<usize>;
-    let numbers = if numbers.len() > FEW && BACKWARDS.replace(!BACKWARDS.get()) {
-        // Apart batches, which are small, come last either way, since the first ones are the sample.
-        let (covered, apart) =
-            numbers.split_at(numbers.partition_point(|number| *number < view.apart_numbers().start));
-        reversed = covered.iter().rev().chain(apart).copied().collect();
-        &reversed
-    } else {
-        numbers
-    };
+pub(super) fn count(query: &Query<'_>, view: &View, numbers: &[usize]) -> Counted {
     #[cfg(feature = "parallel")]
     return count_shared(query, view, numbers, LONG);
     #[cfg(not(feature = "parallel"))]
-    count_here(query, view, numbers.iter().copied(), |_| {})
+    count_here(query, view, numbers.iter().copied()).0
 }
 
 /// Counts on several threads if that takes at least the effort `long`.
@@ -72,14 +45,15 @@ pub(crate) fn count(query: &Query<'_>, view: &View, numbers: &[usize]) -> Counte
 /// come late. It still waits until each of them has run.
 #[cfg(feature = "parallel")]
 fn count_shared(query: &Query<'_>, view: &View, numbers: &[usize], long: usize) -> Counted {
-    let alone = |numbers: &[usize]| count_here(query, view, numbers.iter().copied(), |_| {});
+    let alone = |numbers: &[usize]| count_here(query, view, numbers.iter().copied()).0;
     let Some((first, rest)) = numbers.split_at_checked(SAMPLE).filter(|(_, rest)| !rest.is_empty()) else {
         return alone(numbers);
     };
     let others = rayon::current_num_threads().saturating_sub(1);
-    let Some(fork) = query.fork().filter(|_| others > 0) else { return alone(numbers) };
-    let mut effort: usize = 0;
-    let counted = count_here(query, view, first.iter().copied(), |each| effort = effort.saturating_add(each));
+    if others == 0 {
+        return alone(numbers);
+    }
+    let (counted, effort) = count_here(query, view, first.iter().copied());
     let expected = (effort / SAMPLE).saturating_mul(rest.len());
     if expected < long {
         return counted.and(alone(rest));
@@ -89,20 +63,32 @@ fn count_shared(query: &Query<'_>, view: &View, numbers: &[usize], long: usize) 
         let some = std::iter::from_fn(|| rest.chunks(CHUNK).nth(next.fetch_add(1, Ordering::Relaxed)));
         some.flatten().copied()
     };
-    let helped = Mutex::new(counted);
+    let helped = Mutex::new((counted, Vec::new()));
     let enough = expected.checked_div(long / 4).unwrap_or(usize::MAX).saturating_sub(1);
     let helpers = others.min(enough).min(rest.len().div_ceil(CHUNK).saturating_sub(1));
+    let (fork, clock) = (query.fork(), query.trace().map(Trace::clock));
     let own = rayon::in_place_scope(|scope| {
         for _ in 0..helpers {
             scope.spawn(|_| {
-                let counted = count_here(&fork(), view, numbers(), |_| {});
+                let trace = clock.map(Trace::new);
+                let query = match &trace {
+                    Some(trace) => fork().traced(trace),
+                    None => fork(),
+                };
+                let (counted, _) = count_here(&query, view, numbers());
+                drop(query);
                 let mut all = helped.lock().unwrap_or_else(PoisonError::into_inner);
-                *all = all.and(counted);
+                all.0 = all.0.and(counted);
+                all.1.extend(trace.map(Trace::into_notes));
             });
         }
-        count_here(query, view, numbers(), |_| {})
+        count_here(query, view, numbers()).0
     });
-    own.and(helped.into_inner().unwrap_or_else(PoisonError::into_inner))
+    let (counted, notes): (Counted, Vec<Notes>) = helped.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if let Some(trace) = query.trace() {
+        notes.into_iter().for_each(|notes| trace.add(notes));
+    }
+    own.and(counted)
 }
 
 /// So many batches are counted before it is known whether to share the others.
@@ -115,36 +101,63 @@ const CHUNK: usize = 4;
 #[cfg(feature = "parallel")]
 const LONG: usize = 2_000_000;
 
-/// `note` gets the effort that each batch takes.
-fn count_here(
-    query: &Query<'_>,
-    view: &View,
-    numbers: impl Iterator<Item = usize>,
-    mut note: impl FnMut(usize),
-) -> Counted {
-    let (mut rows_selected, mut left_out) = (0_u64, 0_u64);
+/// Counts on this thread; gives the effort that it took, too.
+fn count_here(query: &Query<'_>, view: &View, numbers: impl Iterator<Item = usize>) -> (Counted, usize) {
+    let scan = Scan::new(query);
     let ready = Ready::new(query);
-    // What the next batch is counted from is on its way while the one before it is counted.
-    let (mut next, mut spent): (Option<Selected<'_>>, Option<Selected<'_>>) = (None, None);
-    let mut examined = 0_u64;
-    for visit in numbers.filter_map(|number| view.visit(number)) {
-        examined = examined.saturating_add(visit.batch.rows() as u64);
-        if let Some(ready) = &ready
-            && let Some(rows) = ready.count(visit.number, visit.batch, visit.live)
-        {
-            note(ready.effort(visit.batch));
-            rows_selected = rows_selected.saturating_add(rows as u64);
-            continue;
-        }
-        let selected = exec::select_after(query, spent.take(), visit.number, visit.batch, visit.live);
-        note(selected.effort());
-        selected.announce();
-        left_out = left_out.saturating_add(selected.count_left_out(visit.number) as u64);
-        spent = next.replace(selected);
-        rows_selected = rows_selected.saturating_add(spent.as_ref().map_or(0, Selected::count) as u64);
+    let mut count = RowCount { ready, query, next: None, selected: 0, left_out: 0, effort: 0 };
+    scan.run(numbers.filter_map(|number| view.visit(number)), &mut count);
+    count.take_next(None);
+    let selected = count.selected.saturating_sub(count.left_out);
+    (Counted { selected, examined: scan.examined() }, count.effort)
+}
+
+/// Counts the selected rows of each batch.
+struct RowCount<'q> {
+    /// For a query that is a range, or a range and a string.
+    ready: Option<Ready<'q>>,
+    query: &'q Query<'q>,
+    /// A batch that is planned and not yet counted: what the next batch is counted from is on its way from memory while the
+    /// one before it is counted.
+    next: Option<Selected<'q>>,
+    selected: u64,
+    /// Rows among them that the query leaves out.
+    left_out: u64,
+    effort: usize,
+}
+
+impl<'q> RowCount<'q> {
+    /// Counts the batch that is planned, and puts another one in its place.
+    fn take_next(&mut self, next: Option<Selected<'q>>) {
+        let planned = std::mem::replace(&mut self.next, next);
+        let count = planned.as_ref().map_or(0, Selected::count);
+        self.selected = self.selected.saturating_add(count as u64);
     }
-    rows_selected = rows_selected.saturating_add(next.as_ref().map_or(0, Selected::count) as u64);
-    Counted { selected: rows_selected.saturating_sub(left_out), examined }
+}
+
+impl<'q> Collector<'q> for RowCount<'q> {
+    type Item = Visit<'q>;
+
+    fn visit<'i>(item: &'i Visit<'q>) -> &'i Visit<'q> {
+        item
+    }
+
+    fn need(&mut self, visit: &Visit<'q>) -> Need {
+        let Some(ready) = &self.ready else { return Need::Rows };
+        let Some(rows) = ready.count(visit.number, visit.batch, visit.live) else { return Need::Rows };
+        self.query.note(|work| work.counts_known = work.counts_known.saturating_add(1));
+        self.effort = self.effort.saturating_add(ready.effort(visit.batch));
+        self.selected = self.selected.saturating_add(rows as u64);
+        Need::Answered
+    }
+
+    fn collect(&mut self, visit: &Visit<'q>, selected: Selected<'q>) {
+        self.effort = self.effort.saturating_add(selected.effort());
+        selected.announce();
+        let left_out = selected.count_left_out(visit.number) as u64;
+        self.left_out = self.left_out.saturating_add(left_out);
+        self.take_next(Some(selected));
+    }
 }
 
 #[cfg(test)]
@@ -156,9 +169,7 @@ mod tests {
     use crate::catalog::Catalog;
     use crate::engine::Engine;
     #[cfg(feature = "parallel")]
-    use crate::engine::search::strategy::Search;
-    #[cfg(feature = "parallel")]
-    use crate::engine::search::strategy::query;
+    use crate::engine::search::bound::BoundRequest;
     use crate::filter::Filter;
     #[cfg(feature = "parallel")]
     use crate::filter::Request;
@@ -278,10 +289,7 @@ mod tests {
                 let filter = Filter::compile_text(engine.catalog(), text).unwrap();
                 let selects = |case: &&String| crate::reference::matches(&filter, case).unwrap();
                 let expected = cases.values().filter(selects).count() as u64;
-                // Forwards and backwards.
-                for _ in 0..2 {
-                    assert_eq!(engine.count(&filter).unwrap(), expected, "{text} {when}");
-                }
+                assert_eq!(engine.count(&filter).unwrap(), expected, "{text} {when}");
             }
         };
         let mut cases: HashMap<usize, String> = cases.into_iter().enumerate().collect();
@@ -326,13 +334,12 @@ mod tests {
         for text in VARIED {
             let request = Request::new(Filter::compile_text(engine.catalog(), text).unwrap());
             let count = || {
-                let query = query(&request, view);
-                let search = Search::new(&engine.catalog, (&request, None), view, &query);
-                let numbers = search.numbers();
+                let bound = BoundRequest::new(&engine.catalog, (&request, None), view, None);
+                let (query, numbers) = (bound.query(), bound.numbers());
                 [
-                    count_here(&query, view, numbers.iter().copied(), |_| {}),
-                    count_shared(&query, view, numbers, 0),
-                    count_shared(&query, view, numbers, usize::MAX),
+                    count_here(query, view, numbers.iter().copied()).0,
+                    count_shared(query, view, numbers, 0),
+                    count_shared(query, view, numbers, usize::MAX),
                 ]
             };
             // From a thread of the pool, and from one that is none.

@@ -1,8 +1,13 @@
 //! Searches on one snapshot: the page, the total, and how they are found.
 
+mod analyze;
 mod answer;
+mod bound;
 mod counting;
 pub mod explain;
+mod explanation;
+mod explanation_text;
+mod requests;
 mod strategy;
 #[cfg(any(feature = "postgres", feature = "store"))]
 mod written;

@@ -1,115 +1,50 @@
-//! Answering requests on a view.
-
-use std::cell::{Cell, LazyCell, OnceCell};
+//! The ways to find a total and a page, in the order in which they are tried.
+//!
+//! A search takes the first way of each list that [applies](TotalStrategy::applies). A way to find a page may still turn
+//! out not to lead to one, by what it meets; then the next that applies is tried. The last of each list always leads to an
+//! answer, so each other way has to earn its lines: it names the line of the tables in `benches/README.md` that shows what
+//! it brings.
+//!
+//! | total | page |
+//! |---|---|
+//! | [not asked](TotalStrategy::NotAsked) | [empty](PageStrategy::Empty) |
+//! | [from the index](TotalStrategy::Directory) | [listed](PageStrategy::Listed) |
+//! | [with the page](TotalStrategy::WithPage) | [stored order](PageStrategy::Stored) |
+//! | [beside the key index](TotalStrategy::Beside) | [top rows](PageStrategy::TopRows) |
+//! | [ranges](TotalStrategy::Ranges) | [seek](PageStrategy::Seek) |
+//! | [scan](TotalStrategy::Counting) | [shares](PageStrategy::Shares) |
+//! | | [sorted](PageStrategy::Sorted) |
 
 use serde::Serialize;
 
-use super::counting::{
-    Counted, {self},
-};
-use crate::batch::Batch;
+use super::bound::BoundRequest;
+use super::counting::Counted;
 use crate::batch::RowAddr;
-use crate::catalog::Catalog;
-use crate::engine::snapshot::View;
-use crate::engine::{Answer, Engine};
-use crate::error::Error;
-use crate::exec::{
-    Known, Query, Selected, Spread, {self},
-};
-use crate::filter::order::SortKey;
-use crate::filter::{Filter, Request};
-use crate::index::{Leader, Leading, split};
-use crate::topk::{Covered, SortBy, Visit, first_page, listed_page, listed_page_as_stored, sorted_page};
-
-/// What errors about catalogues call an engine.
-const ENGINE: &str = "engine";
-
-impl Engine {
-    /// Answers a request.
-    ///
-    /// ```
-    /// use casefilter::{Catalog, Engine, Filter, Order, Request};
-    /// let engine = Engine::new(Catalog::cases());
-    /// engine.upsert_many(br#"[{"id":"a","totalAmountInDefaultCurrency":5},{"id":"b"},{"id":"c","totalAmountInDefaultCurrency":7}]"#)?;
-    /// let largest_first = Request::new(Filter::all(engine.catalog()))
-    ///     .order(Order::parse(engine.catalog(), "-totalAmountInDefaultCurrency")?);
-    /// assert_eq!(engine.search(&largest_first)?.ids().collect::<Vec<_>>(), ["c", "a", "b"]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// - [`ErrorKind::PageTooLarge`](crate::ErrorKind::PageTooLarge) when the limit is above
-    ///   [`Limits::page`](crate::Limits::page) of the engine, as for a request by [`Request::parse`].
-    /// - [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch), a mistake of the host: the filter was compiled for
-    ///   a catalogue that is not [within](crate::Catalog::is_within) the engine's, or for one that hides the field of the order.
-    pub fn search(&self, request: &Request) -> Result<Answer, Error> {
-        request.check_page(&self.limits)?;
-        self.search_any_page(request)
-    }
-
-    /// As [`search`](Self::search), with a page of any size.
-    pub(crate) fn search_any_page(&self, request: &Request) -> Result<Answer, Error> {
-        let order = request.check(&self.catalog, ENGINE)?;
-        let snapshot = self.current.load();
-        let view = snapshot.view(&self.catalog, self.keep);
-        if let Some(total) = ready_total(request, view) {
-            return Ok(Answer::new(&snapshot, view, Vec::new(), Some(total), request));
-        }
-        let query = query(request, view);
-        let search = Search::new(&self.catalog, (request, order), view, &query);
-        let (rows, total) = search.run(&search.strategy());
-        let total = request.count.then_some(total);
-        Ok(Answer::new(&snapshot, view, rows, total, request).with_examined(search.examined.get()))
-    }
-
-    /// How many cases the filter selects.
-    ///
-    /// ```
-    /// use casefilter::{Catalog, Engine, Filter};
-    /// let engine = Engine::new(Catalog::cases());
-    /// assert_eq!(engine.count(&Filter::all(engine.catalog()))?, 0);
-    /// # Ok::<(), casefilter::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch), as [`search`](Self::search).
-    pub fn count(&self, filter: &Filter) -> Result<u64, Error> {
-        let answer = self.search(&Request::new(filter.clone()).limit(0).count(true))?;
-        Ok(answer.total().unwrap_or(0))
-    }
-
-    /// Checks a request that is only explained; gives what its cases are sorted by.
-    pub(crate) fn check(&self, request: &Request) -> Result<Option<SortKey>, Error> {
-        request.check_page(&self.limits)?;
-        request.check(&self.catalog, ENGINE)
-    }
-}
-
-/// How a search finds its page and its total.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Strategy {
-    pub(crate) total: TotalStrategy,
-    pub(crate) page: PageStrategy,
-}
+use crate::exec::{Ready, Scan};
+use crate::topk::{LEAST_SOUGHT, Page};
 
 /// How the number of all selected cases is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "by", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum TotalStrategy {
-    /// Nobody asked for it.
+    /// The request does not ask for it.
     NotAsked,
-    /// An index over all batches knows it; only small ones written of late are asked.
-    Directory {
-        /// How many there are.
-        cases: u64,
-    },
-    /// Each batch is asked how many it has, and the page is found apart from that.
-    Counting,
-    /// An index over all batches lists the cases that some alternatives select; batches are asked for those of the others.
-    Beside,
-    /// Each batch is asked once, for its part of the page and for how many it has.
+    /// The index over all batches knows it: the filter is one test of strings, which it counts or lists. Dead rows are
+    /// taken off by string, and small batches written of late are asked. It costs a look for each string, whatever the
+    /// number of cases (lines c1 and p5).
+    Directory,
+    /// Each batch is asked once, for its part of the page and for how many rows it has: a page is wanted too, and to find
+    /// the rows twice costs more.
     WithPage,
+    /// The filter is an `or`, of which the key index lists the rows of some branches. They are counted from the index, and
+    /// batches are asked for the other branches alone; many of them are ruled out by those (line p6).
+    Beside,
+    /// The filter is a range, or a range and a string. Each batch is counted by two binary searches in its sorted rows
+    /// and, for the string, one count of bits, without a plan (lines c2 and c7).
+    Ranges,
+    /// Each batch is planned and counted, on several threads if that takes long (lines c3 to c6).
+    Counting,
 }
 
 /// How the cases of the page are found.
@@ -119,212 +54,260 @@ pub enum TotalStrategy {
 pub enum PageStrategy {
     /// No case is asked for.
     Empty,
-    /// An index over all batches lists the few cases that match, which are sorted; only small batches written of late are asked.
+    /// The key index over all batches lists the few cases that match, which are sorted; only small batches written of late
+    /// are asked (line p4).
     Listed,
-    /// Batch after batch as they are stored: what is met first comes first.
+    /// Batch after batch as they are stored, until the page is full: no order is asked for, or the one in which cases were
+    /// first stored.
     Stored,
-    /// Batches in the order of the first value that each can have, their rows by what they are sorted by; where many
-    /// overlap, the first rows of all of them, which are kept in one order.
+    /// The first rows of all batches together, which are kept in one order, are asked one by one until the page is full. It
+    /// costs what passing over that many rows costs, whatever the number of batches; without it, each of the batches that
+    /// overlap is asked for its first rows (line p3). It gives way where the selected rows are too rare, or the batches do
+    /// not overlap.
+    TopRows,
+    /// A long offset into batches that overlap: a key shortly before the row at the offset is sought by counting smaller keys
+    /// in all batches, and rows before it are passed over. Without it, as many rows as the offset has are sorted (criterion
+    /// bench `page/after single writes`). It gives way where batches keep no sorted rows.
+    Seek,
+    /// Batches that overlap are each walked in the order of their sorted rows as far as their share of the page reaches,
+    /// by an estimate of the page's last key. Without it, the first batches are walked as far as if they had the whole page
+    /// (criterion bench `page/overlapping batches`). It gives way where the estimate proves too small.
+    Shares,
+    /// Batches in the order of the first key that each can have, their rows in a heap of the best so far, until no later
+    /// batch can have a better one. Batches that an offset passes over whole are counted, not sorted (lines p1 and p2).
     Sorted,
 }
 
-/// One search on one view.
-pub(crate) struct Search<'s> {
-    catalog: &'s Catalog,
-    request: &'s Request,
-    order: Option<SortKey>,
-    view: &'s View,
-    query: &'s Query<'s>,
-    /// See [`numbers`](Self::numbers).
-    numbers: OnceCell<Vec<usize>>,
-    /// How many rows the batches have that were asked so far.
-    pub(crate) examined: Cell<u64>,
+impl TotalStrategy {
+    /// All of them, in the order in which they are tried.
+    const ALL: [Self; 6] =
+        [Self::NotAsked, Self::Directory, Self::WithPage, Self::Beside, Self::Ranges, Self::Counting];
+
+    /// Returns the first that applies.
+    pub(super) fn of(bound: &BoundRequest<'_>) -> Self {
+        Self::ALL.into_iter().find(|strategy| strategy.applies(bound)).unwrap_or(Self::Counting)
+    }
+
+    fn applies(self, bound: &BoundRequest<'_>) -> bool {
+        match self {
+            Self::NotAsked => !bound.request().count,
+            Self::Directory => bound.index_total().is_some(),
+            Self::WithPage => bound.request().limit > 0 && !bound.query().is_listed(),
+            Self::Beside => bound.query().is_partly_listed(),
+            Self::Ranges => Ready::new(bound.query()).is_some(),
+            Self::Counting => true,
+        }
+    }
+
+    /// Returns the total, unless none is asked for or it comes with the page.
+    fn run(self, bound: &BoundRequest<'_>) -> Option<Counted> {
+        match self {
+            Self::NotAsked | Self::WithPage => None,
+            Self::Directory => bound.index_total(),
+            Self::Beside => Some(bound.counted_beside()),
+            Self::Ranges | Self::Counting => Some(bound.counted()),
+        }
+    }
 }
 
-/// The total of a request for nothing else, where the directory counts what the filter selects, and knows all batches:
-/// [`TotalStrategy::Directory`] without a query.
-pub(crate) fn ready_total(request: &Request, view: &View) -> Option<u64> {
-    if request.limit > 0 || !request.count || !view.apart_numbers().is_empty() {
-        return None;
+impl PageStrategy {
+    /// All of them, in the order in which they are tried.
+    const ALL: [Self; 7] =
+        [Self::Empty, Self::Listed, Self::Stored, Self::TopRows, Self::Seek, Self::Shares, Self::Sorted];
+
+    /// Returns those that apply, in the order in which they are tried; `total` is how the total is found.
+    pub(super) fn candidates(bound: &BoundRequest<'_>, total: TotalStrategy) -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().filter(move |strategy| strategy.applies(bound, total))
     }
-    let (field, found) = exec::counted_strings(request.filter.predicate(), view.directory())?;
-    view.known_count(&Known::Strings(field, &found))
+
+    fn applies(self, bound: &BoundRequest<'_>, total: TotalStrategy) -> bool {
+        let with_total = total == TotalStrategy::WithPage;
+        let (offset, limit) = bound.page();
+        match self {
+            Self::Empty => limit == 0,
+            Self::Listed => bound.query().listed().is_some(),
+            Self::Stored => !bound.is_sorted() && bound.view().is_ordered(),
+            Self::TopRows => !with_total && bound.may_have_top_rows(),
+            Self::Seek => offset >= LEAST_SOUGHT,
+            Self::Shares => !with_total && bound.is_sorted(),
+            Self::Sorted => true,
+        }
+    }
 }
 
-/// The filter of a request, looked up in a view.
-pub(crate) fn query<'s>(request: &'s Request, view: &'s View) -> Query<'s> {
-    Query::new(request.filter.predicate(), view.directory(), |number| {
-        view.slot(number).map(|slot| &*slot.batch)
-    })
+/// Finds the page by the first of these ways that leads to it, and the total if that is counted along with it.
+fn page<'q>(
+    bound: &'q BoundRequest<'_>,
+    scan: &Scan<'q>,
+    total: TotalStrategy,
+    candidates: impl Iterator<Item = PageStrategy>,
+) -> Option<(PageStrategy, Page)> {
+    let with_total = total == TotalStrategy::WithPage;
+    // The ways to a sorted page go through the batches in one order.
+    let mut sorted = None;
+    for strategy in candidates {
+        let found = match strategy {
+            PageStrategy::Empty => Some((Vec::new(), None)),
+            PageStrategy::Listed => Some((bound.listed_page(scan), None)),
+            PageStrategy::Stored => Some(bound.stored_page(scan, with_total)),
+            PageStrategy::TopRows => bound.top_rows_page(scan).map(|rows| (rows, None)),
+            PageStrategy::Seek | PageStrategy::Shares | PageStrategy::Sorted => {
+                let search = sorted.get_or_insert_with(|| bound.sorted_search(scan, with_total));
+                match strategy {
+                    PageStrategy::Seek => search.sought(),
+                    PageStrategy::Shares => search.estimated(),
+                    _ => Some(search.walked()),
+                }
+            }
+        };
+        if let Some(found) = found {
+            return Some((strategy, found));
+        }
+    }
+    None
 }
 
-impl<'s> Search<'s> {
-    pub(crate) fn new(
-        catalog: &'s Catalog,
-        (request, order): (&'s Request, Option<SortKey>),
-        view: &'s View,
-        query: &'s Query<'s>,
-    ) -> Self {
-        Self { catalog, request, order, view, query, numbers: OnceCell::new(), examined: Cell::new(0) }
-    }
+/// What a search found, and the ways that led to it.
+pub(super) struct Found {
+    pub(super) rows: Vec<RowAddr>,
+    /// The number of all selected cases, if the request asks for it.
+    pub(super) total: Option<u64>,
+    pub(super) page_by: PageStrategy,
+    /// The rows of the batches that had to be asked.
+    pub(super) examined: u64,
+}
 
-    /// The batches that may have a selected row.
-    pub(crate) fn numbers(&self) -> &[usize] {
-        self.numbers.get_or_init(|| self.numbers_of(self.query))
+/// Searches.
+pub(super) fn run(bound: &BoundRequest<'_>) -> Found {
+    let total_by = TotalStrategy::of(bound);
+    let counted = total_by.run(bound);
+    let Counted { selected, examined } = counted.unwrap_or_default();
+    if bound.request().limit == 0 {
+        // No query was made, if the index alone knew the total.
+        let total = counted.map(|_| selected);
+        return Found { rows: Vec::new(), total, page_by: PageStrategy::Empty, examined };
     }
+    let scan = Scan::new(bound.query());
+    scan.examine(examined);
+    let found = page(bound, &scan, total_by, PageStrategy::candidates(bound, total_by));
+    let (page_by, (rows, with_page)) = found.unwrap_or((PageStrategy::Sorted, (Vec::new(), None)));
+    let total = counted.map(|_| selected).or(with_page);
+    Found { rows, total, page_by, examined: scan.examined() }
+}
 
-    fn numbers_of(&self, query: &Query<'_>) -> Vec<usize> {
-        let mut numbers = query.batches();
-        numbers.retain(|number| self.view.directory().covers(*number));
-        numbers.extend(self.view.apart_numbers());
-        numbers
-    }
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
 
-    pub(crate) fn strategy(&self) -> Strategy {
-        let Request { limit, count, .. } = self.request;
-        // A count that reads few rows or none leaves the page free to stop early.
-        let total = match count {
-            false => TotalStrategy::NotAsked,
-            true if *limit > 0 && !self.query.is_listed() => TotalStrategy::WithPage,
-            true => match self.known_total() {
-                Some(cases) => TotalStrategy::Directory { cases },
-                None if self.query.is_partly_listed() => TotalStrategy::Beside,
-                None => TotalStrategy::Counting,
-            },
+    use super::*;
+    use crate::catalog::Catalog;
+    use crate::engine::Engine;
+    use crate::filter::Filter;
+    use crate::filter::order::Order;
+    use crate::filter::Request;
+
+    /// Cases in batches that overlap in some orders and lie apart in others, with single writes since: these numbers are
+    /// written again.
+    fn engine(again: std::ops::Range<u64>) -> Engine {
+        let engine = Engine::builder(Catalog::cases()).batch_rows(256).build();
+        let case = |number: u64| {
+            let shuffled = number * 7_919 % 6_000;
+            let amount = match number % 9 {
+                0 => String::new(),
+                _ => format!(r#","totalAmountInDefaultCurrency":{}"#, shuffled / 3),
+            };
+            let status = ["open", "blocked", "resolved"][(shuffled % 3) as usize];
+            let (year, month, day) = (2000 + number / 300, number % 12 + 1, number % 28 + 1);
+            format!(
+                r#"{{"id":"{shuffled:04}","applicantReference":{{"applicantId":"{}"}},"caseReview":{{"status":"{status}"}},"createdAt":"{year}-{month:02}-{day:02} 00:00:00"{amount}}}"#,
+                number % 900
+            )
         };
-        let page = match self.order {
-            _ if *limit == 0 => PageStrategy::Empty,
-            _ if self.query.listed().is_some() => PageStrategy::Listed,
-            None if self.view.is_ordered() => PageStrategy::Stored,
-            _ => PageStrategy::Sorted,
-        };
-        Strategy { total, page }
+        let stored: Vec<String> = (0..5_900).map(case).collect();
+        engine.upsert_many(format!("[{}]", stored.join(",")).as_bytes()).unwrap();
+        for number in (5_900..6_000).chain(again) {
+            engine.upsert(case(number).as_bytes()).unwrap();
+        }
+        engine
     }
 
-    /// What the directory knows of the batches that it covers, and what the others have.
-    fn known_total(&self) -> Option<u64> {
-        let covered = self.view.known_count(&self.query.known()?)?;
-        let apart: Vec<usize> = self.view.apart_numbers().collect();
-        let of_apart = if apart.is_empty() { 0 } else { self.count(self.query, &apart) };
-        Some(covered.saturating_add(of_apart))
+    #[test]
+    fn every_way_that_leads_to_a_page_leads_to_the_same() {
+        let mut led = BTreeSet::new();
+        for engine in [engine(17..40), engine(0..0)] {
+            check_pages(&engine, &mut led);
+        }
+        assert_eq!(Vec::from_iter(led), ["Listed", "Seek", "Shares", "Sorted", "Stored", "TopRows"]);
     }
 
-    /// The rows of the page, and the total if it is asked for.
-    pub(crate) fn run(&self, strategy: &Strategy) -> (Vec<RowAddr>, u64) {
-        let mut total = match strategy.total {
-            TotalStrategy::Directory { cases } => cases,
-            TotalStrategy::Counting => self.count(self.query, self.numbers()),
-            TotalStrategy::Beside => self.count_beside(),
-            TotalStrategy::NotAsked | TotalStrategy::WithPage => 0,
-        };
-        let along = (strategy.total == TotalStrategy::WithPage).then_some(&mut total);
-        let number = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-        let page = (number(self.request.offset), number(self.request.limit));
-        let rows = match strategy.page {
-            PageStrategy::Empty => Vec::new(),
-            PageStrategy::Listed => self.listed(page),
-            PageStrategy::Stored => first_page(self.visits(), page, along, |visit| self.select(visit)),
-            PageStrategy::Sorted => {
-                let (in_order, (kept, all), others) = self.in_order();
-                let batch = |number| self.view.slot(number).map(|slot| &*slot.batch);
-                let order = self.order.filter(|_| self.query.asks_rows_fast());
-                let leading =
-                    order.and_then(|order| self.view.directory().first(order.field, order.descending));
-                let spread = LazyCell::new(|| Some(Spread::new(self.query, leading?, batch)));
-                let covered = Covered {
-                    in_order: self.view.visits(in_order.map(|number| number as usize)),
-                    kept,
-                    all,
-                    leaders: leading.map_or(&[], Leading::leaders),
-                    batch: &batch,
-                    select_leaders: &|chunk, leaders| match &*spread {
-                        Some(spread) => self.select_leaders(spread, chunk, leaders),
-                        None => 0,
-                    },
+    /// Adds the ways that led to a page.
+    fn check_pages(engine: &Engine, led: &mut BTreeSet<String>) {
+        let (snapshot, limits) = (engine.current.load(), [1, 20, 300]);
+        let view = snapshot.view(&engine.catalog, engine.keep);
+        let filters = [
+            "true",
+            "status = open",
+            "status <> open and createdAt > '2005-01-01 00:00:00'",
+            "applicantReference.applicantId in (7, 8)",
+        ];
+        let orders = [
+            "",
+            "createdAt",
+            "-createdAt",
+            "totalAmountInDefaultCurrency",
+            "-totalAmountInDefaultCurrency",
+            "status",
+        ];
+        for (filter, order) in filters.iter().flat_map(|filter| orders.map(|order| (filter, order))) {
+            let filter = Filter::compile_text(&engine.catalog, filter).unwrap();
+            let order = Order::parse(&engine.catalog, order).unwrap();
+            for (offset, limit) in
+                [0, 5, 1_100, 3_000].into_iter().flat_map(|offset| limits.map(|limit| (offset, limit)))
+            {
+                let request = Request::new(filter.clone()).order(order.clone()).offset(offset).limit(limit);
+                let order = engine.check(&request).unwrap();
+                let bound = BoundRequest::new(&engine.catalog, (&request, order), view, None);
+                let total = TotalStrategy::of(&bound);
+                let by = |strategy: PageStrategy| {
+                    let scan = Scan::new(bound.query());
+                    page(&bound, &scan, total, [strategy].into_iter()).map(|(_, (rows, _))| rows)
                 };
-                let others = self.view.visits(others.iter().copied());
-                sorted_page(covered, others, self.sort_by(), page, along, |visit| self.select(visit))
-            }
-        };
-        (rows, total)
-    }
-
-    /// The rows of the page, of those that the directory lists and those of apart batches.
-    fn listed(&self, page: (usize, usize)) -> Vec<RowAddr> {
-        let listed = self.query.listed().unwrap_or_default();
-        self.examined.set(self.examined.get().saturating_add(listed.len() as u64));
-        let mut rows = Vec::with_capacity(listed.len());
-        rows.extend(listed.iter().filter(|row| self.view.is_live(**row)).filter_map(|row| {
-            let (number, row) = split(*row);
-            Some(RowAddr { batch: u32::try_from(number).ok()?, row })
-        }));
-        let apart = self.view.visits(self.view.apart_numbers());
-        if self.order.is_none() && self.view.is_ordered() {
-            return listed_page_as_stored(rows, apart, page, |visit| self.select(visit));
-        }
-        let rows = rows.into_iter().filter_map(|at| Some((self.view.batch(at)?, at)));
-        listed_page(rows, apart, self.sort_by(), page, |visit| self.select(visit))
-    }
-
-    pub(crate) fn sort_by(&self) -> SortBy<'s> {
-        SortBy::new(self.order, self.catalog.fields())
-    }
-
-    pub(crate) fn visits(&self) -> impl Iterator<Item = Visit<'s>> {
-        self.view.visits(self.numbers().iter().copied())
-    }
-
-    /// The batches, in the order of their first values those of which it is known, how many these are, of how many
-    /// the order is known, and all others.
-    fn in_order(&self) -> (impl Iterator<Item = u32> + Clone, (usize, usize), &[usize]) {
-        let apart = self.view.apart_numbers().start;
-        let numbers = self.numbers();
-        let (covered, others) = numbers.split_at(numbers.partition_point(|number| *number < apart));
-        let order =
-            self.order.and_then(|order| self.view.directory().in_order(order.field, order.descending));
-        let (in_order, others) = match order {
-            Some(in_order) => (in_order, others),
-            None => (&[][..], numbers),
-        };
-        let is_all = covered.len() == in_order.len();
-        let is_kept = move |number: &u32| is_all || covered.binary_search(&(*number as usize)).is_ok();
-        let counts = if in_order.is_empty() { (0, 0) } else { (covered.len(), in_order.len()) };
-        (in_order.iter().copied().filter(is_kept), counts, others)
-    }
-
-    /// Of the leaders from 64 · `chunk` on, at most 64, those that are live and selected, a bit each.
-    fn select_leaders(
-        &self,
-        spread: &Spread<'_, 's, impl Fn(usize) -> Option<&'s Batch>>,
-        chunk: usize,
-        leaders: &[Leader],
-    ) -> u64 {
-        self.examined.set(self.examined.get().saturating_add(leaders.len() as u64));
-        let mut selected = spread.select(chunk, leaders);
-        for (at, leader) in leaders.iter().enumerate() {
-            if selected >> at & 1 == 1 && !self.view.is_live(leader.row) {
-                selected &= !(1 << at);
+                let expected = by(PageStrategy::Sorted).unwrap();
+                for strategy in PageStrategy::candidates(&bound, total) {
+                    let Some(rows) = by(strategy) else { continue };
+                    led.insert(format!("{strategy:?}"));
+                    assert_eq!(rows, expected, "{strategy:?}: {request:?}");
+                }
             }
         }
-        selected
     }
 
-    fn count(&self, query: &Query<'_>, numbers: &[usize]) -> u64 {
-        let Counted { selected, examined } = counting::count(query, self.view, numbers);
-        self.examined.set(self.examined.get().saturating_add(examined));
-        selected
-    }
-
-    /// How many are selected: those that the directory lists, and those beside them.
-    fn count_beside(&self) -> u64 {
-        let others = self.query.others();
-        let listed = others.left_out_rows();
-        self.examined.set(self.examined.get().saturating_add(listed.len() as u64));
-        self.view.count_live(listed).saturating_add(self.count(&others, &self.numbers_of(&others)))
-    }
-
-    fn select(&self, visit: &Visit<'s>) -> Selected<'s> {
-        self.examined.set(self.examined.get().saturating_add(visit.batch.rows() as u64));
-        exec::select(self.query, visit.number, visit.batch, visit.live)
+    #[test]
+    fn every_way_that_leads_to_a_total_leads_to_the_same() {
+        let engine = engine(17..40);
+        let snapshot = engine.current.load();
+        let view = snapshot.view(&engine.catalog, engine.keep);
+        let mut led = BTreeSet::new();
+        for text in [
+            "true",
+            "status in (open, resolved)",
+            "applicantReference.applicantId in (7, 8, 9)",
+            "createdAt > '2005-01-01 00:00:00'",
+            "createdAt > '2005-01-01 00:00:00' and status = open",
+            "applicantReference.applicantId in (7, 8) or status = open and totalAmountInDefaultCurrency > 900",
+            "status = open and totalAmountInDefaultCurrency > 900 or createdAt < '2003-01-01 00:00:00'",
+        ] {
+            let filter = Filter::compile_text(&engine.catalog, text).unwrap();
+            let with_page = engine.search(&Request::new(filter.clone()).count(true)).unwrap().total();
+            let request = Request::new(filter).limit(0).count(true);
+            let bound = BoundRequest::new(&engine.catalog, (&request, None), view, None);
+            let all = TotalStrategy::ALL.into_iter().filter(|strategy| strategy.applies(&bound));
+            for strategy in all {
+                let total = strategy.run(&bound).map(|counted| counted.selected);
+                led.insert(format!("{strategy:?}"));
+                assert_eq!(total, with_page, "{strategy:?}: {text}");
+            }
+        }
+        assert_eq!(Vec::from_iter(led), ["Beside", "Counting", "Directory", "Ranges"]);
     }
 }

@@ -9,9 +9,9 @@ use crate::batch::RowAddr;
 use crate::catalog::{Catalog, FieldId};
 use crate::column::{Bitmap, Selection};
 use crate::exec::Known;
+use crate::exec::Visit;
 use crate::exec::find_keys;
 use crate::index::{BatchKeys, Directory, GlobalRow, KeyWork, split};
-use crate::topk::Visit;
 
 /// Names a batch for the life of an engine; later batches have greater numbers. One that a head is joined to keeps its
 /// own, and its rows keep theirs.

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::engine::explain::{
-    Analysis, Answered, Batches, Explanation, Node, Page, PageStrategy, Total, TotalStrategy, Work,
-};
+use super::explanation::{Analysis, Answered, Batches, Explanation, Node, Page, Total};
+use super::strategy::{PageStrategy, TotalStrategy};
+use crate::exec::Work;
 
 /// Columns are as wide as their widest text up to this many characters.
 const WIDEST: usize = 72;
@@ -42,7 +42,13 @@ impl fmt::Display for Explanation {
         writeln!(f, "{}", self.page)?;
         self.total(f)?;
         match &self.analysis {
-            Some(analysis) => write!(f, "{analysis}"),
+            Some(analysis) => {
+                if analysis.page_by != self.page.by {
+                    let page = Page { by: analysis.page_by, ..self.page.clone() };
+                    writeln!(f, "That did not lead to a page, so it was found another way. {page}")?;
+                }
+                write!(f, "{analysis}")
+            }
             None => Ok(()),
         }
     }
@@ -50,7 +56,7 @@ impl fmt::Display for Explanation {
 
 impl Explanation {
     fn total(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Total { by, known_batches } = self.total;
+        let Total { by, cases, known_batches } = self.total;
         let asked = self.batches.all.saturating_sub(self.batches.ruled_out);
         let known = match known_batches {
             0 => "from the rows".to_owned(),
@@ -62,8 +68,12 @@ impl Explanation {
         };
         match by {
             TotalStrategy::NotAsked => writeln!(f, "Total: not asked for."),
-            TotalStrategy::Directory { cases } => {
-                writeln!(f, "Total: {}, which an index over all batches knows.", grouped(cases))
+            TotalStrategy::Directory => {
+                let cases = grouped(cases.unwrap_or_default());
+                writeln!(f, "Total: {cases}, which an index over all batches knows.")
+            }
+            TotalStrategy::Ranges => {
+                writeln!(f, "Total: counted apart from the page, by binary searches in sorted rows.")
             }
             TotalStrategy::Counting => writeln!(f, "Total: counted apart from the page, {known}."),
             TotalStrategy::Beside => {
@@ -112,8 +122,16 @@ impl fmt::Display for Page {
                 return write!(f, "{page} by {order}, of those that an index over all batches lists.");
             }
             PageStrategy::Stored => write!(f, "{page} as they are stored, batch by batch")?,
-            PageStrategy::Sorted => {
+            PageStrategy::TopRows => {
+                return write!(f, "{page} by {order}, of the first rows of all batches; until it is full.");
+            }
+            PageStrategy::Seek | PageStrategy::Shares | PageStrategy::Sorted => {
                 write!(f, "{page} by {order}; batches by their first value")?;
+                match self.by {
+                    PageStrategy::Seek => f.write_str(", from a key shortly before the offset")?,
+                    PageStrategy::Shares => f.write_str(", each as far as its share")?,
+                    _ => {}
+                }
                 let ways = [
                     (self.by_sorted_rows, "walked in the order of sorted rows"),
                     (self.by_strings, "walked string by string"),
@@ -130,7 +148,7 @@ impl fmt::Display for Page {
 
 impl fmt::Display for Analysis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { selected, on_page, work, phases } = self;
+        let Self { selected, on_page, work, phases, page_by: _ } = self;
         writeln!(f, "Result: {} selected, {} on the page.", grouped(*selected), grouped(*on_page))?;
         writeln!(f, "Done: {work}.")?;
         let phases: Vec<String> =

@@ -1,0 +1,178 @@
+//! Explaining requests.
+
+use std::time::Duration;
+
+use super::bound::BoundRequest;
+use super::explanation::{Analysis, Answered, Batches, Explanation, Node, Page, Phase, Total};
+use super::strategy::{self, Found, PageStrategy, TotalStrategy};
+use crate::engine::Engine;
+use crate::engine::snapshot::View;
+use crate::error::Error;
+use crate::exec::{self, Clock, Explained, Measured, Trace, Work};
+use crate::filter::order::SortKey;
+use crate::filter::Request;
+use crate::topk::Walk;
+
+impl Engine {
+    /// How a request is answered; nothing is searched.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Engine, Filter, Request};
+    /// let engine = Engine::new(Catalog::cases());
+    /// engine.upsert_many(br#"[{"id":"a","tags":["vip"]},{"id":"b","tags":["cash"]}]"#)?;
+    /// let filter = Filter::compile_text(engine.catalog(), "tags in (vip) and priority = medium")?;
+    /// let explanation = engine.explain(&Request::new(filter))?;
+    /// let tests: Vec<_> = explanation.nodes.iter().map(|node| (node.test.as_str(), node.expected)).collect();
+    /// assert_eq!(tests, [("all of", 1), ("tags = vip", 1), ("priority = medium", 2)]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`search`](Self::search).
+    ///
+    /// # Complexity
+    /// As planning a search: criteria times batches.
+    pub fn explain(&self, request: &Request) -> Result<Explanation, Error> {
+        self.explained(request, None)
+    }
+
+    /// How a request is answered, and what that cost: one search, and each criterion by itself on every batch.
+    ///
+    /// `clock` gives the time since any fixed moment.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Engine, Filter, Request};
+    /// let engine = Engine::new(Catalog::cases());
+    /// engine.upsert_many(br#"[{"id":"a","tags":["vip"]},{"id":"b","tags":["cash"]}]"#)?;
+    /// let filter = Filter::compile_text(engine.catalog(), "tags in (vip) and priority = medium")?;
+    /// let start = std::time::Instant::now();
+    /// let explanation = engine.analyze(&Request::new(filter), &|| start.elapsed())?;
+    /// assert_eq!(explanation.nodes[2].kept, Some(2));
+    /// assert_eq!(explanation.analysis.unwrap().selected, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`search`](Self::search).
+    ///
+    /// # Complexity
+    /// Criteria times cases.
+    pub fn analyze(
+        &self,
+        request: &Request,
+        clock: &(dyn Fn() -> Duration + Sync),
+    ) -> Result<Explanation, Error> {
+        self.explained(request, Some(clock))
+    }
+
+    fn explained(&self, request: &Request, clock: Option<&Clock<'_>>) -> Result<Explanation, Error> {
+        let order = self.check(request)?;
+        let snapshot = self.current.load();
+        let view = snapshot.view(&self.catalog, self.keep);
+        // First, so that it meets the cases as any other search does.
+        let searched = clock.map(|clock| self.searched((request, order), view, clock));
+        let bound = BoundRequest::new(&self.catalog, (request, order), view, None);
+        let query = bound.query();
+        let total_by = TotalStrategy::of(&bound);
+        let page_by = PageStrategy::candidates(&bound, total_by).next().unwrap_or(PageStrategy::Sorted);
+
+        let mut plans = vec![Explained::default(); request.filter.size()];
+        let mut asked: u64 = 0;
+        let mut page = Page {
+            by: page_by,
+            order: request.order.as_ref().map(ToString::to_string),
+            offset: request.offset,
+            limit: request.limit,
+            stops_early: total_by != TotalStrategy::WithPage,
+            by_sorted_rows: 0,
+            by_strings: 0,
+            by_gathering: 0,
+        };
+        for visit in bound.visits() {
+            asked = asked.saturating_add(1);
+            exec::explain(query, visit.number, visit.batch, visit.live, &mut plans);
+            let walk = match Walk::new(visit.batch, bound.sort_by()) {
+                Walk::Sorted(_) => &mut page.by_sorted_rows,
+                Walk::Strings(_) => &mut page.by_strings,
+                Walk::Gather => &mut page.by_gathering,
+            };
+            if let PageStrategy::Seek | PageStrategy::Shares | PageStrategy::Sorted = page_by {
+                *walk = walk.saturating_add(1);
+            }
+        }
+        let measured = clock.map(|clock| {
+            let mut measured = vec![Measured::default(); plans.len()];
+            for (number, slot) in view.numbered() {
+                exec::measure(query, number, &slot.batch, &slot.live, clock, &mut measured);
+            }
+            measured
+        });
+
+        let root = plans.len().saturating_sub(1);
+        let all = view.slots().count() as u64;
+        let known_batches = plans.get(root).map_or(0, |plan| plan.exact);
+        let selected = measured.as_ref().and_then(|nodes| nodes.get(root)).map_or(0, |node| node.rows);
+        let from_index = (total_by == TotalStrategy::Directory).then(|| bound.index_total()).flatten();
+        Ok(Explanation {
+            cases: view.cases() as u64,
+            batches: Batches { all, ruled_out: all.saturating_sub(asked) },
+            nodes: nodes(request, &plans, measured.as_deref(), asked),
+            page,
+            total: Total { by: total_by, cases: from_index.map(|counted| counted.selected), known_batches },
+            analysis: searched.map(|(found, work, phases)| Analysis {
+                selected,
+                on_page: found.rows.len() as u64,
+                page_by: found.page_by,
+                work,
+                phases,
+            }),
+        })
+    }
+
+    /// Searches as any search does, with notes taken of it.
+    fn searched(
+        &self,
+        (request, order): (&Request, Option<SortKey>),
+        view: &View,
+        clock: &Clock<'_>,
+    ) -> (Found, Work, Vec<Phase>) {
+        let trace = Trace::new(clock);
+        let start = trace.now();
+        let found = strategy::run(&BoundRequest::new(&self.catalog, (request, order), view, Some(&trace)));
+        let end = trace.now();
+        let (work, planning, evaluating) = trace.finish();
+        let rest = end.saturating_sub(start).saturating_sub(planning).saturating_sub(evaluating);
+        let phase = |name, time| Phase { name, time };
+        (found, work, vec![phase("plan", planning), phase("evaluate", evaluating), phase("page", rest)])
+    }
+}
+
+/// The nodes in the order in which they are evaluated.
+fn nodes(request: &Request, plans: &[Explained], measured: Option<&[Measured]>, asked: u64) -> Vec<Node> {
+    let lines = request.filter.lines(|parent, children| {
+        if let Some(plan) = plans.get(parent) {
+            children.sort_by_key(|child| plan.places.get(child).copied());
+        }
+    });
+    let none = Explained::default();
+    let lines = lines.into_iter().map(|line| {
+        let plan = plans.get(line.node).unwrap_or(&none);
+        let measured = measured.and_then(|measured| measured.get(line.node));
+        let answered = plan.by.iter().map(|((by, settles), batches)| Answered {
+            by: *by,
+            settles: *settles,
+            batches: *batches,
+        });
+        Node {
+            depth: line.depth,
+            test: line.text,
+            answered: answered.collect(),
+            expected: plan.rows,
+            exact: plan.exact == asked,
+            work: plan.cost,
+            kept: measured.map(|measured| measured.rows),
+            time: measured.map(|measured| measured.time),
+        }
+    });
+    lines.collect()
+}

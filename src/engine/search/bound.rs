@@ -1,0 +1,242 @@
+//! A request bound to one view of the cases.
+
+use std::cell::{LazyCell, OnceCell};
+
+use super::counting::{self, Counted};
+use crate::batch::{Batch, RowAddr};
+use crate::catalog::Catalog;
+use crate::engine::snapshot::View;
+use crate::exec::{self, Known, Query, Scan, Spread, Trace, Visit};
+use crate::index::{Leader, Leading, split};
+use crate::filter::order::SortKey;
+use crate::filter::Request;
+use crate::topk::{Page, SortBy, SortedSearch, StoredPage, TopRows, listed_page, listed_page_as_stored};
+
+/// A request bound to one view: what [strategies](super::strategy) are chosen by, and what they do.
+///
+/// What is looked up for a strategy is kept for those after it, and for the search.
+pub(super) struct BoundRequest<'s> {
+    catalog: &'s Catalog,
+    request: &'s Request,
+    order: Option<SortKey>,
+    view: &'s View,
+    trace: Option<&'s Trace<'s>>,
+    query: OnceCell<Query<'s>>,
+    /// See [`numbers`](Self::numbers).
+    numbers: OnceCell<Vec<usize>>,
+    /// See [`index_total`](Self::index_total).
+    index_total: OnceCell<Option<Counted>>,
+}
+
+impl<'s> BoundRequest<'s> {
+    /// `trace` notes the work, if there is one.
+    pub(super) fn new(
+        catalog: &'s Catalog,
+        (request, order): (&'s Request, Option<SortKey>),
+        view: &'s View,
+        trace: Option<&'s Trace<'s>>,
+    ) -> Self {
+        let (query, numbers, index_total) = Default::default();
+        Self { catalog, request, order, view, trace, query, numbers, index_total }
+    }
+
+    pub(super) fn request(&self) -> &'s Request {
+        self.request
+    }
+
+    pub(super) fn view(&self) -> &'s View {
+        self.view
+    }
+
+    pub(super) fn is_sorted(&self) -> bool {
+        self.order.is_some()
+    }
+
+    pub(super) fn sort_by(&self) -> SortBy<'s> {
+        SortBy::new(self.order, self.catalog.fields())
+    }
+
+    /// The offset and the limit of the page.
+    pub(super) fn page(&self) -> (usize, usize) {
+        let number = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+        (number(self.request.offset), number(self.request.limit))
+    }
+
+    /// The filter, looked up in the index.
+    pub(super) fn query(&self) -> &Query<'s> {
+        self.query.get_or_init(|| {
+            let batch = |number| self.view.slot(number).map(|slot| &*slot.batch);
+            let query = Query::new(self.request.filter.predicate(), self.view.directory(), batch);
+            match self.trace {
+                Some(trace) => query.traced(trace),
+                None => query,
+            }
+        })
+    }
+
+    /// The numbers of the batches that may have a selected row: of the indexed ones, ascending, then of all others.
+    pub(super) fn numbers(&self) -> &[usize] {
+        self.numbers.get_or_init(|| self.numbers_of(self.query()))
+    }
+
+    fn numbers_of(&self, query: &Query<'_>) -> Vec<usize> {
+        let mut numbers = query.batches();
+        numbers.retain(|number| self.view.directory().covers(*number));
+        numbers.extend(self.view.apart_numbers());
+        numbers
+    }
+
+    pub(super) fn visits<'q>(&'q self) -> impl Iterator<Item = Visit<'q>> + Clone {
+        let view: &'q View = self.view;
+        view.visits(self.numbers().iter().copied())
+    }
+
+    /// The total from the index alone; `None` where it does not know it. Small batches written of late, which it does not
+    /// cover, are asked.
+    pub(super) fn index_total(&self) -> Option<Counted> {
+        *self.index_total.get_or_init(|| {
+            let unindexed: Vec<usize> = self.view.apart_numbers().collect();
+            if unindexed.is_empty() {
+                // Looking up the strings takes less than a query.
+                let predicate = self.request.filter.predicate();
+                if let Some((field, found)) = exec::counted_strings(predicate, self.view.directory()) {
+                    let selected = self.view.known_count(&Known::Strings(field, &found))?;
+                    return Some(Counted { selected, examined: 0 });
+                }
+            }
+            let known = self.view.known_count(&self.query().known()?)?;
+            let counted = counting::count(self.query(), self.view, &unindexed);
+            Some(counted.and(Counted { selected: known, examined: 0 }))
+        })
+    }
+
+    /// How many rows are selected, batch by batch.
+    pub(super) fn counted(&self) -> Counted {
+        counting::count(self.query(), self.view, self.numbers())
+    }
+
+    /// How many rows are selected: by the branches that the key index lists, and beside them.
+    pub(super) fn counted_beside(&self) -> Counted {
+        let others = self.query().others();
+        let listed = others.left_out_rows();
+        let beside = counting::count(&others, self.view, &self.numbers_of(&others));
+        let listed = Counted { selected: self.view.count_live(listed), examined: listed.len() as u64 };
+        beside.and(listed)
+    }
+
+    /// The page of rows that the key index lists, and of those of batches that it does not cover.
+    pub(super) fn listed_page<'q>(&'q self, scan: &Scan<'q>) -> Vec<RowAddr> {
+        let listed = self.query().listed().unwrap_or_default();
+        scan.examine(listed.len() as u64);
+        let mut rows = Vec::with_capacity(listed.len());
+        rows.extend(listed.iter().filter(|row| self.view.is_live(**row)).filter_map(|row| {
+            let (number, row) = split(*row);
+            Some(RowAddr { batch: u32::try_from(number).ok()?, row })
+        }));
+        let view: &'q View = self.view;
+        let unindexed = view.visits(view.apart_numbers());
+        if !self.is_sorted() && self.view.is_ordered() {
+            return listed_page_as_stored(scan, rows, unindexed, self.page());
+        }
+        let rows = rows.into_iter().filter_map(|at| Some((view.batch(at)?, at)));
+        listed_page(scan, rows, unindexed, self.sort_by(), self.page())
+    }
+
+    /// The page in the order in which rows are stored.
+    pub(super) fn stored_page<'q>(&'q self, scan: &Scan<'q>, with_total: bool) -> Page {
+        let mut page = StoredPage::new(self.page(), with_total);
+        scan.run(self.visits(), &mut page);
+        page.finish()
+    }
+
+    /// The first rows of all indexed batches in the order of the page, if they are known and asking them one by one is fast.
+    fn leading(&self) -> Option<(SortKey, &'s Leading)> {
+        let order = self.order.filter(|_| self.query().asks_rows_fast())?;
+        Some((order, self.view.directory().first(order.field, order.descending)?))
+    }
+
+    /// True when the first rows of all indexed batches are known, and enough of them for the page.
+    pub(super) fn may_have_top_rows(&self) -> bool {
+        let (offset, limit) = self.page();
+        let wanted = offset.saturating_add(limit);
+        self.leading().is_some_and(|(_, leading)| TopRows::may_have(leading.leaders(), wanted))
+    }
+
+    /// The page from the first rows of all indexed batches; `None` where they are not known, or other ways are faster.
+    pub(super) fn top_rows_page<'q>(&'q self, scan: &Scan<'q>) -> Option<Vec<RowAddr>> {
+        let (order, leading) = self.leading()?;
+        let view: &'q View = self.view;
+        let InOrder { numbers, kept, all, others } = self.in_order();
+        let batch = |number| view.slot(number).map(|slot| &*slot.batch);
+        let scattered = LazyCell::new(|| Spread::new(self.query(), leading, batch));
+        let top_rows = TopRows {
+            leaders: leading.leaders(),
+            is_descending: order.descending,
+            first: view.visits(numbers.map(|number| number as usize)).next(),
+            kept,
+            all,
+            batch: &batch,
+            select_leaders: &|chunk, leaders| self.select_leaders(scan, &scattered, chunk, leaders),
+        };
+        top_rows.page(scan, view.visits(others.iter().copied()), self.sort_by(), self.page())
+    }
+
+    /// The search for a sorted page batch by batch.
+    pub(super) fn sorted_search<'a, 'q: 'a>(
+        &'q self,
+        scan: &'a Scan<'q>,
+        with_total: bool,
+    ) -> SortedSearch<'a, 'q, impl Iterator<Item = Visit<'q>>> {
+        let view: &'q View = self.view;
+        let InOrder { numbers, others, .. } = self.in_order();
+        let in_order = view.visits(numbers.map(|number| number as usize));
+        let others = view.visits(others.iter().copied());
+        SortedSearch::new(scan, (in_order, others), self.sort_by(), self.page(), with_total)
+    }
+
+    fn in_order(&self) -> InOrder<'_, impl Iterator<Item = u32> + Clone> {
+        let unindexed = self.view.apart_numbers().start;
+        let numbers = self.numbers();
+        let (indexed, others) = numbers.split_at(numbers.partition_point(|number| *number < unindexed));
+        let order =
+            self.order.and_then(|order| self.view.directory().in_order(order.field, order.descending));
+        let (in_order, others) = match order {
+            Some(in_order) => (in_order, others),
+            None => (&[][..], numbers),
+        };
+        let is_all = indexed.len() == in_order.len();
+        let is_kept = move |number: &u32| is_all || indexed.binary_search(&(*number as usize)).is_ok();
+        let (kept, all) = if in_order.is_empty() { (0, 0) } else { (indexed.len(), in_order.len()) };
+        InOrder { numbers: in_order.iter().copied().filter(is_kept), kept, all, others }
+    }
+
+    /// Of the leaders from 64 · `chunk` on, at most 64, those that are live and selected, a bit each.
+    fn select_leaders<'q>(
+        &'q self,
+        scan: &Scan<'q>,
+        scattered: &Spread<'_, 'q, impl Fn(usize) -> Option<&'q Batch>>,
+        chunk: usize,
+        leaders: &[Leader],
+    ) -> u64 {
+        scan.examine(leaders.len() as u64);
+        let mut selected = scattered.select(chunk, leaders);
+        for (at, leader) in leaders.iter().enumerate() {
+            if selected >> at & 1 == 1 && !self.view.is_live(leader.row) {
+                selected &= !(1 << at);
+            }
+        }
+        selected
+    }
+}
+
+/// The batches that may have a selected row, as far as the order of their first keys is known.
+struct InOrder<'n, I> {
+    /// Those whose order is known, in that order.
+    numbers: I,
+    /// How many these are.
+    kept: usize,
+    /// Of how many batches the order is known, those that are ruled out counted too.
+    all: usize,
+    /// All others.
+    others: &'n [usize],
+}

@@ -1,0 +1,154 @@
+//! A page of rows in the order of their keys, from the batches in the order of their first keys.
+
+use super::batch_order::{Ordered, Ranged};
+use super::heap::Best;
+use super::key::SortBy;
+use super::key_estimate::estimate;
+use super::seek::{Floor, seek};
+use crate::batch::RowAddr;
+use crate::exec::{Collector, Need, Scan, Selected, Visit};
+
+/// One search for a sorted page, and what the ways to find it have in common.
+pub(crate) struct SortedSearch<'s, 'q, I> {
+    scan: &'s Scan<'q>,
+    by: SortBy<'s>,
+    offset: usize,
+    limit: usize,
+    with_total: bool,
+    ordered: Ordered<'q, 's, I>,
+}
+
+/// A page, and the total if it was counted along with it.
+pub(crate) type Page = (Vec<RowAddr>, Option<u64>);
+
+impl<'s, 'q, I: Iterator<Item = Visit<'q>>> SortedSearch<'s, 'q, I> {
+    /// `in_order` are batches in the order of their first keys, `others` come in any order. The page has the rows from
+    /// `offset`, at most `limit`. With a total, the rows of every batch are counted.
+    pub(crate) fn new(
+        scan: &'s Scan<'q>,
+        (in_order, others): (I, impl Iterator<Item = Visit<'q>>),
+        by: SortBy<'s>,
+        (offset, limit): (usize, usize),
+        with_total: bool,
+    ) -> Self {
+        Self { scan, by, offset, limit, with_total, ordered: Ordered::new(in_order, others, by) }
+    }
+
+    /// Passes over most of a long offset by counting; `None` where that cannot be done.
+    pub(crate) fn sought(&mut self) -> Option<Page> {
+        let floor = seek(&mut self.ordered, self.by, self.offset, self.scan)?;
+        Some(self.collected(self.offset.saturating_sub(floor.passed), Some(floor)))
+    }
+
+    /// Walks each batch as far as its share of the page; `None` where the shares cannot be estimated, or turned out too
+    /// small.
+    pub(crate) fn estimated(&mut self) -> Option<Page> {
+        let wanted = self.offset.saturating_add(self.limit);
+        let estimate = estimate(&mut self.ordered, self.by, wanted, self.scan)?;
+        let mut page = SortedPage {
+            heap: Best::new(self.by).guessing(estimate),
+            offset: self.offset,
+            limit: self.limit,
+            total: None,
+            may_pass_over: false,
+        };
+        self.scan.run(self.ordered.batches(false), &mut page);
+        page.heap.is_full().then(|| page.finish())
+    }
+
+    /// Walks the batches until no later one can have a row of the page.
+    pub(crate) fn walked(&mut self) -> Page {
+        self.collected(self.offset, None)
+    }
+
+    fn collected(&mut self, offset: usize, floor: Option<Floor<'q>>) -> Page {
+        let mut heap = Best::new(self.by);
+        heap.floor = floor.map(|floor| floor.key);
+        let may_pass_over = floor.is_none();
+        let total = self.with_total.then_some(0);
+        let mut page = SortedPage { heap, offset, limit: self.limit, total, may_pass_over };
+        self.scan.run(self.ordered.batches(may_pass_over && offset > 0), &mut page);
+        page.finish()
+    }
+}
+
+/// Collects a page in a heap of the best rows so far.
+struct SortedPage<'q, 's> {
+    heap: Best<'q, 's>,
+    offset: usize,
+    limit: usize,
+    total: Option<u64>,
+    /// As long as no row was taken in, a batch that lies apart from all later ones may be counted instead of sorted.
+    may_pass_over: bool,
+}
+
+impl<'q> SortedPage<'q, '_> {
+    fn finish(self) -> Page {
+        (self.heap.page(self.offset, self.limit), self.total)
+    }
+
+    /// True when no row of this batch or of a later one can be on the page.
+    fn is_behind(&self, item: &Ranged<'q>) -> bool {
+        self.limit == 0 || self.heap.is_behind(&item.first)
+    }
+}
+
+impl<'q> Collector<'q> for SortedPage<'q, '_> {
+    type Item = Ranged<'q>;
+
+    fn visit<'i>(item: &'i Ranged<'q>) -> &'i Visit<'q> {
+        &item.visit
+    }
+
+    fn need(&mut self, item: &Ranged<'q>) -> Need {
+        self.heap.wanted = self.offset.saturating_add(self.limit);
+        match self.total {
+            Some(_) => Need::Rows,
+            None if self.is_behind(item) => Need::End,
+            None if self.heap.is_before(&item.last) => Need::Nothing,
+            None => Need::Rows,
+        }
+    }
+
+    fn collect(&mut self, item: &Ranged<'q>, selected: Selected<'q>) {
+        let mut count = None;
+        if let Some(total) = &mut self.total {
+            let rows = *count.insert(selected.count());
+            *total = total.saturating_add(rows as u64);
+            if self.is_behind(item) || self.heap.is_before(&item.last) {
+                return;
+            }
+        }
+        let may_pass_over =
+            self.may_pass_over && self.offset > 0 && self.heap.is_empty() && item.is_apart_from_next;
+        if may_pass_over {
+            let count = count.unwrap_or_else(|| selected.count());
+            if count <= self.offset {
+                selected.note(|work| work.passed_over = work.passed_over.saturating_add(1));
+                self.offset = self.offset.saturating_sub(count);
+                return;
+            }
+        }
+        let skip = if may_pass_over { &mut self.offset } else { &mut 0 };
+        self.heap.take_in(&item.visit, &selected, skip);
+    }
+}
+
+/// Collects batches whose order is not known in a heap of the best rows so far.
+pub(super) struct HeapOnly<'h, 'q, 's>(pub(super) &'h mut Best<'q, 's>);
+
+impl<'q> Collector<'q> for HeapOnly<'_, 'q, '_> {
+    type Item = Ranged<'q>;
+
+    fn visit<'i>(item: &'i Ranged<'q>) -> &'i Visit<'q> {
+        &item.visit
+    }
+
+    fn need(&mut self, item: &Ranged<'q>) -> Need {
+        if self.0.is_behind(&item.first) { Need::Nothing } else { Need::Rows }
+    }
+
+    fn collect(&mut self, item: &Ranged<'q>, selected: Selected<'q>) {
+        self.0.take_in(&item.visit, &selected, &mut 0);
+    }
+}
