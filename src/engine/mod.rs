@@ -56,6 +56,8 @@ use std::sync::{Arc, Mutex};
 pub use memory::{FieldMemory, Memory};
 #[cfg(any(feature = "postgres", feature = "store"))]
 pub(crate) use search::AnswerWriter;
+#[cfg(feature = "service")]
+pub(crate) use search::Page;
 #[cfg(any(feature = "postgres", feature = "store"))]
 pub use search::WrittenAnswer;
 pub use search::{Answer, explain};

@@ -1,11 +1,15 @@
 //! Searches on a server.
 
 use std::fmt;
+use std::future::poll_fn;
+use std::ops::ControlFlow;
+use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use deadpool::Runtime;
 use deadpool::managed::{Pool, PoolConfig, QueueMode, Timeouts};
+use futures_core::Stream as _;
 use tokio::sync::Semaphore;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Row};
@@ -66,6 +70,9 @@ pub struct PostgresStats {
     /// Searches that were not answered, by kind.
     pub failed: [(PostgresErrorKind, u64); PostgresErrorKind::ALL.len()],
 }
+
+/// Room is made for as many cases of a page, before they come.
+const USUAL_PAGE: usize = 128;
 
 /// Begins what sees one state of the table from its first statement to its last.
 const BEGIN: &str = "START TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY";
@@ -142,8 +149,26 @@ impl PostgresSource {
     /// # Panics
     /// Outside a Tokio runtime.
     pub async fn search(&self, request: &Request) -> Result<WrittenAnswer, PostgresError> {
+        let expected = usize::try_from(request.limit).unwrap_or(usize::MAX).min(USUAL_PAGE);
+        let mut answer = AnswerWriter::new(request, None, 0, expected);
+        let push = |id: &str, document: &str| {
+            answer.push(id, document);
+            ControlFlow::Continue(())
+        };
+        let total = self.search_each(request, push).await?;
+        answer.set_total(total);
+        Ok(answer.finish())
+    }
+
+    /// As [`search`](Self::search), with each case handed to `take` as it comes from the server; gives the count, if the
+    /// request asks for it. When `take` breaks off, no more cases are read, and none are counted.
+    pub(crate) async fn search_each(
+        &self,
+        request: &Request,
+        take: impl FnMut(&str, &str) -> ControlFlow<()>,
+    ) -> Result<Option<u64>, PostgresError> {
         let counts = &self.inner.counts;
-        let result = self.find(request).await;
+        let result = self.find(request, take).await;
         match &result {
             Ok(_) => add(&counts.answered),
             Err(error) => counts.failed.get(error.kind() as usize).into_iter().for_each(add),
@@ -157,7 +182,7 @@ impl PostgresSource {
     /// As [`search`](Self::search).
     pub async fn ping(&self) -> Result<(), PostgresError> {
         let nothing = Request::new(Filter::none(self.catalog())).limit(0);
-        self.find(&nothing).await.map(drop)
+        self.find(&nothing, |_, _| ControlFlow::Continue(())).await.map(drop)
     }
 
     /// How it fares.
@@ -177,29 +202,27 @@ impl PostgresSource {
         }
     }
 
-    async fn find(&self, request: &Request) -> Result<WrittenAnswer, PostgresError> {
+    async fn find(
+        &self,
+        request: &Request,
+        mut take: impl FnMut(&str, &str) -> ControlFlow<()>,
+    ) -> Result<Option<u64>, PostgresError> {
         let table = &self.inner.table;
         let misfit = |error: Error| PostgresError::new(PostgresErrorKind::Request, error.to_string());
         let page = table.page(Dialect::Postgres, request).map_err(misfit)?;
         let count = request.count.then(|| table.count(Dialect::Postgres, &request.filter));
         let count = count.transpose().map_err(misfit)?;
-        let (rows, total) = self
-            .lent(async |connection| {
-                let page = self.prepare(connection, page).await?;
-                match count {
-                    None => Ok((page.rows(&connection.client).await?, None)),
-                    Some(count) => {
-                        let count = self.prepare(connection, count).await?;
-                        both(&connection.client, &page, &count).await.map(|(rows, total)| (rows, Some(total)))
-                    }
+        self.lent(async |connection| {
+            let page = self.prepare(connection, page).await?;
+            match count {
+                None => page.each(&connection.client, &mut take).await.map(|()| None),
+                Some(count) => {
+                    let count = self.prepare(connection, count).await?;
+                    both(&connection.client, &page, &count, &mut take).await.map(Some)
                 }
-            })
-            .await?;
-        let mut answer = AnswerWriter::new(request, total, 0, rows.len());
-        for row in &rows {
-            answer.push(row.try_get(0)?, row.try_get(1)?);
-        }
-        Ok(answer.finish())
+            }
+        })
+        .await
     }
 
     /// Does something on a connection. One that failed, or took all patience, is not used again.
@@ -248,23 +271,46 @@ impl Ready {
         let params: Vec<&(dyn ToSql + Sync)> = bound.iter().map(|bound| bound as _).collect();
         client.query(&self.prepared, &params).await
     }
+
+    /// Hands ids and documents to `take` as they come, until it breaks off: the driver passes over the others.
+    async fn each(
+        &self,
+        client: &Client,
+        take: &mut impl FnMut(&str, &str) -> ControlFlow<()>,
+    ) -> Result<(), PostgresError> {
+        let params = self.statement.params().iter().map(Bound);
+        let mut rows = pin!(client.query_raw(&self.prepared, params).await?);
+        while let Some(row) = poll_fn(|context| rows.as_mut().poll_next(context)).await {
+            let row = row?;
+            if take(row.try_get(0)?, row.try_get(1)?).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// A page and its count in one state of the table: four messages that are sent at once, in this order.
-async fn both(client: &Client, page: &Ready, count: &Ready) -> Result<(Vec<Row>, u64), PostgresError> {
-    let (begun, rows, counted, ended) = tokio::join!(
+async fn both(
+    client: &Client,
+    page: &Ready,
+    count: &Ready,
+    take: &mut impl FnMut(&str, &str) -> ControlFlow<()>,
+) -> Result<u64, PostgresError> {
+    let (begun, taken, counted, ended) = tokio::join!(
         biased;
         client.batch_execute(BEGIN),
-        page.rows(client),
+        page.each(client, take),
         count.rows(client),
         client.batch_execute("COMMIT")
     );
     begun?;
-    let (rows, counted) = (rows?, counted?);
+    taken?;
+    let counted = counted?;
     ended?;
     let none = || PostgresError::new(PostgresErrorKind::Refused, "a count has no row");
     let count: i64 = counted.first().ok_or_else(none)?.try_get(0)?;
-    Ok((rows, u64::try_from(count).unwrap_or_default()))
+    Ok(u64::try_from(count).unwrap_or_default())
 }
 
 impl fmt::Debug for PostgresSource {

@@ -1,22 +1,23 @@
-//! A number of bytes that tokens and peers share, so that none of them can take all.
+//! Bytes that tokens and peers share, so that none of them can take all.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::peers::Peer;
 
-/// The token that a request names, and the peer that sends it.
+/// Whose bytes they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Account {
-    /// The address of the token in memory.
+    /// The address in memory of the token that a request names.
     pub(super) token: usize,
-    pub(super) peer: Peer,
+    /// The peer that sends it. None once the signature of the token was checked: peers do not matter then.
+    pub(super) peer: Option<Peer>,
 }
 
 /// A bound on the bytes that all requests hold at a time.
 ///
 /// One account may hold as much as is left free for all others. All accounts of a token, and all of a peer, may hold
-/// twice as much as is left free: together at most two thirds.
+/// twice as much as is left free: together at most two thirds. A token that is accounted without peers gets half.
 pub(super) struct Budget {
     capacity: usize,
     held: Mutex<Held>,
@@ -47,6 +48,11 @@ impl Budget {
         Hold { budget: Arc::clone(self), account, bytes: 0 }
     }
 
+    /// How many bytes are held.
+    pub(super) fn held_bytes(&self) -> usize {
+        self.lock().all
+    }
+
     fn lock(&self) -> MutexGuard<'_, Held> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -63,21 +69,27 @@ impl Hold {
         let Some(free) = self.budget.capacity.checked_sub(all) else { return false };
         let own = with(held.accounts.get(&self.account));
         let of_token = with(held.tokens.get(&token));
-        let of_peer = with(held.peers.get(&peer));
+        let of_peer = peer.map(|peer| (peer, with(held.peers.get(&peer))));
         let twice = free.saturating_mul(2);
-        if own > free || of_token > twice || of_peer > twice {
+        if own > free || of_token > twice || of_peer.is_some_and(|(_, bytes)| bytes > twice) {
             return false;
         }
         held.all = all;
         held.accounts.insert(self.account, own);
         held.tokens.insert(token, of_token);
-        held.peers.insert(peer, of_peer);
+        held.peers.extend(of_peer);
         self.bytes = self.bytes.saturating_add(bytes);
         true
     }
 }
 
 impl Hold {
+    /// Takes more bytes until the hold has so many. Returns false, and takes none, when the account's share is used.
+    #[must_use]
+    pub(super) fn reach(&mut self, bytes: usize) -> bool {
+        bytes <= self.bytes || self.grow(bytes.saturating_sub(self.bytes))
+    }
+
     /// Whether another hold of the account could take so many bytes now.
     pub(super) fn has_room(&self, bytes: usize) -> bool {
         self.budget.hold(self.account).grow(bytes)
@@ -94,7 +106,9 @@ impl Drop for Hold {
         held.all = held.all.saturating_sub(self.bytes);
         give_back(&mut held.accounts, self.account, self.bytes);
         give_back(&mut held.tokens, token, self.bytes);
-        give_back(&mut held.peers, peer, self.bytes);
+        if let Some(peer) = peer {
+            give_back(&mut held.peers, peer, self.bytes);
+        }
     }
 }
 
@@ -115,7 +129,7 @@ mod tests {
     use super::*;
 
     fn account(token: usize, peer: u8) -> Account {
-        Account { token, peer: Peer::of(IpAddr::V4(Ipv4Addr::new(10, 0, 0, peer))) }
+        Account { token, peer: Some(Peer::of(IpAddr::V4(Ipv4Addr::new(10, 0, 0, peer)))) }
     }
 
     /// How much an account gets, byte by byte.
@@ -138,6 +152,19 @@ mod tests {
         let held = budget.lock();
         assert_eq!(held.all, 0);
         assert!(held.accounts.is_empty() && held.tokens.is_empty() && held.peers.is_empty());
+    }
+
+    #[test]
+    fn a_token_without_a_peer_gets_half_and_leaves_the_rest_to_others() {
+        let budget = Budget::new(600);
+        let of = |token| Account { token, peer: None };
+        let mut first = fill(&budget, of(1));
+        assert_eq!(first.bytes, 300);
+        assert!(first.reach(300) && !first.reach(301));
+        assert_eq!(fill(&budget, of(1)).bytes, 0, "another request of it gets none");
+        assert_eq!(fill(&budget, of(2)).bytes, 150);
+        drop(first);
+        assert_eq!(budget.held_bytes(), 0);
     }
 
     #[test]

@@ -241,8 +241,8 @@ impl IntoResponse for Failure {
 }
 
 /// A good answer of JSON text, which no cache on the way may keep.
-pub(super) fn json(body: Vec<u8>) -> Response {
-    let mut response = Response::new(Body::from(body));
+pub(super) fn json(body: impl Into<Body>) -> Response {
+    let mut response = Response::new(body.into());
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));

@@ -49,6 +49,12 @@ pub(super) const INVALID_PARAMETERS: ErrorCode = row(
     400,
     "the body or a query parameter is wrong, in a way not listed below",
 );
+pub(super) const ANSWER_TOO_LARGE: ErrorCode = row(
+    4128,
+    "InvalidParametersException",
+    400,
+    "a page of more bytes than an answer may have; the description has the `limit` that fits",
+);
 pub(super) const UNAUTHORIZED: ErrorCode =
     row(4010, "UnauthorizedException", 401, "token, signature or timestamp is missing or wrong");
 pub(super) const INVALID_SHARE_TOKEN: ErrorCode = row(
@@ -137,6 +143,7 @@ impl ErrorCode {
         parameters(4125, ErrorKind::TooManyValues, "more values than the limit"),
         parameters(4126, ErrorKind::TooManyIds, "more ids than the limit"),
         parameters(4127, ErrorKind::StringTooLong, "a string longer than the limit"),
+        ANSWER_TOO_LARGE,
         TOO_LARGE,
         MEDIA_TYPE,
         UNPROCESSABLE,

@@ -146,6 +146,9 @@ pub(super) fn text(shared: &Shared) -> String {
     let help = "Requests that wait for the file, or are searches that may take long.";
     out.one("requests_at_work", "gauge", help, shared.at_work());
 
+    let help = "Memory held for answers on their way out, beyond what each may have.";
+    out.one("outgoing_bytes", "gauge", help, shared.outgoing_bytes());
+
     let help = "1 while the file cannot be written, such as for want of room; searches go on.";
     out.one("writes_failing", "gauge", help, u8::from(shared.writes_fail()));
 

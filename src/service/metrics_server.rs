@@ -18,7 +18,7 @@ use tokio::task::{JoinHandle, JoinSet};
 use super::envelope::Failure;
 use super::operator;
 use super::shared::Shared;
-use super::transport::Transport;
+use super::transport::{Due, Transport};
 
 /// Connections at a time; more wait until one ends.
 const CONNECTIONS: usize = 16;
@@ -60,7 +60,7 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
 }
 
 async fn serve(stream: TcpStream, shared: Arc<Shared>) {
-    let transport = Transport::new(stream, shared.options.write_timeout);
+    let transport = Transport::new(stream, Due::new(shared.options.write_timeout));
     let service = service_fn(|request: hyper::Request<Incoming>| {
         let response = respond(&shared, request.method(), request.uri().path());
         std::future::ready(Ok::<_, Infallible>(response))

@@ -75,7 +75,32 @@
 //! told so no sooner. A connection beyond [`connections`](ServiceOptions::connections), or beyond
 //! [`connections_per_peer`](ServiceOptions::connections_per_peer), is told 503, a request beyond
 //! [`concurrency`](ServiceOptions::concurrency), or an update that waits longer than
-//! [`turn_timeout`](ServiceOptions::turn_timeout) behind others, too, each with `Retry-After`.
+//! [`turn_timeout`](ServiceOptions::turn_timeout) behind others, too, each with `Retry-After`. Where there are several tokens, each
+//! gets at most half of `concurrency`.
+//!
+//! A page of up to 256 KiB is made in one buffer. A larger one is measured, and then sent in pieces of about that size, each read
+//! from the file when the connection can take it; it is of one moment, whatever is written meanwhile. A page that would be larger than
+//! [`answer_bytes`](ServiceOptions::answer_bytes) is a 400, which names the first item beyond and the `limit` that fits; a page of one
+//! case is always answered. Answers on their way out take [`outgoing_bytes`](ServiceOptions::outgoing_bytes) together, of which one
+//! token gets at most half, and what finds no room is a 503. Not counted are 32 KiB for each connection. A larger answer counts as it
+//! is; a page that is sent in pieces counts as two of them, 512 KiB or twice its largest case. Parts of large pages are read a few at a time,
+//! one for each processor and at least two, in turn, so that small requests do not wait for them. `casefilter_outgoing_bytes` has what is held.
+//!
+//! # Memory
+//!
+//! A service holds the columns and indexes of its cases (`casefilter_memory_bytes`), the cache of the file
+//! ([`StoreOptions::cache_bytes`](crate::StoreOptions::cache_bytes), 64 MiB), compiled filters (32 MiB, and 4 MiB for each token with a filter or
+//! fields of its own), and what is in flight, at most the sum of
+//!
+//! | what | bound | by default |
+//! |---|---|---|
+//! | bodies on their way in | `buffered_bytes` | 64 MiB |
+//! | answers on their way out | `outgoing_bytes` + `connections` × 32 KiB | 160 MiB |
+//! | heads of requests and buffers of connections | `connections` × 128 KiB | 128 MiB |
+//! | searches and reads at work | `concurrency` × (256 KiB + the largest case or record) | 32 MiB, and the cases |
+//! | one import, with several at a time one after the other | about 32 MiB, and the columns of its cases | |
+//!
+//! What the allocator of the process keeps of memory that was given back comes on top: see the README.
 //!
 //! Whatever waits for the file or may take long runs on threads of its own, away from those that talk to clients: updates, one
 //! after the other, reads of records, and searches. Except for searches that were quick the last time: handing one
@@ -195,6 +220,7 @@
 //! | 4125 | `InvalidParametersException` | 400 | more values than the limit |
 //! | 4126 | `InvalidParametersException` | 400 | more ids than the limit |
 //! | 4127 | `InvalidParametersException` | 400 | a string longer than the limit |
+//! | 4128 | `InvalidParametersException` | 400 | a page of more bytes than an answer may have; the description has the `limit` that fits |
 //! | 4130 | `PayloadTooLargeException` | 413 | the body is over the limit |
 //! | 4150 | `UnsupportedMediaTypeException` | 415 | admin socket: the format cannot be imported |
 //! | 4220 | `UnprocessableException` | 422 | admin socket: data was refused |
@@ -222,6 +248,7 @@ mod operation;
 mod operator;
 mod options;
 mod pace;
+mod pages;
 mod parameters;
 mod peers;
 mod process_metrics;

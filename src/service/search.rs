@@ -4,28 +4,41 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
+use axum::body::Body;
+
+use super::budget::Hold;
 use super::envelope::Failure;
 use super::operation::Operation;
+use super::pages::{Found, NewPage};
 use super::parameters::{OF_SEARCH, misspelt};
 use super::shared::{Call, Shared};
+use super::source::Source;
 use crate::error::{Error, ErrorKind, Errors, quote};
 use crate::filter::{Params, Request};
 
 /// Answers a search, here when it was quick the last time, otherwise on a thread of its own.
-pub(super) async fn search(shared: &Arc<Shared>, call: Call) -> Result<Vec<u8>, Failure> {
+///
+/// A page that is larger than one buffer is sent as it is read.
+pub(super) async fn search(shared: &Arc<Shared>, call: Call) -> Result<Body, Failure> {
     let slot = shared.pace.slot(Arc::as_ptr(&call.token).addr(), call.query.as_deref(), &call.body);
     // Once a write has failed, reading may have to open the file again.
     let is_quick = shared.source.may_be_quick() && shared.pace.is_quick(slot) && !shared.writes_fail();
+    let (token, due) = (Arc::clone(&call.token), call.due.clone());
+    let mut hold = shared.outgoing(&token);
     let run = move |shared: &Shared| {
         let start = Instant::now();
-        let result = search_now(shared, &call);
+        let result = search_now(shared, &call, &mut hold);
         shared.pace.note(slot, start.elapsed());
-        result
+        Ok((result?, hold))
     };
-    if is_quick { shared.run(run) } else { shared.work(run).await }
+    let (found, hold) = if is_quick { shared.run(run) } else { shared.work(&token, run).await }?;
+    match found {
+        Found::Whole(text) => shared.whole(hold, text.into_bytes()),
+        Found::Begun { first, rest } => rest.send(first, shared, hold, due).await,
+    }
 }
 
-fn search_now(shared: &Shared, call: &Call) -> Result<Vec<u8>, Failure> {
+fn search_now(shared: &Shared, call: &Call, hold: &mut Hold) -> Result<Found, Failure> {
     let query = Query::read(call.query.as_deref());
     let request = Request::parse_cached(&call.token.cache, &call.body, &query.params());
     let request = match (request, query.errors()) {
@@ -34,18 +47,16 @@ fn search_now(shared: &Shared, call: &Call) -> Result<Vec<u8>, Failure> {
         (Err(first), Some(second)) => Err(first.followed_by(second)),
     };
     let request = request.inspect_err(|errors| shared.metrics.count_errors(errors))?;
-    let answer = shared.source.search(&shared.store, &request)?;
-    shared.metrics.count_rows(answer.examined());
-    let answer = match &call.token.projection {
-        None => answer,
-        Some(projection) => answer.try_map(|document| {
-            let mut seen = Vec::new();
-            let cut = projection.write(document, &mut seen);
-            cut.map_err(|error| Failure::internal(format!("a stored case is not JSON: {error}")))?;
-            String::from_utf8(seen).map_err(|_| Failure::internal("a stored case was cut apart"))
-        })?,
-    };
-    Ok(answer.into_json().into_bytes())
+    let page = NewPage { request: &request, token: &call.token, most: shared.options.answer_bytes };
+    match &shared.source {
+        Source::Store => {
+            let (found, examined) = page.begin(&shared.store)?;
+            shared.metrics.count_rows(examined);
+            Ok(found)
+        }
+        #[cfg(feature = "postgres")]
+        Source::Postgres(source) => page.fetch(source, hold),
+    }
 }
 
 /// The fields that the token's filters may name.

@@ -38,7 +38,7 @@ use super::shared::Shared;
 use super::source::Source;
 use super::tls::Tls;
 use super::tokens::Tokens;
-use super::transport::Transport;
+use super::transport::{Due, Transport};
 #[cfg(feature = "postgres")]
 use crate::postgres::PostgresSource;
 use crate::store::{Store, StoreError};
@@ -338,13 +338,14 @@ impl Server {
     async fn serve(&self, stream: TcpStream, peer: Peer, watcher: Watcher, has_seat: bool) {
         // Answers go out whole; small ones are not to wait for more.
         let _ = stream.set_nodelay(true);
-        let transport = Transport::new(stream, self.shared.options.write_timeout);
+        let due = Due::new(self.shared.options.write_timeout);
+        let transport = Transport::new(stream, due.clone());
         let timeout = if has_seat { self.shared.options.read_timeout } else { TURNED_AWAY_TIMEOUT };
         let Some(tls) = &self.tls else {
-            return self.speak(transport, peer, watcher, timeout, has_seat).await;
+            return self.speak(transport, (peer, due), watcher, timeout, has_seat).await;
         };
         match tokio::time::timeout(timeout, tls.acceptor.accept(transport)).await {
-            Ok(Ok(stream)) => self.speak(stream, peer, watcher, timeout, has_seat).await,
+            Ok(Ok(stream)) => self.speak(stream, (peer, due), watcher, timeout, has_seat).await,
             Ok(Err(error)) => tracing::debug!(%error, "a handshake failed"),
             Err(_) => tracing::debug!("a handshake took too long"),
         }
@@ -354,13 +355,14 @@ impl Server {
     async fn speak(
         &self,
         stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
-        peer: Peer,
+        (peer, due): (Peer, Due),
         watcher: Watcher,
         timeout: Duration,
         has_seat: bool,
     ) {
         let service = service_fn(|mut request: hyper::Request<Incoming>| {
             request.extensions_mut().insert(peer);
+            request.extensions_mut().insert(due.clone());
             self.respond(request, has_seat)
         });
         let connection = http1::Builder::new()

@@ -1,19 +1,21 @@
 //! What all requests share, and the way of each from its bytes to an answer.
 
 use std::net::Ipv4Addr;
+use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
+use axum::body::{Body, Bytes};
 use axum::extract::Request;
 use axum::response::Response;
 use chrono::{DateTime, Utc};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::auth::{Seen, Signed};
 use super::body;
-use super::budget::{Account, Budget};
+use super::budget::{Account, Budget, Hold};
 use super::envelope::{Failure, json};
 use super::exchange::{Exchange, Names, tell_left_out};
 use super::log_rate::LogRate;
@@ -24,6 +26,7 @@ use super::pace::Pace;
 use super::peers::Peer;
 use super::source::Source;
 use super::tokens::{AppToken, Tokens};
+use super::transport::Due;
 use super::{applicants, parameters, search};
 use crate::store::Store;
 
@@ -39,6 +42,12 @@ pub(super) struct Shared {
     pub(super) log_rate: LogRate,
     /// Requests that wait for the file, or are searches that may take long.
     working: Arc<Semaphore>,
+    /// How many of these requests one token may have.
+    share: usize,
+    /// Reads of parts of large pages, which wait in one queue so that small requests find the processors free.
+    reading: Arc<Semaphore>,
+    /// How many of them go on at a time.
+    readers: usize,
     /// Writes come one after the other, so that those that wait for their turn keep no thread.
     writing: Arc<Semaphore>,
     /// Updates that wait for their turn.
@@ -47,6 +56,8 @@ pub(super) struct Shared {
     bodies: Arc<Budget>,
     /// The bytes that every body may have.
     body_allowance: usize,
+    /// Bytes of answers on their way out, beyond what every answer may have.
+    outgoing: Arc<Budget>,
     is_draining: AtomicBool,
     /// The grace period of a shutdown is over.
     is_cut_off: AtomicBool,
@@ -55,6 +66,9 @@ pub(super) struct Shared {
     /// A write failed for a reason of the file, and none succeeded since.
     writes_fail: AtomicBool,
 }
+
+/// The bytes that every answer may have: about what the system buffers for a connection.
+const ANSWER_ALLOWANCE: usize = 32 << 10;
 
 /// Anybody may ask whether the service is ready: the source is asked once in so long.
 const SOURCE_CHECK_AGE: Duration = Duration::from_secs(1);
@@ -68,14 +82,35 @@ pub(super) struct Call {
     /// The applicant in the path; empty where the path has none.
     pub(super) applicant_id: String,
     pub(super) query: Option<String>,
-    pub(super) body: axum::body::Bytes,
+    pub(super) body: Bytes,
+    /// When the answer has to be written, if it is sent in pieces.
+    pub(super) due: Due,
+}
+
+/// An answer in memory, for which its token has room.
+struct Held {
+    bytes: Vec<u8>,
+    _hold: Hold,
+}
+
+impl AsRef<[u8]> for Held {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
 }
 
 impl Shared {
     pub(super) fn new(store: Store, tokens: Tokens, options: ServiceOptions) -> Self {
         let permits = |count: usize| count.min(Semaphore::MAX_PERMITS);
         let half = options.buffered_bytes / 2;
+        let readers = std::thread::available_parallelism().map_or(1, NonZero::get).max(2);
+        // A token alone needs to leave nothing to others.
+        let spared = if tokens.len() > 1 { options.concurrency / 2 } else { 0 };
         Self {
+            share: permits(options.concurrency.saturating_sub(spared)),
+            reading: Arc::new(Semaphore::new(readers)),
+            readers,
+            outgoing: Budget::new(options.outgoing_bytes),
             store,
             source: Source::Store,
             tokens,
@@ -131,12 +166,12 @@ impl Shared {
         applicant: PathId,
         request: Request,
         client: &mut Option<Arc<AppToken>>,
-    ) -> Result<Vec<u8>, Failure> {
+    ) -> Result<Body, Failure> {
         let (head, body) = request.into_parts();
         let mut signed = Signed::new(&self.tokens, &head, self.options.clock_window);
         let is_kept = signed.may_be_right(now().timestamp());
         let peer = head.extensions.get::<Peer>().copied().unwrap_or(Peer::of(Ipv4Addr::UNSPECIFIED.into()));
-        let hold = self.bodies.hold(Account { token: signed.token_address(), peer });
+        let hold = self.bodies.hold(Account { token: signed.token_address(), peer: Some(peer) });
         let room = body::Room { is_kept, allowance: self.body_allowance, hold };
         let body = body::read(body, &head.headers, &self.options, room, &mut signed).await?;
         if !is_kept {
@@ -163,41 +198,98 @@ impl Shared {
             applicant_id,
             query: head.uri.query().map(str::to_owned),
             body: body.bytes.clone(),
+            due: head.extensions.get().cloned().unwrap_or_else(|| Due::new(self.options.write_timeout)),
         };
-        match operation {
-            Operation::Search => search::search(self, call).await,
+        let answer = match operation {
+            Operation::Search => return search::search(self, call).await,
             Operation::Filters => Ok(search::filters(&call)),
-            Operation::UpdateInfo => self.write(move |shared| applicants::update_info(shared, &call)).await,
-            Operation::StepStatus => self.work(move |shared| applicants::step_status(shared, &call)).await,
-            Operation::Preview => self.work(move |shared| applicants::preview(shared, &call)).await,
-            Operation::AmlCase => self.work(move |shared| applicants::aml_case(shared, &call)).await,
+            Operation::UpdateInfo => {
+                self.write(token, move |shared| applicants::update_info(shared, &call)).await
+            }
+            Operation::StepStatus => {
+                self.work(token, move |shared| applicants::step_status(shared, &call)).await
+            }
+            Operation::Preview => self.work(token, move |shared| applicants::preview(shared, &call)).await,
+            Operation::AmlCase => self.work(token, move |shared| applicants::aml_case(shared, &call)).await,
+        };
+        self.whole(self.outgoing(token), answer?)
+    }
+
+    /// The bytes of answers to a token: none yet.
+    pub(super) fn outgoing(&self, token: &Arc<AppToken>) -> Hold {
+        self.outgoing.hold(Account { token: Arc::as_ptr(token).addr(), peer: None })
+    }
+
+    /// How many bytes are held for answers on their way out.
+    pub(super) fn outgoing_bytes(&self) -> usize {
+        self.outgoing.held_bytes()
+    }
+
+    /// Makes the body of an answer that is in memory.
+    ///
+    /// # Errors
+    /// 503 when the token has no room for more answers at a time.
+    pub(super) fn whole(&self, mut hold: Hold, bytes: Vec<u8>) -> Result<Body, Failure> {
+        if !Self::has_room(&mut hold, bytes.len()) {
+            return Err(Failure::overloaded());
         }
+        if bytes.len() <= ANSWER_ALLOWANCE {
+            return Ok(Body::from(bytes));
+        }
+        Ok(Body::from(Bytes::from_owner(Held { bytes, _hold: hold })))
+    }
+
+    /// Takes room for an answer in memory of so many bytes; false when there is none.
+    pub(super) fn has_room(hold: &mut Hold, bytes: usize) -> bool {
+        hold.reach(bytes.saturating_sub(ANSWER_ALLOWANCE))
+    }
+
+    /// One of the requests that a token may have at work or waiting at a time.
+    fn share_of(&self, token: &AppToken) -> Result<OwnedSemaphorePermit, Failure> {
+        let share = token.share.get_or_init(|| Arc::new(Semaphore::new(self.share)));
+        Arc::clone(share).try_acquire_owned().map_err(|_| Failure::overloaded())
     }
 
     /// Runs what may block on a thread of its own.
     ///
     /// # Errors
-    /// Those of `work`; 503 when too much is under way; 500 when it panics.
-    pub(super) async fn work(
+    /// Those of `work`; 503 when too much is under way, of this token or of all; 500 when it panics.
+    pub(super) async fn work<T: Send + 'static>(
         self: &Arc<Self>,
-        work: impl FnOnce(&Self) -> Result<Vec<u8>, Failure> + Send + 'static,
-    ) -> Result<Vec<u8>, Failure> {
+        token: &AppToken,
+        work: impl FnOnce(&Self) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T, Failure> {
+        let share = self.share_of(token)?;
         let permit = Arc::clone(&self.working).try_acquire_owned().map_err(|_| Failure::overloaded())?;
+        self.blocking(work, (share, permit)).await
+    }
+
+    /// Reads a part of a large page on a thread of its own, when those who came before have read a part of theirs.
+    ///
+    /// # Errors
+    /// Those of `work`; 500 when it panics.
+    pub(super) async fn bulk<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Self) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T, Failure> {
+        let permit = Arc::clone(&self.reading).acquire_owned().await;
         self.blocking(work, permit).await
     }
 
     /// As [`work`](Self::work), one after the other; 503 also when the turn does not come soon.
     async fn write(
         self: &Arc<Self>,
+        token: &AppToken,
         work: impl FnOnce(&Self) -> Result<Vec<u8>, Failure> + Send + 'static,
     ) -> Result<Vec<u8>, Failure> {
+        let share = self.share_of(token)?;
         // Those that wait take no permit of those that could work: an import may hold the turn for a while.
         let _place = self.queue.try_acquire().map_err(|_| Failure::overloaded())?;
         let turn = Arc::clone(&self.writing).acquire_owned();
         let turn = tokio::time::timeout(self.options.turn_timeout, turn).await;
         let turn = turn.map_err(|_| Failure::no_turn())?;
         let permit = Arc::clone(&self.working).try_acquire_owned().map_err(|_| Failure::overloaded())?;
-        self.blocking(|shared| shared.watched(work), (turn, permit)).await
+        self.blocking(|shared| shared.watched(work), (share, turn, permit)).await
     }
 
     /// Writes for an operator, whose turn comes when it comes.
@@ -351,12 +443,55 @@ impl Shared {
 
     /// Waits until nothing is worked on any more.
     pub(super) async fn finished(&self) {
-        let all = u32::try_from(self.options.concurrency).unwrap_or(u32::MAX);
-        let _ = self.working.acquire_many(all).await;
+        let all = |count| u32::try_from(count).unwrap_or(u32::MAX);
+        let _ = self.working.acquire_many(all(self.options.concurrency)).await;
+        let _ = self.reading.acquire_many(all(self.readers)).await;
         let _ = self.writing.acquire().await;
     }
 }
 
 pub(super) fn now() -> DateTime<Utc> {
     SystemTime::now().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::Catalog;
+    use crate::limits::Limits;
+    use crate::store::StoreOptions;
+
+    fn shared(folder: &std::path::Path, tokens: usize, concurrency: usize) -> Shared {
+        let store = Store::create(folder.join("c.db"), Catalog::cases(), StoreOptions::default()).unwrap();
+        let entry = |number| serde_json::json!({"token": format!("t{number}"), "secret": "0123456789abcdef", "permissions": []});
+        let file = serde_json::json!({ "tokens": (0..tokens).map(entry).collect::<Vec<_>>() });
+        let file = serde_json::from_value(file).unwrap();
+        let tokens = Tokens::new(file, store.catalog(), &Limits::default()).unwrap();
+        Shared::new(store, tokens, ServiceOptions { concurrency, ..ServiceOptions::default() })
+    }
+
+    #[test]
+    fn a_token_has_at_most_half_of_the_requests_at_work_unless_it_is_the_only_one() {
+        for (tokens, concurrency, expected) in [(2, 8, 4), (2, 3, 2), (2, 1, 1), (3, 0, 0), (1, 8, 8)] {
+            let folder = tempfile::TempDir::new().unwrap();
+            let shared = shared(folder.path(), tokens, concurrency);
+            let token = |name: &str| Arc::clone(shared.tokens.find(name).0.unwrap());
+            let mut held = Vec::new();
+            while let Ok(permit) = shared.share_of(&token("t0")) {
+                held.push(permit);
+            }
+            assert_eq!(held.len(), expected, "{tokens} tokens, {concurrency} requests");
+            let refused = shared.share_of(&token("t0")).map(drop).unwrap_err();
+            assert_eq!(refused.status().as_u16(), 503);
+            if tokens > 1 && concurrency > 0 {
+                assert!(shared.share_of(&token("t1")).is_ok(), "another token has a share of its own");
+            }
+            held.pop();
+            assert_eq!(
+                shared.share_of(&token("t0")).is_ok(),
+                concurrency > 0,
+                "what is given back can be taken"
+            );
+        }
+    }
 }

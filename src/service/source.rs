@@ -1,10 +1,7 @@
 //! Where searches look for cases.
 
+#[cfg(feature = "postgres")]
 use super::envelope::Failure;
-use crate::engine::WrittenAnswer;
-use crate::filter::Request;
-use crate::store::Store;
-
 #[cfg(feature = "postgres")]
 use crate::postgres::{PostgresError, PostgresSource};
 
@@ -21,15 +18,6 @@ impl Source {
     /// Whether a search may be so quick that it need not leave the thread of its connection.
     pub(super) fn may_be_quick(&self) -> bool {
         matches!(self, Self::Store)
-    }
-
-    /// Searches. Where that is not [quick](Self::may_be_quick), it waits on this thread, which is none that serves connections.
-    pub(super) fn search(&self, store: &Store, request: &Request) -> Result<WrittenAnswer, Failure> {
-        match self {
-            Self::Store => Ok(store.search(request)?),
-            #[cfg(feature = "postgres")]
-            Self::Postgres(source) => Ok(tokio::runtime::Handle::current().block_on(source.search(request))?),
-        }
     }
 
     /// Why searches cannot be answered now, if they cannot.

@@ -11,6 +11,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 use sha2::Sha256;
+use tokio::sync::Semaphore;
 
 use super::auth::Seen;
 use super::projection::Projection;
@@ -283,6 +284,8 @@ pub(super) struct AppToken {
     pub(super) projection: Option<Projection>,
     /// Its signatures of late, where none is taken twice.
     pub(super) seen: OnceLock<Seen>,
+    /// Its share of the requests that are worked on at a time.
+    pub(super) share: OnceLock<Arc<Semaphore>>,
 }
 
 impl AppToken {
@@ -349,6 +352,7 @@ impl Tokens {
                 cache,
                 projection,
                 seen: OnceLock::new(),
+                share: OnceLock::new(),
             };
             let name = quote(&entry.token);
             if by_token.insert(entry.token, Arc::new(token)).is_some() {

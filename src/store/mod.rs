@@ -94,6 +94,8 @@ mod import;
 mod load;
 mod log;
 mod options;
+#[cfg(feature = "service")]
+mod page;
 mod record_table;
 mod records;
 mod recover;
@@ -111,6 +113,8 @@ pub use error::{StoreError, StoreErrorKind, store_catches_panics};
 pub use file::is_store;
 pub use import::StoreImport;
 pub use options::{Durability, StoreOptions};
+#[cfg(feature = "service")]
+pub(crate) use page::FoundPage;
 pub use records::{RecordWrite, Records};
 pub use search::StoredDocuments;
 pub use verify::Verified;

@@ -49,17 +49,31 @@ impl Store {
     /// When the file cannot be read, or is damaged where the documents lie; [`StoreErrorKind::Request`] for a request that
     /// [`Engine::search`](crate::Engine::search) would not answer.
     pub fn search(&self, request: &Request) -> Result<WrittenAnswer, StoreError> {
-        let page = |answer: &Answer, documents: &Documents| {
+        let (answer, page) = self.find(request, |answer, documents| {
             let mut page = AnswerWriter::new(request, answer.total(), answer.examined(), answer.len());
             for (number, id) in answer.document_numbers().zip(answer.ids()) {
                 documents.read(number, |document| page.push(id, document))?;
             }
             Ok(page.finish())
-        };
+        })?;
+        let none = || AnswerWriter::new(request, answer.total(), answer.examined(), 0).finish();
+        Ok(page.unwrap_or_else(none))
+    }
+
+    /// Searches, and reads from the documents of the page; nothing is read when the page has no case.
+    pub(super) fn find<T>(
+        &self,
+        request: &Request,
+        read: impl Fn(&Answer, &Documents) -> Result<T, Fault>,
+    ) -> Result<(Answer, Option<T>), StoreError> {
         let answer = self.engine.search(request).map_err(|error| StoreError::request(&self.name, error))?;
-        let Some(own) = answer.attachment::<Documents>().filter(|_| !answer.is_empty()) else {
-            return self.without_documents(request, &answer);
+        if answer.is_empty() {
+            return Ok((answer, None));
+        }
+        let Some(own) = answer.attachment::<Documents>() else {
+            return Err(self.error(Fault::corrupt("cases without documents")));
         };
+        let mut anew = None;
         let again = || {
             // Waits for those who open the file; writes that came in between have other documents.
             let now = Documents::of(&self.file)?;
@@ -69,24 +83,18 @@ impl Store {
                     "opened again while a page was read; search again",
                 ));
             };
-            match answer.attachment::<Documents>() {
-                Some(own) if own.generation >= now.generation => page(&answer, own),
-                _ => page(&answer, &now),
-            }
+            let documents = answer.attachment::<Documents>();
+            let documents = documents.filter(|own| own.generation >= now.generation).unwrap_or(&now);
+            let result = read(&answer, documents)?;
+            anew = Some(answer);
+            Ok(result)
         };
-        self.reading(own.generation, || page(&answer, own), again)
-    }
-
-    /// A page that has no case.
-    fn without_documents(&self, request: &Request, answer: &Answer) -> Result<WrittenAnswer, StoreError> {
-        if !answer.is_empty() {
-            return Err(self.error(Fault::corrupt("cases without documents")));
-        }
-        Ok(AnswerWriter::new(request, answer.total(), answer.examined(), 0).finish())
+        let result = self.reading(own.generation, || read(&answer, own), again)?;
+        Ok((anew.unwrap_or(answer), Some(result)))
     }
 
     /// Reads documents of the cases that a search found.
-    fn read_documents<T>(
+    pub(super) fn read_documents<T>(
         &self,
         answer: &Answer,
         read: impl Fn(&Documents) -> Result<T, Fault>,

@@ -11,6 +11,7 @@ mod bounds;
 mod client;
 mod doors;
 mod hostile;
+mod large;
 mod process;
 #[cfg(unix)]
 mod quick_start;

@@ -2,12 +2,15 @@
 """Measures the resident memory of `casefilter serve` under reads, imports and backups at the same time.
 
     tests/service/memory.py --casefilter target/release/casefilter [--cases 200000] [--seconds 60] [--rounds 1]
-                            [--at-most MB] [--readers 8]
+                            [--at-most MB] [--readers 8] [--deaf N]
 
 It needs Python 3.9, Linux and about 2 GB of disk for 200,000 cases. Everything it makes is in a temporary folder.
 For each round it prints the memory at the start, the largest and the last one, in MB, and the requests per second.
 With --at-most the exit status is 1 when the largest one is above. To compare allocators, set LD_PRELOAD for the
 server alone by --preload FILE, or MALLOC_ARENA_MAX in the environment.
+
+With --deaf N a round is N clients that each ask for a page of 10,000 cases and read nothing, instead; printed is how
+many of them were answered, how many were told 503, and how long a search for one case by another token took meanwhile.
 """
 
 import argparse
@@ -17,6 +20,7 @@ import http.client
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 import tempfile
@@ -29,12 +33,16 @@ BODY = json.dumps({"criteria": [{"field": "status", "op": "=", "values": ["open"
 LIMITS = [1, 20, 100, 1000]
 
 
-def search(connection, key, limit):
-    target, now = f"{SEARCH}?limit={limit}&order=-createdAt", str(int(time.time()))
-    signed = f"{now}POST{target}{BODY}".encode()
+def signed_headers(key, target, body):
+    now = str(int(time.time()))
+    signed = f"{now}POST{target}{body}".encode()
     signature = hmac.new(key["secret"].encode(), signed, hashlib.sha256).hexdigest()
-    headers = {"X-App-Token": key["token"], "X-App-Access-Ts": now, "X-App-Access-Sig": signature}
-    connection.request("POST", target, BODY, headers)
+    return {"X-App-Token": key["token"], "X-App-Access-Ts": now, "X-App-Access-Sig": signature}
+
+
+def search(connection, key, limit):
+    target = f"{SEARCH}?limit={limit}&order=-createdAt"
+    connection.request("POST", target, BODY, signed_headers(key, target, BODY))
     answer = connection.getresponse()
     answer.read()
     assert answer.status in (200, 503), answer.status
@@ -89,6 +97,52 @@ class Load:
             raise self.faults[0]
 
 
+class Deaf:
+    """Clients that ask for a large page each and read no more than the status of the answer."""
+
+    def __init__(self, port, key, count):
+        target, self.statuses, self.connections = f"{SEARCH}?limit=10000", {}, []
+        body = json.dumps({"criteria": [{"field": "id", "op": "<>", "values": [""]}]})
+        head = "".join(f"{name}: {value}\r\n" for name, value in signed_headers(key, target, body).items())
+        request = f"POST {target} HTTP/1.1\r\nHost: t\r\n{head}Content-Length: {len(body)}\r\n\r\n{body}".encode()
+        for _ in range(count):
+            connection = socket.create_connection(("127.0.0.1", port))
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            connection.sendall(request)
+            self.connections.append(connection)
+
+    def read_statuses(self):
+        for connection in self.connections:
+            connection.settimeout(0.01)
+            try:
+                status = int(connection.recv(12)[9:])
+            except (OSError, ValueError):
+                status = "no answer yet"
+            self.statuses[status] = self.statuses.get(status, 0) + 1
+
+    def close(self):
+        for connection in self.connections:
+            connection.close()
+
+
+def deaf_round(pid, port, keys, count, seconds):
+    start, peak, slowest = resident_mb(pid), 0.0, 0.0
+    deaf, until = Deaf(port, keys[0], count), time.monotonic() + seconds
+    other = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    while time.monotonic() < until:
+        asked = time.monotonic()
+        search(other, keys[1], 1)
+        slowest = max(slowest, time.monotonic() - asked)
+        peak = max(peak, resident_mb(pid))
+        time.sleep(0.05)
+    deaf.read_statuses()
+    deaf.close()
+    time.sleep(2)
+    print(f"{count} deaf clients: start {start:.0f} MB, largest {peak:.0f} MB, last {resident_mb(pid):.0f} MB, "
+          f"answers {deaf.statuses}, slowest search of another token {slowest:.3f} s", flush=True)
+    return peak
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--casefilter", required=True)
@@ -98,6 +152,7 @@ def main():
     parser.add_argument("--readers", type=int, default=8)
     parser.add_argument("--at-most", type=float)
     parser.add_argument("--preload")
+    parser.add_argument("--deaf", type=int)
     args = parser.parse_args()
     casefilter = str(Path(args.casefilter).resolve())
     with tempfile.TemporaryDirectory() as name:
@@ -107,8 +162,9 @@ def main():
         with open(folder / "all.ndjson") as whole, open(folder / "part.ndjson", "w") as part:
             part.writelines(line for _, line in zip(range(args.cases // 10), whole))
         run("import", "--db", "c.db", "all.ndjson")
-        run("token", "app", "--file", "tokens.json", "--allow", "viewCases")
-        key = json.loads((folder / "tokens.json").read_text())["tokens"][0]
+        for token in ("first", "second"):
+            run("token", "app", "--file", "tokens.json", "--allow", "viewCases", "--name", token)
+        keys = json.loads((folder / "tokens.json").read_text())["tokens"]
         environment = dict(os.environ, **({"LD_PRELOAD": args.preload} if args.preload else {}))
         command = [casefilter, "serve", "--db", "c.db", "--tokens", "tokens.json", "--listen", "127.0.0.1:0"]
         server = subprocess.Popen(command, cwd=folder, env=environment, stderr=subprocess.PIPE, text=True)
@@ -116,10 +172,13 @@ def main():
             while "address" not in (event := json.loads(server.stderr.readline())):
                 pass
             threading.Thread(target=server.stderr.read, daemon=True).start()
-            largest = 0.0
+            largest, port = 0.0, int(event["address"].rsplit(":", 1)[1])
             for number in range(args.rounds):
+                if args.deaf:
+                    largest = max(largest, deaf_round(server.pid, port, keys, args.deaf, args.seconds))
+                    continue
                 start, peak = resident_mb(server.pid), 0.0
-                load = Load(casefilter, folder, int(event["address"].rsplit(":", 1)[1]), key, args.readers)
+                load = Load(casefilter, folder, port, keys[0], args.readers)
                 until = time.monotonic() + args.seconds
                 while time.monotonic() < until and not load.faults:
                     time.sleep(0.2)

@@ -106,6 +106,13 @@ impl Answer {
         self.rows.get(place).map(|at| self.id(*at))
     }
 
+    /// The number of the document of a case on the page, when documents are kept elsewhere.
+    #[cfg(feature = "service")]
+    pub(crate) fn document_number_at(&self, place: usize) -> Option<u64> {
+        let at = self.rows.get(place)?;
+        self.batch(*at)?.document_number(usize::from(at.row))
+    }
+
     /// The documents of the cases on the page as stored, in order; empty texts when the engine keeps none.
     pub fn documents(&self) -> impl ExactSizeIterator<Item = &str> {
         self.rows.iter().map(|at| self.batch(*at).map_or("", |batch| batch.document(usize::from(at.row))))
@@ -166,6 +173,9 @@ pub(crate) const FRAME_BYTES: usize = 128;
 const USUAL_PAGE: usize = 128;
 
 /// An answer as the interface has it, being written behind what a text holds.
+///
+/// Its parts may go to one text or to several.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Page {
     is_empty: bool,
 }
@@ -174,6 +184,20 @@ impl Page {
     pub(crate) fn begin(out: &mut String) -> Self {
         out.push_str("{\"list\":{\"items\":[");
         Self { is_empty: true }
+    }
+
+    /// Returns how many bytes a document takes, with what stands before it.
+    #[cfg(feature = "service")]
+    pub(crate) fn bytes(&self, document: &str) -> usize {
+        document.len().saturating_add(usize::from(!self.is_empty))
+    }
+
+    /// As [`bytes`](Self::bytes), of a document after which others follow.
+    #[cfg(feature = "service")]
+    pub(crate) fn pass(&mut self, document: &str) -> usize {
+        let bytes = self.bytes(document);
+        self.is_empty = false;
+        bytes
     }
 
     /// Adds a document; gives where it lies.

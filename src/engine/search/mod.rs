@@ -13,6 +13,8 @@ mod strategy;
 mod written;
 
 pub use self::answer::Answer;
+#[cfg(feature = "service")]
+pub(crate) use self::answer::Page;
 #[cfg(any(feature = "postgres", feature = "store"))]
 pub(crate) use self::written::AnswerWriter;
 #[cfg(any(feature = "postgres", feature = "store"))]

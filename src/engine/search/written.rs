@@ -37,10 +37,7 @@ pub(crate) struct AnswerWriter {
 impl AnswerWriter {
     /// The answer to a request, with no document yet of those expected.
     pub(crate) fn new(request: &Request, total: Option<u64>, examined: u64, expected: usize) -> Self {
-        Self::of_page((request.offset, request.limit), total, examined, expected)
-    }
-
-    fn of_page(page: (u64, u64), total: Option<u64>, examined: u64, expected: usize) -> Self {
+        let page = (request.offset, request.limit);
         let mut json = String::with_capacity(FRAME_BYTES);
         let writer = Page::begin(&mut json);
         let items = Vec::with_capacity(expected);
@@ -61,6 +58,12 @@ impl AnswerWriter {
         ids.push_str(id);
         let document = self.page.document(json, document);
         items.push(Item { id: id_start..ids.len(), document });
+    }
+
+    /// Sets how many cases were selected, when that is known only after the page.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn set_total(&mut self, total: Option<u64>) {
+        self.answer.total = total;
     }
 
     pub(crate) fn finish(mut self) -> WrittenAnswer {
@@ -127,19 +130,6 @@ impl WrittenAnswer {
     /// The documents of the cases on the page as stored, in order.
     pub fn documents(&self) -> impl ExactSizeIterator<Item = &str> {
         self.items.iter().map(|item| self.json.get(item.document.clone()).unwrap_or_default())
-    }
-
-    /// The same page with other documents in the place of those stored.
-    ///
-    /// # Errors
-    /// Those of `change`.
-    #[cfg(feature = "service")]
-    pub(crate) fn try_map<E>(&self, mut change: impl FnMut(&str) -> Result<String, E>) -> Result<Self, E> {
-        let mut writer = AnswerWriter::of_page(self.page, self.total, self.examined, self.len());
-        for (id, document) in self.ids().zip(self.documents()) {
-            writer.push(id, &change(document)?);
-        }
-        Ok(writer.finish())
     }
 
     /// The answer as the interface has it, the same text as that of [`Answer`](crate::Answer::to_json).

@@ -31,7 +31,7 @@ use self::socket::Identity;
 use super::envelope::Failure;
 use super::exchange::Name;
 use super::shared::Shared;
-use super::transport::Transport;
+use super::transport::{Due, Transport};
 
 /// Connections at a time; more wait until one ends. Each may have a thread that waits for the file.
 const CONNECTIONS: usize = 16;
@@ -94,7 +94,7 @@ impl AdminServer {
         let options = &self.admin.shared.options;
         let user = stream.peer_cred().ok().map(|peer| peer.uid());
         // A command that searches may print to someone who reads slowly.
-        let transport = Transport::new(stream, options.write_timeout.max(routes::PATIENCE));
+        let transport = Transport::new(stream, Due::new(options.write_timeout.max(routes::PATIENCE)));
         let service = service_fn(|request: hyper::Request<Incoming>| self.respond(request, user));
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())

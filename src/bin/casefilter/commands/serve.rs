@@ -107,7 +107,7 @@ pub(crate) struct Args {
           default_value_t = ServiceOptions::default().connections_per_peer)]
     connections_per_peer: usize,
 
-    /// How many requests may wait for the file, or for long searches, at a time
+    /// How many requests may wait for the file, or for long searches, at a time; of several tokens one gets at most half
     #[arg(long, value_name = "N", env = "CASEFILTER_CONCURRENCY",
           default_value_t = ServiceOptions::default().concurrency)]
     concurrency: usize,
@@ -116,6 +116,19 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", env = "CASEFILTER_BUFFERED_BYTES",
           default_value_t = ServiceOptions::default().buffered_bytes)]
     buffered_bytes: usize,
+
+    /// The largest answer with cases, in bytes; a page that would be larger gets 400, which says what `limit` fits
+    #[arg(long, value_name = "N", env = "CASEFILTER_ANSWER_BYTES",
+          default_value_t = ServiceOptions::default().answer_bytes)]
+    answer_bytes: usize,
+
+    /// How much memory answers on their way out may take together, in bytes; requests beyond get 503
+    ///
+    /// A token gets at most half. A page of more than 256 KiB takes no more than twice its largest case, or 512 KiB: it is sent while
+    /// it is read. With --source it takes its size, so that at least twice --answer-bytes is taken then.
+    #[arg(long, value_name = "N", env = "CASEFILTER_OUTGOING_BYTES",
+          default_value_t = ServiceOptions::default().outgoing_bytes)]
+    outgoing_bytes: usize,
 
     /// How long a client may take to send a request, or to send none
     #[arg(long, value_name = VALUE, env = "CASEFILTER_READ_TIMEOUT", default_value = "20s", value_parser = seconds)]
@@ -192,6 +205,8 @@ impl Args {
             connections_per_peer: self.connections_per_peer,
             concurrency: self.concurrency.max(1),
             buffered_bytes: self.buffered_bytes,
+            answer_bytes: self.answer_bytes,
+            outgoing_bytes: self.outgoing_bytes,
             read_timeout: at_least_some(self.read_timeout),
             write_timeout: at_least_some(self.write_timeout),
             turn_timeout: self.turn_timeout,
@@ -202,6 +217,12 @@ impl Args {
         options.limits.page = self.max_limit;
         options.limits.body_bytes = self.max_body;
         options.buffered_bytes = options.buffered_bytes.max(self.max_body.saturating_mul(4));
+        // The largest case has to fit, twice, into half of it.
+        let mut least = options.limits.case_bytes.saturating_mul(4);
+        if self.source.is_some() {
+            least = least.max(self.answer_bytes.saturating_mul(2));
+        }
+        options.outgoing_bytes = options.outgoing_bytes.max(least);
         options
     }
 

@@ -1,0 +1,317 @@
+//! Pages of cases that are larger than one buffer: sent while they are read, bounded, and shared out between tokens.
+
+use std::fmt::Write as _;
+use std::io::{Read, Write};
+use std::ops::RangeInclusive;
+use std::path::Path;
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use casefilter::service::ServiceOptions;
+use tempfile::TempDir;
+
+use super::client::{Answer, Client, Key, head};
+use super::server::{Database, SEARCH, Server, key};
+
+const ALL: &[u8] = br#"{"criteria":[{"field":"id","op":"<>","values":[""]}]}"#;
+
+/// What stands before the first document of an answer.
+const BEGIN: &str = "{\"list\":{\"items\":[";
+
+/// Cases whose documents have lengths around a mean, in bytes.
+fn cases(count: usize, mean: usize, name: &str) -> String {
+    let mut text = String::new();
+    for number in 0..count {
+        let note = "n".repeat(mean / 2 + number * 7919 % mean);
+        let _ = writeln!(text, r#"{{"id":"{number:05}","name":"{name}","tags":["vip"],"note":"{note}"}}"#);
+    }
+    text
+}
+
+/// A service that searches a file with these cases, and the folder of the file that they came from.
+fn serve(cases: &str, options: ServiceOptions) -> (TempDir, Server) {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("cases.ndjson");
+    std::fs::write(&path, cases).unwrap();
+    let database = Database::new(path.to_str().unwrap());
+    (folder, Server::with_source(database, options, None, None))
+}
+
+fn page(client: &mut Client, key: &Key, query: &str) -> Answer {
+    client.call(key, "POST", &format!("{SEARCH}?{query}"), ALL)
+}
+
+/// The documents of an answer, as they are written there, and what follows them.
+fn documents(answer: &Answer) -> (String, String) {
+    let text = answer.text().strip_prefix(BEGIN).unwrap_or_else(|| panic!("{:.200}", answer.text()));
+    let end = text.rfind("],\"").map(|at| text[..at].rfind("],\"totalItems").unwrap_or(at)).unwrap();
+    (text[..end].to_owned(), text[end..].to_owned())
+}
+
+/// Sends a search for all cases, of which nothing is read.
+fn deaf(server: &Server, key: &Key, limit: usize) -> Client {
+    let mut client = server.client();
+    let mut request = head(key, "POST", &format!("{SEARCH}?limit={limit}"), ALL).into_bytes();
+    request.extend_from_slice(b"\r\n");
+    request.extend_from_slice(ALL);
+    client.send(&request).unwrap();
+    client
+}
+
+/// The bytes that the service holds for answers.
+fn outgoing_bytes(server: &Server) -> usize {
+    let metrics = server.metrics();
+    let line = metrics.text().lines().find_map(|line| line.strip_prefix("casefilter_outgoing_bytes "));
+    line.unwrap().parse().unwrap()
+}
+
+/// Waits until the service holds as many bytes for answers as expected.
+fn wait_for_outgoing(server: &Server, expected: RangeInclusive<usize>) {
+    let start = Instant::now();
+    loop {
+        let bytes = outgoing_bytes(server);
+        if expected.contains(&bytes) {
+            return;
+        }
+        assert!(start.elapsed() < Duration::from_secs(20), "{bytes} bytes are held, not {expected:?}");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_large_page_has_the_documents_of_small_pages() {
+    let (_folder, server) = serve(&cases(3000, 1000, "x"), ServiceOptions::default());
+    let mut client = server.client();
+    for token in ["all", "narrow"] {
+        let key = key(token);
+        let mut small = Vec::new();
+        for offset in (0..3000).step_by(50) {
+            let answer = page(&mut client, &key, &format!("limit=50&offset={offset}&order=id"));
+            answer.good();
+            small.push(documents(&answer).0);
+        }
+        // Around the size of one buffer, and far beyond it.
+        for (pages, offset) in [(1, 0), (4, 0), (5, 0), (6, 0), (7, 10), (20, 40), (60, 0), (40, 20)] {
+            let (limit, skipped) = (pages * 50, offset * 50);
+            let query = format!("limit={limit}&offset={skipped}&order=id&countTotalItems=true");
+            let answer = page(&mut client, &key, &query);
+            answer.good();
+            let (found, end) = documents(&answer);
+            assert_eq!(found, small[offset..offset + pages].join(","), "{token} {query}");
+            assert_eq!(
+                end,
+                format!("],\"totalItems\":3000,\"pageInfo\":{{\"limit\":{limit},\"offset\":{skipped}}}}}}}")
+            );
+            assert_eq!(answer.header("content-length"), Some(&*answer.body.len().to_string()));
+            assert_eq!(answer.header("cache-control"), Some("no-store"));
+        }
+    }
+    // Case by case over the edge of the first buffer.
+    let mut lengths = Vec::new();
+    for limit in 245..275 {
+        let answer = page(&mut client, &key("all"), &format!("limit={limit}&order=id"));
+        assert_eq!(answer.good()["list"]["items"].as_array().unwrap().len(), limit);
+        lengths.push(answer.body.len());
+    }
+    assert!(lengths[0] < 256 << 10 && lengths[29] > 256 << 10 && lengths.is_sorted(), "{lengths:?}");
+    wait_for_outgoing(&server, 0..=0);
+    server.stop();
+}
+
+#[test]
+fn documents_larger_than_a_buffer_are_sent_whole() {
+    let mut text = String::new();
+    for (number, bytes) in [10, 300_000, 5, 3_000_000, 262_144, 262_000, 20].into_iter().enumerate() {
+        let _ = writeln!(text, r#"{{"id":"{number}","note":"{}"}}"#, "n".repeat(bytes));
+    }
+    let (_folder, server) = serve(&text, ServiceOptions::default());
+    let (mut client, all) = (server.client(), key("all"));
+    let expected: Vec<&str> = text.lines().collect();
+    for (limit, offset) in [(7, 0), (1, 1), (1, 3), (2, 3), (4, 3), (3, 0), (1, 6)] {
+        let answer = page(&mut client, &all, &format!("limit={limit}&offset={offset}&order=id"));
+        answer.good();
+        assert!(documents(&answer).0 == expected[offset..offset + limit].join(","), "{limit} {offset}");
+    }
+    server.stop();
+}
+
+#[test]
+fn a_page_over_the_bound_is_refused_and_its_first_item_beyond_is_named() {
+    let text = cases(1200, 1000, "x");
+    for most in [300, 100_000, 300_000, 700_000] {
+        let (_folder, server) = serve(&text, ServiceOptions { answer_bytes: most, ..Default::default() });
+        let (mut client, all) = (server.client(), key("all"));
+        // As many documents as fit with all that stands around them.
+        let mut bytes = BEGIN.len() + "],\"pageInfo\":{\"limit\":1200,\"offset\":0}}}".len() - 1;
+        let fitting = text.lines().take_while(|line| {
+            bytes += line.len() + 1;
+            bytes <= most
+        });
+        let fitting = fitting.count().max(1);
+        let answer = page(&mut client, &all, "limit=1200&order=id");
+        let told = answer.failure(400);
+        assert_eq!(
+            told,
+            format!(
+                "Invalid parameters: limit (byte 0): found a page that passes {most} bytes at \
+                 `list.items[{fitting}]`, expected a smaller one, such as `limit={fitting}`"
+            )
+        );
+        assert_eq!(answer.code(), (4128, "InvalidParametersException".to_owned()));
+        let answer = page(&mut client, &all, &format!("limit={fitting}&order=id"));
+        assert_eq!(answer.good()["list"]["items"].as_array().unwrap().len(), fitting);
+        assert!(answer.body.len() <= most || fitting == 1, "{}", answer.body.len());
+        // A page of one case is always answered.
+        page(&mut client, &all, "limit=1&offset=7&order=id").good();
+        // What a token does not see does not count.
+        let answer = page(&mut client, &key("narrow"), "limit=1200&order=id");
+        if most >= 100_000 {
+            answer.good();
+        } else {
+            answer.failure(400);
+        }
+        wait_for_outgoing(&server, 0..=0);
+        server.stop();
+    }
+}
+
+#[test]
+fn clients_that_do_not_read_hold_half_of_the_memory_and_other_tokens_are_answered() {
+    let most = 16 << 20;
+    let (_folder, server) =
+        serve(&cases(3000, 8000, "x"), ServiceOptions { outgoing_bytes: most, ..Default::default() });
+    let (all, other) = (key("all"), key("viewCases"));
+    let mut held: Vec<Client> = (0..40).map(|_| deaf(&server, &all, 3000)).collect();
+    // Each large page takes two buffers of 256 KiB: sixteen pages are half.
+    wait_for_outgoing(&server, most / 2..=most / 2);
+    let mut client = server.client();
+    // The token itself gets no more large pages, and small ones as ever.
+    page(&mut client, &all, "limit=3000").failure(503);
+    page(&mut client, &all, "limit=2").good();
+    // Another one gets both.
+    let start = Instant::now();
+    page(&mut client, &other, "limit=2").good();
+    assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
+    let answer = page(&mut client, &other, "limit=3000");
+    assert_eq!(answer.good()["list"]["items"].as_array().unwrap().len(), 3000);
+    assert!(outgoing_bytes(&server) <= most);
+    // Those that read on are given all of the page; those that leave give back what they held.
+    let statuses: Vec<u16> = held.iter_mut().map(|client| client.receive().unwrap().status).collect();
+    assert_eq!(statuses.iter().filter(|status| **status == 200).count(), 16, "{statuses:?}");
+    assert!(statuses.iter().all(|status| [200, 503].contains(status)), "{statuses:?}");
+    let held: Vec<Client> = (0..10).map(|_| deaf(&server, &all, 3000)).collect();
+    wait_for_outgoing(&server, 10 << 19..=10 << 19);
+    drop(held);
+    wait_for_outgoing(&server, 0..=0);
+    page(&mut client, &all, "limit=3000").good();
+    server.stop();
+}
+
+#[test]
+fn answers_below_a_large_page_count_too() {
+    let (_folder, server) =
+        serve(&cases(200, 1000, "x"), ServiceOptions { outgoing_bytes: 200_000, ..Default::default() });
+    let (mut client, all) = (server.client(), key("all"));
+    // 32 KiB are free for each answer, and a token has half of the rest.
+    for (limit, status) in [(20, 200), (100, 200), (150, 503), (30, 200), (200, 503)] {
+        let answer = page(&mut client, &all, &format!("limit={limit}"));
+        assert_eq!(answer.status, status, "{limit}: {} bytes", answer.body.len());
+    }
+    wait_for_outgoing(&server, 0..=0);
+    server.stop();
+}
+
+#[test]
+fn a_client_that_reads_slowly_is_cut_off_after_the_write_timeout() {
+    let timeout = Duration::from_secs(1);
+    let (_folder, server) =
+        serve(&cases(4000, 8000, "x"), ServiceOptions { write_timeout: timeout, ..Default::default() });
+    let all = key("all");
+    let slow = deaf(&server, &all, 4000);
+    let start = Instant::now();
+    // More than a buffer of the service in each timeout: that alone keeps no answer alive.
+    let mut piece = vec![0; 256 << 10];
+    let mut read = 0;
+    loop {
+        match slow.stream().read(&mut piece) {
+            Ok(0) | Err(_) => break,
+            Ok(count) => read += count,
+        }
+        assert!(start.elapsed() < timeout * 10, "{read} bytes were read, and it goes on");
+        thread::sleep(Duration::from_millis(150));
+    }
+    assert!(read < 30 << 20, "the system took all: {read}");
+    wait_for_outgoing(&server, 0..=0);
+    // A client that reads is not.
+    let mut client = server.client();
+    for _ in 0..3 {
+        page(&mut client, &all, "limit=4000").good();
+        page(&mut client, &all, "limit=1").good();
+    }
+    // Nor is one that waits long between two answers.
+    thread::sleep(timeout * 2);
+    page(&mut client, &all, "limit=4000").good();
+    server.stop();
+}
+
+/// Imports a file into the database of a service.
+#[cfg(unix)]
+fn import(server: &Server, file: &Path) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_casefilter"));
+    let output = command.arg("import").arg("--db").arg(server.database.path()).arg(file).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[cfg(unix)]
+#[test]
+fn an_update_does_not_change_a_page_that_is_being_sent() {
+    let (folder, server) = serve(&cases(3000, 8000, "before"), ServiceOptions::default());
+    let all = key("all");
+    let mut client = server.client();
+    let expected = page(&mut client, &all, "limit=3000");
+    expected.good();
+    let mut slow = deaf(&server, &all, 3000);
+    wait_for_outgoing(&server, 1 << 19..=1 << 19);
+    let path = folder.path().join("after.ndjson");
+    std::fs::write(&path, cases(3000, 8000, "after")).unwrap();
+    import(&server, &path);
+    let after = page(&mut client, &all, "limit=3000");
+    assert!(after.text().contains(r#""name":"after""#) && !after.text().contains(r#""name":"before""#));
+    let found = slow.receive().unwrap();
+    assert_eq!(found.status, 200);
+    assert!(found.body == expected.body, "the page changed while it was sent");
+    server.stop();
+}
+
+#[test]
+fn a_large_page_is_sent_to_its_end_on_shutdown() {
+    let (_folder, server) = serve(&cases(3000, 8000, "x"), ServiceOptions::default());
+    let all = key("all");
+    let expected = page(&mut server.client(), &all, "limit=3000");
+    let mut slow = deaf(&server, &all, 3000);
+    wait_for_outgoing(&server, 1 << 19..=1 << 19);
+    let (_database, thread) = server.ask_to_stop();
+    thread::sleep(Duration::from_millis(400));
+    let found = slow.receive().unwrap();
+    assert!(found.status == 200 && found.body == expected.body);
+    thread.join().unwrap().unwrap();
+}
+
+#[test]
+fn requests_sent_at_once_are_answered_in_order() {
+    let (_folder, server) = serve(&cases(1000, 1000, "x"), ServiceOptions::default());
+    let (mut client, all) = (server.client(), key("all"));
+    let mut requests = Vec::new();
+    for limit in [1000, 1, 900, 800, 2] {
+        requests.extend_from_slice(head(&all, "POST", &format!("{SEARCH}?limit={limit}"), ALL).as_bytes());
+        requests.extend_from_slice(b"\r\n");
+        requests.extend_from_slice(ALL);
+    }
+    client.stream().write_all(&requests).unwrap();
+    for limit in [1000, 1, 900, 800, 2] {
+        let items = client.receive().unwrap().good()["list"]["items"].as_array().unwrap().len();
+        assert_eq!(items, limit);
+    }
+    server.stop();
+}
