@@ -52,12 +52,21 @@ impl LogRate {
         }
     }
 
-    /// The statuses of which lines were left out in seconds that are over, and how many.
+    /// Returns the statuses of which lines were left out in seconds that are over, and how many.
     pub(super) fn take_left_out(&self, now: Instant) -> Vec<(u16, u64)> {
+        self.take(|since| now.saturating_duration_since(since) >= WINDOW)
+    }
+
+    /// Returns all statuses of which lines were left out and not told yet, and how many.
+    pub(super) fn take_all_left_out(&self) -> Vec<(u16, u64)> {
+        self.take(|_| true)
+    }
+
+    fn take(&self, is_over: impl Fn(Instant) -> bool) -> Vec<(u16, u64)> {
         let mut kinds = self.kinds.lock().unwrap_or_else(PoisonError::into_inner);
         let mut found = Vec::new();
         kinds.retain(|(_, status), second| {
-            let is_over = now.saturating_duration_since(second.since) >= WINDOW;
+            let is_over = is_over(second.since);
             if is_over && second.left_out > 0 {
                 found.push((*status, second.left_out));
             }
@@ -85,5 +94,11 @@ mod tests {
         }
         assert_eq!(rate.take_left_out(start + WINDOW * 2), [(401, 11)]);
         assert_eq!(rate.take_left_out(start + WINDOW * 3), []);
+        for _ in 0..30 {
+            rate.line(0, 401, start + WINDOW * 3);
+        }
+        assert_eq!(rate.take_left_out(start + WINDOW * 3), [], "the second is not over");
+        assert_eq!(rate.take_all_left_out(), [(401, 10)]);
+        assert_eq!(rate.take_all_left_out(), []);
     }
 }

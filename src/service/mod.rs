@@ -155,7 +155,7 @@
 //! Each answer has an `X-Correlation-Id`, in the envelope too; [`tracing`] events at level `info` for
 //! what was refused, `error` for what failed here, `debug` for all else, carry it as `correlation_id`, with
 //! operation, status, time and the token's name. Of requests with one status and one token (or none) there are at most 20 lines a second
-//! of `info` or `warn`; a line per second counts those left out. Bodies, queries, signatures and secrets are in none.
+//! of `info` or `warn`; a line per second counts those left out, and a last one when the service ends. Bodies, queries, signatures and secrets are in none.
 //! A correlation id is the beginning of a keyed hash, which does not tell how many requests others make.
 //! `/readyz` is 503 on the way down and while the source of cases is away: when searches are not answered. Once a write failed for a reason of the
 //! file, such as a full disk, searches go on, `/readyz` is 200 with `"writes":"failing"` and `casefilter_writes_failing` is 1. The file is opened again

@@ -217,6 +217,7 @@ impl Service {
             tracing::warn!("requests were still in flight at the end of the grace period");
             shared.cut_off();
         }
+        shared.tell_all_left_out();
         let end = tokio::task::spawn_blocking(move || {
             shared.store.checkpoint()?;
             shared.store.sync()

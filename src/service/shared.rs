@@ -385,6 +385,13 @@ impl Shared {
         }
     }
 
+    /// As [`tell_left_out`](Self::tell_left_out), when no more requests come.
+    pub(super) fn tell_all_left_out(&self) {
+        for (status, lines) in self.log_rate.take_all_left_out() {
+            tell_left_out(status, lines);
+        }
+    }
+
     pub(super) fn is_draining(&self) -> bool {
         self.is_draining.load(Ordering::Relaxed)
     }

@@ -336,13 +336,13 @@ fn no_update_is_left_uncounted_when_its_client_leaves() {
 }
 
 #[test]
-fn whoever_is_not_known_takes_no_room_of_others() {
-    // A quarter of it is the most that one token at one peer gets.
+fn bodies_under_an_unknown_token_or_an_old_timestamp_take_no_room() {
+    // A token at one peer gets at most a quarter, 1000 bytes, and gets that only while nothing else is held.
     let server = with(ServiceOptions { buffered_bytes: 4000, ..options() });
     let all = key("all");
     let body = [b' '; 900];
-    let mut strangers: Vec<Client> = (0..4).map(|_| server.client()).collect();
-    for (client, token) in strangers.iter_mut().zip(["none", "all", "all", "all"]) {
+    let mut refused: Vec<Client> = (0..4).map(|_| server.client()).collect();
+    for (client, token) in refused.iter_mut().zip(["none", "all", "all", "all"]) {
         let head = head(&all, "POST", SEARCH, &body);
         let head = match token {
             "none" => head.replace("X-App-Token: token-all", "X-App-Token: token-of-nobody"),
@@ -352,9 +352,18 @@ fn whoever_is_not_known_takes_no_room_of_others() {
         client.send(&body[..899]).unwrap();
     }
     thread::sleep(Duration::from_millis(100));
-    server.client().call(&all, "POST", SEARCH, BODY).good();
-    // They are told what everyone is told, once all has come.
-    for mut client in strangers {
+    let mut padded = BODY.to_vec();
+    padded.resize(1000, b' ');
+    server.client().call(&all, "POST", SEARCH, &padded).good();
+    // A body that is kept takes as much, so that the same request fails beside it.
+    let mut kept = server.client();
+    kept.send(format!("{}\r\n", head(&all, "POST", SEARCH, &body)).as_bytes()).unwrap();
+    kept.send(&body[..899]).unwrap();
+    thread::sleep(Duration::from_millis(100));
+    server.client().call(&all, "POST", SEARCH, &padded).failure(503);
+    drop(kept);
+    // The others are told what everyone is told, once all has come.
+    for mut client in refused {
         client.send(b" ").unwrap();
         assert!(client.receive().unwrap().failure(401).contains("not signed by a known token"));
     }
@@ -425,6 +434,56 @@ fn forged_bodies_leave_room_for_other_tokens() {
     server.client().call(&all, "POST", SEARCH, &padded).good();
     server.client().call(&all, "POST", SEARCH, BODY).good();
     server.client().call(&own, "POST", SEARCH, BODY).good();
+    assert!(start.elapsed() < options().read_timeout, "the forged bodies are still held");
+    drop(held);
+    server.stop();
+}
+
+/// A client with an address of its own in the network of this machine.
+#[cfg(target_os = "linux")]
+fn client_at(address: [u8; 4], server: &Server) -> Client {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
+    let stream = runtime.block_on(async {
+        let socket = tokio::net::TcpSocket::new_v4().unwrap();
+        socket.bind((address, 0).into()).unwrap();
+        socket.connect(server.address).await.unwrap().into_std().unwrap()
+    });
+    stream.set_nonblocking(false).unwrap();
+    Client::of(stream)
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn forged_bodies_leave_room_for_the_same_token_at_other_peers() {
+    let server = with(options());
+    let own = key("own");
+    let forged =
+        super::client::Key { secret: "a secret that is not the right one".to_owned(), ..own.clone() };
+    let large = vec![b' '; (4 << 20) - 1];
+    let mut padded = BODY.to_vec();
+    padded.resize(4 << 20, b' ');
+    let start = Instant::now();
+    let send = || {
+        let mut client = client_at([127, 0, 0, 2], &server);
+        let head = head(&forged, "POST", SEARCH, &large);
+        client.send(format!("{head}\r\n").as_bytes()).unwrap();
+        // Some are turned away on the way.
+        let _ = client.send(&large[1..]);
+        client
+    };
+    let held: Vec<Client> = thread::scope(|scope| {
+        let threads: Vec<_> = (0..16).map(|_| scope.spawn(send)).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    // At the peer that sends them the token has no room for a large body; from elsewhere it has.
+    let mut client = client_at([127, 0, 0, 2], &server);
+    client.send(format!("{}\r\n", head(&own, "POST", SEARCH, &padded)).as_bytes()).unwrap();
+    // It is turned away on the way.
+    let _ = client.send(&padded);
+    assert!(client.receive().map_or(503, |answer| answer.status) == 503);
+    client_at([127, 0, 0, 3], &server).call(&own, "POST", SEARCH, &padded).good();
+    server.client().call(&own, "POST", SEARCH, &padded).good();
+    client_at([127, 0, 0, 2], &server).call(&own, "POST", SEARCH, BODY).good();
     assert!(start.elapsed() < options().read_timeout, "the forged bodies are still held");
     drop(held);
     server.stop();

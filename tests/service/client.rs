@@ -54,7 +54,10 @@ pub(crate) fn head(key: &Key, method: &str, target: &str, body: &[u8]) -> String
 
 impl Client {
     pub(crate) fn new(address: SocketAddr) -> Self {
-        let stream = TcpStream::connect(address).unwrap();
+        Self::of(TcpStream::connect(address).unwrap())
+    }
+
+    pub(crate) fn of(stream: TcpStream) -> Self {
         stream.set_nodelay(true).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         stream.set_write_timeout(Some(Duration::from_secs(20))).unwrap();

@@ -553,6 +553,14 @@ fn on_a_terminal_it_logs_text() {
     assert!(said.contains("listening address=127.0.0.1:"), "{said}");
 }
 
+/// How many requests the log tells of: by lines of their own, and by numbers of lines that were left out.
+fn told_of(log: &str) -> (u64, u64) {
+    let events: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let written =
+        events.iter().filter(|event| event["status"] == 404 && event["message"] == "answered").count() as u64;
+    (written, events.iter().filter_map(|event| event["lines"].as_u64()).sum())
+}
+
 #[test]
 fn refused_requests_do_not_fill_the_log() {
     let database = Database::new("plain.cases.ndjson");
@@ -568,10 +576,24 @@ fn refused_requests_do_not_fill_the_log() {
     thread::sleep(Duration::from_millis(2500));
     let elapsed = start.elapsed().as_secs();
     let log = process.terminate();
-    let events: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let written =
-        events.iter().filter(|event| event["status"] == 404 && event["message"] == "answered").count() as u64;
-    let left_out: u64 = events.iter().filter_map(|event| event["lines"].as_u64()).sum();
+    let (written, left_out) = told_of(&log);
     assert_eq!(written + left_out, REQUESTS, "{elapsed} s");
     assert!(written < REQUESTS / 4, "{written}");
+}
+
+#[test]
+fn lines_that_were_left_out_are_counted_when_the_service_ends() {
+    let database = Database::new("plain.cases.ndjson");
+    let process = Process::start(&database, &[]);
+    let mut client = process.client();
+    const REQUESTS: u64 = 200;
+    let requests = b"GET /nowhere HTTP/1.1\r\nHost: t\r\n\r\n".repeat(REQUESTS as usize);
+    client.send(&requests).unwrap();
+    for _ in 0..REQUESTS {
+        assert_eq!(client.receive().unwrap().status, 404);
+    }
+    // In the second in which lines were left out.
+    let (written, left_out) = told_of(&process.terminate());
+    assert!(left_out > 0, "{written} lines were written");
+    assert_eq!(written + left_out, REQUESTS);
 }
