@@ -91,6 +91,38 @@ fn what_takes_too_long_is_503() {
 
 #[test]
 #[ignore = "needs a server: tests/postgres/run"]
+fn its_pages_are_bounded_too() {
+    let url = variable("CASEFILTER_TEST_POSTGRES");
+    let table = table_of(&url, &data("plain.cases.ndjson"));
+    let served = |options| {
+        let source = Some((url.clone(), tables::options(&table)));
+        Server::with_source(Database::new("plain.cases.ndjson"), options, None, source)
+    };
+    let target = |limit: usize| format!("{SEARCH}?limit={limit}&order=id&countTotalItems=true");
+    let server = served(ServiceOptions { answer_bytes: 50_000, ..ServiceOptions::default() });
+    let (mut client, all) = (server.client(), key("all"));
+    let told = client.call(&all, "POST", &target(700), BODY).failure(400);
+    let (_, limit) = told.rsplit_once("`limit=").unwrap();
+    let limit: usize = limit.trim_end_matches('`').parse().unwrap();
+    assert!(limit > 1 && told.contains(&format!("50000 bytes at `list.items[{limit}]`")), "{told}");
+    let answer = client.call(&all, "POST", &target(limit), BODY);
+    assert_eq!(answer.good()["list"]["items"].as_array().unwrap().len(), limit);
+    assert!((45_000..=50_000).contains(&answer.body.len()), "{}", answer.body.len());
+    assert_eq!(answer.good()["list"]["totalItems"], 700);
+    client.call(&all, "POST", &target(limit + 1), BODY).failure(400);
+    server.stop();
+    // Room for the page of another token is left, and what was held is given back.
+    let server = served(ServiceOptions { outgoing_bytes: 400_000, ..ServiceOptions::default() });
+    let mut client = server.client();
+    for _ in 0..5 {
+        client.call(&all, "POST", &target(700), BODY).failure(503);
+        client.call(&all, "POST", &target(150), BODY).good();
+    }
+    server.stop();
+}
+
+#[test]
+#[ignore = "needs a server: tests/postgres/run"]
 fn the_command_line_searches_it_too() {
     let url = variable("CASEFILTER_TEST_POSTGRES");
     let cases = data("plain.cases.ndjson");
