@@ -11,6 +11,11 @@
     )
 )]
 
+/// glibc's allocator has arenas for threads, which keep what a service frees: README.md has the measurements.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 mod commands;
 mod input;
 mod output;
