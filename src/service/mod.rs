@@ -234,38 +234,15 @@
 
 #[cfg(unix)]
 mod admin;
-mod applicants;
 mod auth;
-mod body;
-mod budget;
-mod envelope;
-mod error_codes;
-mod exchange;
-mod log_rate;
+mod http;
 mod metrics;
-mod metrics_server;
-mod operation;
-mod operator;
+mod operations;
 mod options;
-mod pace;
-mod pages;
-mod parameters;
-mod peers;
-mod process_metrics;
-mod projection;
-mod search;
-mod server;
-mod shared;
-mod source;
-mod tls;
-mod tokens;
-mod transport;
+mod state;
 
 #[cfg(unix)]
 pub use admin::AdminSocket;
-pub use envelope::Envelope;
-pub use error_codes::ErrorCode;
+pub use auth::{Permission, TokenEntry, TokenFile, Tokens};
+pub use http::{Envelope, ErrorCode, Service, Tls};
 pub use options::ServiceOptions;
-pub use server::Service;
-pub use tls::Tls;
-pub use tokens::{Permission, TokenEntry, TokenFile, Tokens};

@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::http::StatusCode;
 
-use super::super::envelope::Failure;
-use super::super::shared::Shared;
 use super::upload::{Source, Spool};
 use crate::domain::{Imported, RecordKind, import_records_in};
 use crate::engine::{Mode, Report};
+use crate::service::http::errors::Failure;
+use crate::service::state::Shared;
 use crate::store::StoreError;
 
 /// How much is read at once: what is still in the second cache when its cases are read.

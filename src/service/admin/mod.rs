@@ -28,10 +28,10 @@ use tokio::net::UnixStream;
 use tokio::sync::Semaphore;
 
 use self::socket::Identity;
-use super::envelope::Failure;
-use super::exchange::Name;
-use super::shared::Shared;
-use super::transport::{Due, Transport};
+use crate::service::http::errors::Failure;
+use crate::service::http::exchange::Name;
+use crate::service::http::transport::{Due, Transport};
+use crate::service::state::Shared;
 
 /// Connections at a time; more wait until one ends. Each may have a thread that waits for the file.
 const CONNECTIONS: usize = 16;
@@ -55,13 +55,13 @@ impl Admin {
 }
 
 /// Serves the requests of operators.
-pub(super) struct AdminServer {
+pub(in crate::service) struct AdminServer {
     admin: Arc<Admin>,
     router: TowerToHyperService<Router>,
 }
 
 impl AdminServer {
-    pub(super) fn new(socket: &AdminSocket, shared: Arc<Shared>) -> Arc<Self> {
+    pub(in crate::service) fn new(socket: &AdminSocket, shared: Arc<Shared>) -> Arc<Self> {
         let (path, database) = socket.database();
         let admin = Arc::new(Admin { shared, database, path: path.to_owned() });
         let router = TowerToHyperService::new(routes::router(Arc::clone(&admin)));
@@ -69,7 +69,11 @@ impl AdminServer {
     }
 
     /// Takes connections, for as long as it is polled.
-    pub(super) async fn accept(self: &Arc<Self>, socket: &AdminSocket, graceful: &GracefulShutdown) {
+    pub(in crate::service) async fn accept(
+        self: &Arc<Self>,
+        socket: &AdminSocket,
+        graceful: &GracefulShutdown,
+    ) {
         let seats = Arc::new(Semaphore::new(CONNECTIONS));
         loop {
             // A semaphore that nobody closes.

@@ -15,11 +15,6 @@ use axum::routing::{get, post};
 use chrono::TimeDelta;
 use serde::{Deserialize, Serialize};
 
-use super::super::envelope::{Failure, json};
-use super::super::error_codes::ErrorCode;
-use super::super::operator;
-use super::super::parameters::near;
-use super::super::shared::now;
 use super::Admin;
 use super::download::FileBody;
 use super::import::{self, GivenUp};
@@ -28,6 +23,11 @@ use super::upload::{SOURCES, Sources, spool};
 use crate::domain::{RecordKind, mint_share_token};
 use crate::engine::{Mode, Report};
 use crate::error::{ErrorKind, quote};
+use crate::service::http::error_codes::ErrorCode;
+use crate::service::http::errors::{Failure, json};
+use crate::service::http::health;
+use crate::service::operations::parameters::near;
+use crate::service::state::now;
 
 /// The largest body of a request that is none of an import, in bytes.
 const BODY_BYTES: usize = 64 << 10;
@@ -43,7 +43,7 @@ type Shared = State<Arc<Admin>>;
 pub(super) fn router(admin: Arc<Admin>) -> Router {
     Router::new()
         .route("/", get(status))
-        .route("/metrics", get(async |State(admin): Shared| operator::metrics(&admin.shared)))
+        .route("/metrics", get(async |State(admin): Shared| health::metrics(&admin.shared)))
         .route("/share-tokens", post(share_token))
         .route("/imports/{kind}", post(import))
         .route("/backups", post(backup))
@@ -93,7 +93,7 @@ struct Minted {
 
 async fn share_token(State(admin): Shared, body: Body) -> Result<Response, Failure> {
     let asked: ShareToken = read(body, BODY_BYTES, admin.shared.options.read_timeout).await?;
-    let mint = move |shared: &super::super::shared::Shared| {
+    let mint = move |shared: &crate::service::state::Shared| {
         // Longer than all that can be said is refused as any other lifetime without an end.
         let lifetime = TimeDelta::try_seconds(asked.lifetime_s).unwrap_or(TimeDelta::MAX);
         Ok(mint_share_token(&shared.store, &asked.applicant_id, lifetime, now())?)
@@ -125,7 +125,7 @@ async fn backup(State(admin): Shared, body: Body) -> Result<Response, Failure> {
     }
     let given_up = GivenUp::default();
     let _waiting = given_up.unless_awaited();
-    let copy = move |shared: &super::super::shared::Shared| {
+    let copy = move |shared: &crate::service::state::Shared| {
         let copied = shared.store.backup_while(&path, &|| !given_up.is_given_up(shared));
         tell_given_up(&given_up, shared);
         copied.map_err(|error| Failure::of_store(&error))
@@ -140,7 +140,7 @@ async fn copy(State(admin): Shared) -> Result<Response, Failure> {
     let given_up = GivenUp::default();
     let _waiting = given_up.unless_awaited();
     let folder = admin.path.parent().unwrap_or(FilePath::new("/")).to_owned();
-    let copy = move |shared: &super::super::shared::Shared| {
+    let copy = move |shared: &crate::service::state::Shared| {
         let no_room = |error: std::io::Error| {
             let description = format!("no copy can be made beside the database: {error}");
             Failure::new(StatusCode::INSUFFICIENT_STORAGE, description).typed("io")
@@ -155,7 +155,7 @@ async fn copy(State(admin): Shared) -> Result<Response, Failure> {
     Ok(Response::new(Body::new(FileBody::new(file))))
 }
 
-fn tell_given_up(given_up: &GivenUp, shared: &super::super::shared::Shared) {
+fn tell_given_up(given_up: &GivenUp, shared: &crate::service::state::Shared) {
     if given_up.is_given_up(shared) {
         tracing::info!("a copy was given up, because its client left or the service ends");
     }
@@ -173,7 +173,7 @@ struct Compacted {
 
 async fn compact(State(admin): Shared, body: Body) -> Result<Response, Failure> {
     let Compaction {} = read(body, BODY_BYTES, admin.shared.options.read_timeout).await?;
-    let compact = |shared: &super::super::shared::Shared| {
+    let compact = |shared: &crate::service::state::Shared| {
         let compacted = shared.store.compact_online();
         compacted.map_err(|error| Failure::of_store(&error))
     };

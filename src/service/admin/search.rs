@@ -21,13 +21,13 @@ use hyper::body::Frame;
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
-use super::super::envelope::{Failure, json};
-use super::super::shared::Shared;
 use crate::catalog::Catalog;
 use crate::engine::explain::{Explanation, Phase};
 use crate::error::Errors;
 use crate::filter::{Filter, Params, Request};
 use crate::limits::Limits;
+use crate::service::http::errors::{Failure, json};
+use crate::service::state::Shared;
 use crate::store::StoredDocuments;
 
 /// The content type of an answer in frames.

@@ -12,7 +12,7 @@ use axum::body::Body;
 use axum::http::StatusCode;
 use http_body_util::BodyExt;
 
-use super::super::envelope::Failure;
+use crate::service::http::errors::Failure;
 
 /// The content type of a body of several sources, as frames: a byte that says of what sort, the length of what follows, four bytes,
 /// the most significant first, and so many bytes.

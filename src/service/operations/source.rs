@@ -1,12 +1,12 @@
 //! Where searches look for cases.
 
 #[cfg(feature = "postgres")]
-use super::envelope::Failure;
-#[cfg(feature = "postgres")]
 use crate::postgres::{PostgresError, PostgresSource};
+#[cfg(feature = "postgres")]
+use crate::service::http::errors::Failure;
 
 /// Where searches look for cases. Whatever else is asked for is in the file.
-pub(super) enum Source {
+pub(in crate::service) enum Source {
     /// The file of the service, its columns in memory.
     Store,
     /// A table of PostgreSQL.
@@ -16,12 +16,12 @@ pub(super) enum Source {
 
 impl Source {
     /// Whether a search may be so quick that it need not leave the thread of its connection.
-    pub(super) fn may_be_quick(&self) -> bool {
+    pub(in crate::service) fn may_be_quick(&self) -> bool {
         matches!(self, Self::Store)
     }
 
     /// Why searches cannot be answered now, if they cannot.
-    pub(super) async fn fault(&self) -> Option<String> {
+    pub(in crate::service) async fn fault(&self) -> Option<String> {
         match self {
             Self::Store => None,
             #[cfg(feature = "postgres")]

@@ -13,21 +13,21 @@ use axum::response::Response;
 use chrono::{DateTime, Utc};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::auth::{Seen, Signed};
-use super::body;
-use super::budget::{Account, Budget, Hold};
-use super::envelope::{Failure, json};
-use super::exchange::{Exchange, Names, tell_left_out};
-use super::log_rate::LogRate;
-use super::metrics::Metrics;
-use super::operation::Operation;
-use super::options::ServiceOptions;
-use super::pace::Pace;
-use super::peers::Peer;
-use super::source::Source;
-use super::tokens::{AppToken, Tokens};
-use super::transport::Due;
-use super::{applicants, parameters, search};
+use crate::service::auth::signature::{Seen, Signed};
+use crate::service::auth::tokens::{AppToken, Tokens};
+use crate::service::http::body;
+use crate::service::http::budget::{Account, Budget, Hold};
+use crate::service::http::errors::{Failure, json};
+use crate::service::http::exchange::{Exchange, Names, tell_left_out};
+use crate::service::http::log_rate::LogRate;
+use crate::service::http::peers::Peer;
+use crate::service::http::transport::Due;
+use crate::service::metrics::text::Metrics;
+use crate::service::operations::endpoint::Operation;
+use crate::service::operations::pace::Pace;
+use crate::service::operations::source::Source;
+use crate::service::operations::{applicants, parameters, search};
+use crate::service::options::ServiceOptions;
 use crate::store::Store;
 
 /// What all requests share.

@@ -1,7 +1,7 @@
 //! Pages of cases: a small one in one buffer, a large one sent in pieces while it is read.
 //!
 //! A search reads up to [`PIECE_BYTES`] of its page at once. When the page is longer, the other documents are measured first: the
-//! length of the answer is known then, and a page over [`answer_bytes`](super::ServiceOptions::answer_bytes) is refused
+//! length of the answer is known then, and a page over [`answer_bytes`](crate::service::ServiceOptions::answer_bytes) is refused
 //! before anything is sent. The pieces that follow are each read when the connection can take one, on a thread that
 //! does not wait for the client. The page is of one moment; later writes do not change it.
 
@@ -14,22 +14,22 @@ use std::task::{Context, Poll};
 use axum::body::{Body, Bytes};
 use hyper::body::{Frame, SizeHint};
 
-use super::budget::Hold;
-use super::envelope::Failure;
-use super::error_codes;
-use super::projection::Projection;
-use super::shared::Shared;
-use super::tokens::AppToken;
-use super::transport::Due;
 use crate::engine::Page;
 use crate::error::{Error, ErrorKind, Errors, quote};
 #[cfg(feature = "postgres")]
 use crate::postgres::PostgresSource;
 use crate::filter::Request;
+use crate::service::auth::projection::Projection;
+use crate::service::auth::tokens::AppToken;
+use crate::service::http::budget::Hold;
+use crate::service::http::error_codes;
+use crate::service::http::errors::Failure;
+use crate::service::http::transport::Due;
+use crate::service::state::Shared;
 use crate::store::{FoundPage, Store};
 
 /// The size of a piece in bytes, unless one document is larger.
-pub(super) const PIECE_BYTES: usize = 256 << 10;
+pub(in crate::service) const PIECE_BYTES: usize = 256 << 10;
 
 /// Documents are measured in slices of so many bytes, after each of which others have their turn.
 const SLICE_BYTES: usize = 1 << 20;
@@ -40,7 +40,7 @@ const SLICE_DOCUMENTS: usize = 1024;
 const FRAME_BYTES: usize = 128;
 
 /// What a search found.
-pub(super) enum Found {
+pub(in crate::service) enum Found {
     /// The whole answer.
     Whole(String),
     /// The beginning of an answer, and what the rest is read from.
@@ -48,7 +48,7 @@ pub(super) enum Found {
 }
 
 /// What is left of a page.
-pub(super) struct Rest {
+pub(in crate::service) struct Rest {
     page: FoundPage,
     token: Arc<AppToken>,
     /// What is written after the last document.
@@ -59,16 +59,16 @@ pub(super) struct Rest {
 }
 
 /// A page that a token asks for.
-pub(super) struct NewPage<'r> {
-    pub(super) request: &'r Request,
-    pub(super) token: &'r Arc<AppToken>,
+pub(in crate::service) struct NewPage<'r> {
+    pub(in crate::service) request: &'r Request,
+    pub(in crate::service) token: &'r Arc<AppToken>,
     /// The largest answer, in bytes.
-    pub(super) most: usize,
+    pub(in crate::service) most: usize,
 }
 
 impl NewPage<'_> {
     /// Searches, and reads the page, or its beginning; also returns how many rows were examined.
-    pub(super) fn begin(&self, store: &Store) -> Result<(Found, u64), Failure> {
+    pub(in crate::service) fn begin(&self, store: &Store) -> Result<(Found, u64), Failure> {
         let room = self.most.saturating_sub(FRAME_BYTES).min(PIECE_BYTES);
         let new = |len| Part::first(self.token.projection.as_ref(), room, len);
         let (page, part) = store.find_page(self.request, new, Part::take)?;
@@ -92,7 +92,11 @@ impl NewPage<'_> {
 
     /// Searches PostgreSQL. The page is in memory whole, since its connection is for others then; `hold` grows with it.
     #[cfg(feature = "postgres")]
-    pub(super) fn fetch(&self, source: &PostgresSource, hold: &mut Hold) -> Result<Found, Failure> {
+    pub(in crate::service) fn fetch(
+        &self,
+        source: &PostgresSource,
+        hold: &mut Hold,
+    ) -> Result<Found, Failure> {
         let room = self.most.saturating_sub(FRAME_BYTES);
         let mut part = Part::first(self.token.projection.as_ref(), room, 0);
         // A page of one case is always answered: its client cannot ask for less.
@@ -131,7 +135,7 @@ impl Rest {
     /// # Errors
     /// 400 when the answer is larger than one may be; 503 when the token has no room for more answers at a time; faults of the
     /// file.
-    pub(super) async fn send(
+    pub(in crate::service) async fn send(
         self,
         first: String,
         shared: &Arc<Shared>,

@@ -24,23 +24,23 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 
-#[cfg(unix)]
-use super::admin::{AdminServer, AdminSocket};
-use super::envelope::Failure;
+use super::errors::Failure;
 use super::exchange::Exchange;
+use super::health;
 use super::metrics_server::MetricsServer;
-use super::operation::Operation;
-use super::operator;
-use super::options::ServiceOptions;
 use super::peers::{Peer, Peers};
-use super::shared::Shared;
-#[cfg(feature = "postgres")]
-use super::source::Source;
 use super::tls::Tls;
-use super::tokens::Tokens;
 use super::transport::{Due, Transport};
 #[cfg(feature = "postgres")]
 use crate::postgres::PostgresSource;
+#[cfg(unix)]
+use crate::service::admin::{AdminServer, AdminSocket};
+use crate::service::auth::tokens::Tokens;
+use crate::service::operations::endpoint::Operation;
+#[cfg(feature = "postgres")]
+use crate::service::operations::source::Source;
+use crate::service::options::ServiceOptions;
+use crate::service::state::Shared;
 use crate::store::{Store, StoreError};
 
 /// The five operations over HTTP, ready to [`serve`](Self::serve).
@@ -262,7 +262,7 @@ fn router(shared: Arc<Shared>) -> Router {
         };
         router = router.route(operation.path(), method);
     }
-    operator::routes(router)
+    health::routes(router)
         .fallback(async || Failure::new(StatusCode::NOT_FOUND, "there is no such path"))
         .method_not_allowed_fallback(async || {
             Failure::new(StatusCode::METHOD_NOT_ALLOWED, "the path does not have this method")

@@ -10,7 +10,7 @@ const WINDOW: Duration = Duration::from_secs(1);
 
 /// Counts the lines of each kind in the current second.
 #[derive(Default)]
-pub(super) struct LogRate {
+pub(in crate::service) struct LogRate {
     kinds: Mutex<HashMap<Kind, Second>>,
 }
 
@@ -25,7 +25,7 @@ struct Second {
 
 /// What to do with a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Line {
+pub(in crate::service) enum Line {
     /// Write it. So many of its kind were left out in an earlier second, which no line has said yet.
     Write {
         left_out: u64,
@@ -34,7 +34,7 @@ pub(super) enum Line {
 }
 
 impl LogRate {
-    pub(super) fn line(&self, token: usize, status: u16, now: Instant) -> Line {
+    pub(in crate::service) fn line(&self, token: usize, status: u16, now: Instant) -> Line {
         let mut kinds = self.kinds.lock().unwrap_or_else(PoisonError::into_inner);
         let fresh = || Second { since: now, written: 0, left_out: 0 };
         let second = kinds.entry((token, status)).or_insert_with(fresh);
@@ -53,12 +53,12 @@ impl LogRate {
     }
 
     /// Returns the statuses of which lines were left out in seconds that are over, and how many.
-    pub(super) fn take_left_out(&self, now: Instant) -> Vec<(u16, u64)> {
+    pub(in crate::service) fn take_left_out(&self, now: Instant) -> Vec<(u16, u64)> {
         self.take(|since| now.saturating_duration_since(since) >= WINDOW)
     }
 
     /// Returns all statuses of which lines were left out and not told yet, and how many.
-    pub(super) fn take_all_left_out(&self) -> Vec<(u16, u64)> {
+    pub(in crate::service) fn take_all_left_out(&self) -> Vec<(u16, u64)> {
         self.take(|_| true)
     }
 

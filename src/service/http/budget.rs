@@ -7,18 +7,18 @@ use super::peers::Peer;
 
 /// Whose bytes they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Account {
+pub(in crate::service) struct Account {
     /// The address in memory of the token that a request names.
-    pub(super) token: usize,
+    pub(in crate::service) token: usize,
     /// The peer that sends it. None once the signature of the token was checked: peers do not matter then.
-    pub(super) peer: Option<Peer>,
+    pub(in crate::service) peer: Option<Peer>,
 }
 
 /// A bound on the bytes that all requests hold at a time.
 ///
 /// One account may hold as much as is left free for all others. All accounts of a token, and all of a peer, may hold
 /// twice as much as is left free: together at most two thirds. A token that is accounted without peers gets half.
-pub(super) struct Budget {
+pub(in crate::service) struct Budget {
     capacity: usize,
     held: Mutex<Held>,
 }
@@ -32,24 +32,24 @@ struct Held {
 }
 
 /// A part of a [`Budget`], given back when it is dropped.
-pub(super) struct Hold {
+pub(in crate::service) struct Hold {
     budget: Arc<Budget>,
     account: Account,
     bytes: usize,
 }
 
 impl Budget {
-    pub(super) fn new(capacity: usize) -> Arc<Self> {
+    pub(in crate::service) fn new(capacity: usize) -> Arc<Self> {
         Arc::new(Self { capacity, held: Mutex::default() })
     }
 
     /// A part for an account, of no bytes yet.
-    pub(super) fn hold(self: &Arc<Self>, account: Account) -> Hold {
+    pub(in crate::service) fn hold(self: &Arc<Self>, account: Account) -> Hold {
         Hold { budget: Arc::clone(self), account, bytes: 0 }
     }
 
     /// How many bytes are held.
-    pub(super) fn held_bytes(&self) -> usize {
+    pub(in crate::service) fn held_bytes(&self) -> usize {
         self.lock().all
     }
 
@@ -61,7 +61,7 @@ impl Budget {
 impl Hold {
     /// Takes more bytes. Returns false, and takes none, when the account's share is used.
     #[must_use]
-    pub(super) fn grow(&mut self, bytes: usize) -> bool {
+    pub(in crate::service) fn grow(&mut self, bytes: usize) -> bool {
         let Account { token, peer } = self.account;
         let held = &mut *self.budget.lock();
         let with = |held: Option<&usize>| held.copied().unwrap_or(0).saturating_add(bytes);
@@ -86,12 +86,12 @@ impl Hold {
 impl Hold {
     /// Takes more bytes until the hold has so many. Returns false, and takes none, when the account's share is used.
     #[must_use]
-    pub(super) fn reach(&mut self, bytes: usize) -> bool {
+    pub(in crate::service) fn reach(&mut self, bytes: usize) -> bool {
         bytes <= self.bytes || self.grow(bytes.saturating_sub(self.bytes))
     }
 
     /// Whether another hold of the account could take so many bytes now.
-    pub(super) fn has_room(&self, bytes: usize) -> bool {
+    pub(in crate::service) fn has_room(&self, bytes: usize) -> bool {
         self.budget.hold(self.account).grow(bytes)
     }
 }

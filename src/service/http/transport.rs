@@ -13,7 +13,7 @@ use tokio::time::{Instant, Sleep};
 ///
 /// Without it each piece would have the timeout of a whole answer.
 #[derive(Clone)]
-pub(super) struct Due {
+pub(in crate::service) struct Due {
     timeout: Duration,
     answer: Arc<Mutex<Option<LongAnswer>>>,
 }
@@ -26,7 +26,7 @@ struct LongAnswer {
 }
 
 impl Due {
-    pub(super) fn new(timeout: Duration) -> Self {
+    pub(in crate::service) fn new(timeout: Duration) -> Self {
         Self { timeout, answer: Arc::default() }
     }
 
@@ -35,13 +35,13 @@ impl Due {
     }
 
     /// Begins an answer in pieces.
-    pub(super) fn begin(&self) {
+    pub(in crate::service) fn begin(&self) {
         let due = Instant::now().checked_add(self.timeout);
         *self.lock() = due.map(|due| LongAnswer { due, is_ending: false });
     }
 
     /// Ends the answer once all that it gave is written.
-    pub(super) fn end(&self) {
+    pub(in crate::service) fn end(&self) {
         if let Some(answer) = &mut *self.lock() {
             answer.is_ending = true;
         }
@@ -69,7 +69,7 @@ impl Due {
 
 /// A stream whose writes fail when the peer takes longer than a timeout, from the moment at which it stops
 /// reading to the end of what is to be written, or, of an answer in pieces, from its first piece to its last.
-pub(super) struct Transport<S> {
+pub(in crate::service) struct Transport<S> {
     inner: S,
     due: Due,
     /// Runs from the first write that has to wait until all is flushed, and until the answer in pieces has ended.
@@ -77,7 +77,7 @@ pub(super) struct Transport<S> {
 }
 
 impl<S> Transport<S> {
-    pub(super) fn new(inner: S, due: Due) -> Self {
+    pub(in crate::service) fn new(inner: S, due: Due) -> Self {
         Self { inner, due, deadline: None }
     }
 

@@ -24,7 +24,7 @@ struct Process {
 const TICKS_PER_S: u64 = 100;
 
 /// Appends the metrics of this process.
-pub(super) fn write(out: &mut String) {
+pub(in crate::service) fn write(out: &mut String) {
     if cfg!(target_os = "linux") {
         read().write(out);
     }

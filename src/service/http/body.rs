@@ -10,33 +10,33 @@ use axum::http::{HeaderMap, StatusCode, header};
 use http_body_util::BodyExt;
 use hyper::body::Body as _;
 
-use super::auth::Signed;
 use super::budget::Hold;
-use super::envelope::Failure;
-use super::options::ServiceOptions;
+use super::errors::Failure;
+use crate::service::auth::signature::Signed;
+use crate::service::options::ServiceOptions;
 
 /// A body in memory, for which room was made.
-pub(super) struct Buffered {
-    pub(super) bytes: Bytes,
+pub(in crate::service) struct Buffered {
+    pub(in crate::service) bytes: Bytes,
     _room: Option<Hold>,
 }
 
 /// The room for a body.
-pub(super) struct Room {
+pub(in crate::service) struct Room {
     /// Whether the bytes are kept. Those of a request that is refused in any case are not, but its client is told as all
     /// others are when there would be no room, so that the answer does not tell which tokens are known.
-    pub(super) is_kept: bool,
+    pub(in crate::service) is_kept: bool,
     /// The bytes that every body may have.
-    pub(super) allowance: usize,
+    pub(in crate::service) allowance: usize,
     /// Where the rest comes from.
-    pub(super) hold: Hold,
+    pub(in crate::service) hold: Hold,
 }
 
 /// Reads a body to its end, through its signature; one that is not kept is empty then.
 ///
 /// # Errors
 /// 413 when it is too large, 408 when it takes too long, 503 when there is no room, 400 when the client breaks off.
-pub(super) async fn read(
+pub(in crate::service) async fn read(
     body: Body,
     headers: &HeaderMap,
     options: &ServiceOptions,

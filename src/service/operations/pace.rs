@@ -13,7 +13,7 @@ const QUICK_BODY_BYTES: usize = 4 << 10;
 /// The last times of searches, by a hash of all that they are made of.
 ///
 /// Searches that share a slot are taken for one another, which costs time and nothing else.
-pub(super) struct Pace {
+pub(in crate::service) struct Pace {
     hasher: foldhash::quality::RandomState,
     /// In microseconds.
     last: Box<[AtomicU32]>,
@@ -21,18 +21,18 @@ pub(super) struct Pace {
 
 /// The place of a search.
 #[derive(Clone, Copy)]
-pub(super) struct Slot(Option<usize>);
+pub(in crate::service) struct Slot(Option<usize>);
 
 const SLOTS: usize = 1 << 14;
 
 impl Pace {
-    pub(super) fn new() -> Self {
+    pub(in crate::service) fn new() -> Self {
         let last = (0..SLOTS).map(|_| AtomicU32::new(u32::MAX)).collect();
         Self { hasher: foldhash::quality::RandomState::default(), last }
     }
 
     /// The place of a search by the token of this number.
-    pub(super) fn slot(&self, token: usize, query: Option<&str>, body: &[u8]) -> Slot {
+    pub(in crate::service) fn slot(&self, token: usize, query: Option<&str>, body: &[u8]) -> Slot {
         if body.len() > QUICK_BODY_BYTES {
             return Slot(None);
         }
@@ -41,13 +41,13 @@ impl Pace {
     }
 
     /// Whether it was quick when it was last answered.
-    pub(super) fn is_quick(&self, slot: Slot) -> bool {
+    pub(in crate::service) fn is_quick(&self, slot: Slot) -> bool {
         let last = slot.0.and_then(|at| self.last.get(at));
         last.is_some_and(|last| u128::from(last.load(Ordering::Relaxed)) <= QUICK.as_micros())
     }
 
     /// Notes how long it took.
-    pub(super) fn note(&self, slot: Slot, took: Duration) {
+    pub(in crate::service) fn note(&self, slot: Slot, took: Duration) {
         let Some(last) = slot.0.and_then(|at| self.last.get(at)) else { return };
         let took = u32::try_from(took.as_micros()).unwrap_or(u32::MAX);
         // Written rarely, since threads that read it would have to fetch it anew.

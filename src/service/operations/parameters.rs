@@ -2,11 +2,11 @@
 
 use strsim::damerau_levenshtein;
 
-use super::operation::Operation;
+use super::endpoint::Operation;
 use crate::error::{Error, ErrorKind, Errors, quote};
 
 /// The parameters of a search.
-pub(super) const OF_SEARCH: [&str; 4] = ["offset", "limit", "order", "countTotalItems"];
+pub(in crate::service) const OF_SEARCH: [&str; 4] = ["offset", "limit", "order", "countTotalItems"];
 
 /// The parameter of other services by which a client clears members in an update. Here `null` in the body does.
 const UNSET_FIELDS: &str = "unsetFields";
@@ -19,7 +19,7 @@ const LONGEST: usize = 64;
 
 impl Operation {
     /// The query parameters that it knows.
-    pub(super) fn parameters(self) -> &'static [&'static str] {
+    pub(in crate::service) fn parameters(self) -> &'static [&'static str] {
         match self {
             Self::Search => &OF_SEARCH,
             Self::Preview => &["shareToken"],
@@ -29,7 +29,7 @@ impl Operation {
 }
 
 /// Returns the known name that a name is equal to but for case, or at most two edits away from.
-pub(super) fn near<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
+pub(in crate::service) fn near<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
     if name.is_empty() || name.len() > LONGEST {
         return None;
     }
@@ -42,7 +42,7 @@ pub(super) fn near<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
 /// Returns an error for a parameter that the operation does not know, if it is near one that it knows.
 ///
 /// Clients may send parameters of their own, for caches and proxies, so any other is ignored.
-pub(super) fn misspelt(operation: Operation, name: &str) -> Option<Error> {
+pub(in crate::service) fn misspelt(operation: Operation, name: &str) -> Option<Error> {
     let known = operation.parameters();
     let found = format!("the query parameter {}", quote(name));
     if let Some(meant) = near(name, known) {
@@ -63,7 +63,7 @@ pub(super) fn misspelt(operation: Operation, name: &str) -> Option<Error> {
 ///
 /// # Errors
 /// Those parameters that are [misspelt], ten at most.
-pub(super) fn check(operation: Operation, query: Option<&str>) -> Result<(), Errors> {
+pub(in crate::service) fn check(operation: Operation, query: Option<&str>) -> Result<(), Errors> {
     let names = form_urlencoded::parse(query.unwrap_or_default().as_bytes()).map(|(name, _)| name);
     let unknown = names.filter(|name| !operation.parameters().contains(&&**name));
     let errors = unknown.filter_map(|name| misspelt(operation, &name)).collect();

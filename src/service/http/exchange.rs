@@ -9,33 +9,33 @@ use axum::response::Response;
 use hyper::body::Body as _;
 use sha2::{Digest, Sha256};
 
-use super::envelope::Failure;
+use super::errors::Failure;
 use super::log_rate::Line;
-use super::operation::Operation;
-use super::shared::Shared;
-use super::tokens::AppToken;
+use crate::service::auth::tokens::AppToken;
+use crate::service::operations::endpoint::Operation;
+use crate::service::state::Shared;
 
-pub(super) const CORRELATION_ID: HeaderName = HeaderName::from_static("x-correlation-id");
+pub(in crate::service) const CORRELATION_ID: HeaderName = HeaderName::from_static("x-correlation-id");
 
 /// Names for requests: the number of each under a keyed one-way function, so that clients cannot count the requests of others.
-pub(super) struct Names {
+pub(in crate::service) struct Names {
     key: [u8; 32],
     next: AtomicU64,
 }
 
 /// What names a request: 32 digits of hex.
 #[derive(Clone, Copy)]
-pub(super) struct Name([u8; 32]);
+pub(in crate::service) struct Name([u8; 32]);
 
 impl Names {
-    pub(super) fn new() -> Self {
+    pub(in crate::service) fn new() -> Self {
         let mut key = [0; 32];
         // A name that is not random is still a name.
         let _ = getrandom::fill(&mut key);
         Self { key, next: AtomicU64::new(0) }
     }
 
-    pub(super) fn next(&self) -> Name {
+    pub(in crate::service) fn next(&self) -> Name {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         // Key and number are 40 bytes, one block of the hash, which takes some 100 ns.
         let hash = Sha256::new_with_prefix(self.key).chain_update(number.to_be_bytes()).finalize();
@@ -50,13 +50,13 @@ impl Names {
 }
 
 impl Name {
-    pub(super) fn as_str(&self) -> &str {
+    pub(in crate::service) fn as_str(&self) -> &str {
         // Digits are text.
         std::str::from_utf8(&self.0).unwrap_or_default()
     }
 
     /// Writes the name into the head of an answer.
-    pub(super) fn mark(&self, response: &mut Response) {
+    pub(in crate::service) fn mark(&self, response: &mut Response) {
         if let Ok(value) = HeaderValue::from_bytes(&self.0) {
             response.headers_mut().insert(CORRELATION_ID, value);
         }
@@ -66,43 +66,43 @@ impl Name {
 /// One request on its way to an answer.
 ///
 /// One that is given up before, since its connection failed or the service ends, is counted and logged with [`GIVEN_UP`].
-pub(super) struct Exchange<'s> {
+pub(in crate::service) struct Exchange<'s> {
     shared: &'s Shared,
     name: Name,
     start: Instant,
-    pub(super) caller: Caller,
+    pub(in crate::service) caller: Caller,
     is_ended: bool,
 }
 
 /// The status of a request that nobody waits for any more, as nginx has it; it is in logs and metrics alone.
-pub(super) const GIVEN_UP: u16 = 499;
+pub(in crate::service) const GIVEN_UP: u16 = 499;
 
 /// Whose request it is, as far as that is known.
 #[derive(Default)]
-pub(super) struct Caller {
-    pub(super) operation: Option<Operation>,
-    pub(super) token: Option<Arc<AppToken>>,
+pub(in crate::service) struct Caller {
+    pub(in crate::service) operation: Option<Operation>,
+    pub(in crate::service) token: Option<Arc<AppToken>>,
 }
 
 impl<'s> Exchange<'s> {
     /// A request that came at this time.
-    pub(super) fn since(start: Instant, shared: &'s Shared) -> Self {
+    pub(in crate::service) fn since(start: Instant, shared: &'s Shared) -> Self {
         Self { shared, name: shared.names.next(), start, caller: Caller::default(), is_ended: false }
     }
 
     /// The same request, which is one of an operation.
-    pub(super) fn of(mut self, operation: Operation) -> Self {
+    pub(in crate::service) fn of(mut self, operation: Operation) -> Self {
         self.caller.operation = Some(operation);
         self
     }
 
     /// True for an answer that an exchange [ended](Self::end) with.
-    pub(super) fn is_ended(response: &Response) -> bool {
+    pub(in crate::service) fn is_ended(response: &Response) -> bool {
         response.headers().contains_key(CORRELATION_ID)
     }
 
     /// The answer under the request's name, counted and logged.
-    pub(super) fn end(mut self, result: Result<Response, Failure>) -> Response {
+    pub(in crate::service) fn end(mut self, result: Result<Response, Failure>) -> Response {
         self.is_ended = true;
         let mut cause = None;
         let mut response = result.unwrap_or_else(|failure| {
@@ -147,7 +147,7 @@ impl<'s> Exchange<'s> {
 }
 
 /// Writes a line about lines that were left out.
-pub(super) fn tell_left_out(status: u16, lines: u64) {
+pub(in crate::service) fn tell_left_out(status: u16, lines: u64) {
     tracing::warn!(status, lines, "lines about requests with this status were left out");
 }
 

@@ -7,13 +7,13 @@ use crate::json::{self, JsonType, Reader};
 
 /// The members that stay, as a tree. Arrays on the way are passed through, element by element.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Projection {
+pub(in crate::service) struct Projection {
     members: HashMap<String, Projection>,
 }
 
 impl Projection {
     /// The visible fields of a catalogue.
-    pub(super) fn new(catalog: &Catalog) -> Self {
+    pub(in crate::service) fn new(catalog: &Catalog) -> Self {
         let mut root = Self::default();
         for (_, field) in catalog.visible_fields() {
             let mut node = &mut root;
@@ -32,7 +32,7 @@ impl Projection {
     ///
     /// # Errors
     /// The text is not JSON.
-    pub(super) fn write(&self, document: &str, out: &mut Vec<u8>) -> json::Result<()> {
+    pub(in crate::service) fn write(&self, document: &str, out: &mut Vec<u8>) -> json::Result<()> {
         let mut reader = Reader::new(document);
         if reader.peek()? == JsonType::Object {
             self.object(&mut reader, out).map(drop)

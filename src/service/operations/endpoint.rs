@@ -2,11 +2,11 @@
 
 use axum::routing::MethodFilter;
 
-use super::tokens::Permission;
+use crate::service::auth::tokens::Permission;
 
 /// An operation of the interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Operation {
+pub(in crate::service) enum Operation {
     /// 1: cases by filters.
     Search,
     /// 1: the fields that filters may name.
@@ -23,11 +23,11 @@ pub(super) enum Operation {
 
 impl Operation {
     /// All of them, in the order of their numbers as `usize`.
-    pub(super) const ALL: [Self; 6] =
+    pub(in crate::service) const ALL: [Self; 6] =
         [Self::Search, Self::Filters, Self::StepStatus, Self::Preview, Self::AmlCase, Self::UpdateInfo];
 
     /// What logs and metrics call it; in the OpenAPI document it is the `operationId`.
-    pub(super) fn name(self) -> &'static str {
+    pub(in crate::service) fn name(self) -> &'static str {
         match self {
             Self::Search => "casesByFilter",
             Self::Filters => "caseFilters",
@@ -38,7 +38,7 @@ impl Operation {
         }
     }
 
-    pub(super) fn path(self) -> &'static str {
+    pub(in crate::service) fn path(self) -> &'static str {
         match self {
             Self::Search => "/resources/api/caseManagement/v2/cases/byFilter",
             Self::Filters => "/resources/api/caseManagement/v2/cases/filters",
@@ -50,17 +50,17 @@ impl Operation {
     }
 
     /// Whether its path names an applicant.
-    pub(super) fn is_of_an_applicant(self) -> bool {
+    pub(in crate::service) fn is_of_an_applicant(self) -> bool {
         self.path().contains("{applicantId}")
     }
 
     /// What a path of it has for the applicant, as it is written there.
-    pub(super) fn written_applicant(self, path: &str) -> &str {
+    pub(in crate::service) fn written_applicant(self, path: &str) -> &str {
         let mut segments = self.path().split('/').zip(path.split('/'));
         segments.find(|(own, _)| *own == "{applicantId}").map_or("", |(_, written)| written)
     }
 
-    pub(super) fn method(self) -> MethodFilter {
+    pub(in crate::service) fn method(self) -> MethodFilter {
         match self {
             Self::Search => MethodFilter::POST,
             Self::UpdateInfo => MethodFilter::PATCH,
@@ -69,7 +69,7 @@ impl Operation {
     }
 
     /// What a token needs for it.
-    pub(super) fn permission(self) -> Permission {
+    pub(in crate::service) fn permission(self) -> Permission {
         match self {
             Self::Search | Self::Filters => Permission::ViewCases,
             Self::StepStatus => Permission::ViewApplicants,

@@ -8,10 +8,10 @@ use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-/// A certificate with its key, for a [`Service`](super::Service) that speaks TLS 1.2 and 1.3.
+/// A certificate with its key, for a [`Service`](crate::service::Service) that speaks TLS 1.2 and 1.3.
 #[derive(Clone)]
 pub struct Tls {
-    pub(super) acceptor: TlsAcceptor,
+    pub(in crate::service) acceptor: TlsAcceptor,
 }
 
 impl Tls {

@@ -9,18 +9,18 @@ use axum::http::{HeaderMap, HeaderName};
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
 
-use super::envelope::Failure;
 use super::tokens::{AppToken, Tokens};
+use crate::service::http::errors::Failure;
 
 const TOKEN: HeaderName = HeaderName::from_static("x-app-token");
 const SIGNATURE: HeaderName = HeaderName::from_static("x-app-access-sig");
 const TIMESTAMP: HeaderName = HeaderName::from_static("x-app-access-ts");
 
 /// The bytes of a signature.
-pub(super) type Signature = [u8; 32];
+pub(in crate::service) type Signature = [u8; 32];
 
 /// What the head of a request says of who signed it.
-pub(super) struct Signed<'t> {
+pub(in crate::service) struct Signed<'t> {
     token: Option<&'t Arc<AppToken>>,
     /// Of all but the body.
     mac: Hmac<Sha256>,
@@ -30,7 +30,7 @@ pub(super) struct Signed<'t> {
 }
 
 impl<'t> Signed<'t> {
-    pub(super) fn new(tokens: &'t Tokens, head: &Parts, window: Duration) -> Self {
+    pub(in crate::service) fn new(tokens: &'t Tokens, head: &Parts, window: Duration) -> Self {
         let name = only(&head.headers, TOKEN).unwrap_or_default();
         let timestamp = only(&head.headers, TIMESTAMP).unwrap_or_default();
         let signature = only(&head.headers, SIGNATURE).and_then(from_hex);
@@ -48,22 +48,22 @@ impl<'t> Signed<'t> {
     }
 
     /// Whether there may be a body with which the signature is right.
-    pub(super) fn may_be_right(&self, now_s: i64) -> bool {
+    pub(in crate::service) fn may_be_right(&self, now_s: i64) -> bool {
         self.token.is_some() && self.signature.is_some() && self.is_of(now_s)
     }
 
     /// The address in memory of the token that the request names; 0 when it is not known.
-    pub(super) fn token_address(&self) -> usize {
+    pub(in crate::service) fn token_address(&self) -> usize {
         self.token.map_or(0, |token| Arc::as_ptr(token).addr())
     }
 
     /// Takes bytes of the body, as they come.
-    pub(super) fn pass(&mut self, bytes: &[u8]) {
+    pub(in crate::service) fn pass(&mut self, bytes: &[u8]) {
         self.mac.update(bytes);
     }
 
     /// Refuses a request whose body was [passed](Self::pass), after the same work as for others: by now it may be of this minute.
-    pub(super) fn refuse(self) -> Failure {
+    pub(in crate::service) fn refuse(self) -> Failure {
         let _ = self.mac.verify_slice(&self.signature.unwrap_or_default());
         Failure::unauthorized()
     }
@@ -71,7 +71,7 @@ impl<'t> Signed<'t> {
     /// The token that signed the request, whose body was [passed](Self::pass) as it came over the wire, and its signature.
     ///
     /// The signature is checked in constant time, and whatever is wrong, the answer is the same.
-    pub(super) fn verify(self, now_s: i64) -> Result<(&'t Arc<AppToken>, Signature), Failure> {
+    pub(in crate::service) fn verify(self, now_s: i64) -> Result<(&'t Arc<AppToken>, Signature), Failure> {
         let is_now = self.is_of(now_s);
         let Self { token, mac, signature, .. } = self;
         let is_right = mac.verify_slice(&signature.unwrap_or_default()).is_ok();
@@ -117,7 +117,7 @@ fn from_hex(text: &str) -> Option<Signature> {
 ///
 /// A signature is good for at most two windows, from the earliest moment at which its timestamp is accepted to the
 /// last. Two sets, each of the signatures of two windows, hold all that may still be good.
-pub(super) struct Seen {
+pub(in crate::service) struct Seen {
     lifetime: Duration,
     capacity: usize,
     sets: Mutex<Sets>,
@@ -130,7 +130,7 @@ struct Sets {
 }
 
 impl Seen {
-    pub(super) fn new(window: Duration, capacity: usize) -> Self {
+    pub(in crate::service) fn new(window: Duration, capacity: usize) -> Self {
         let sets = Sets { since: Instant::now(), newer: HashSet::new(), older: HashSet::new() };
         // A second more, because timestamps have no fractions.
         let lifetime = window.saturating_mul(2).saturating_add(Duration::from_secs(1));
@@ -141,7 +141,7 @@ impl Seen {
     ///
     /// # Errors
     /// 401 when it was noted before; 503 when there is no room for more.
-    pub(super) fn note(&self, signature: Signature, now: Instant) -> Result<(), Failure> {
+    pub(in crate::service) fn note(&self, signature: Signature, now: Instant) -> Result<(), Failure> {
         let mut sets = self.sets.lock().unwrap_or_else(PoisonError::into_inner);
         let age = now.saturating_duration_since(sets.since);
         if age >= self.lifetime {

@@ -1,6 +1,6 @@
 //! The table of `errorCode` and `type`: every error answer of the service has a row of it.
 //!
-//! The answers, the table in the docs of [`service`](super) and the schema of the OpenAPI document are held to it by tests.
+//! The answers, the table in the docs of [`service`](crate::service) and the schema of the OpenAPI document are held to it by tests.
 
 use crate::error::ErrorKind;
 
@@ -31,44 +31,45 @@ const fn parameters(number: u32, kind: ErrorKind, meaning: &'static str) -> Erro
     ErrorCode { number, error_type: "InvalidParametersException", status: 400, meaning, kind: Some(kind) }
 }
 
-pub(super) const BAD_REQUEST: ErrorCode = row(
+pub(in crate::service) const BAD_REQUEST: ErrorCode = row(
     4000,
     "BadRequestException",
     400,
     "the request is not well formed HTTP, such as a body that breaks off",
 );
-pub(super) const INVALID_APPLICANT: ErrorCode = row(
+pub(in crate::service) const INVALID_APPLICANT: ErrorCode = row(
     4001,
     "InvalidApplicantException",
     400,
     "operation 5: the applicant id is unknown or that of a company",
 );
-pub(super) const INVALID_PARAMETERS: ErrorCode = row(
+pub(in crate::service) const INVALID_PARAMETERS: ErrorCode = row(
     4100,
     "InvalidParametersException",
     400,
     "the body or a query parameter is wrong, in a way not listed below",
 );
-pub(super) const ANSWER_TOO_LARGE: ErrorCode = row(
+pub(in crate::service) const ANSWER_TOO_LARGE: ErrorCode = row(
     4128,
     "InvalidParametersException",
     400,
     "a page of more bytes than an answer may have; the description has the `limit` that fits",
 );
-pub(super) const UNAUTHORIZED: ErrorCode =
+pub(in crate::service) const UNAUTHORIZED: ErrorCode =
     row(4010, "UnauthorizedException", 401, "token, signature or timestamp is missing or wrong");
-pub(super) const INVALID_SHARE_TOKEN: ErrorCode = row(
+pub(in crate::service) const INVALID_SHARE_TOKEN: ErrorCode = row(
     4011,
     "InvalidShareTokenException",
     401,
     "operation 3: the share token is missing, unknown, expired or used",
 );
-pub(super) const FORBIDDEN: ErrorCode =
+pub(in crate::service) const FORBIDDEN: ErrorCode =
     row(4030, "ForbiddenException", 403, "the app token lacks the permission");
-pub(super) const NOT_FOUND: ErrorCode = row(4040, "NotFoundException", 404, "there is no such path");
-pub(super) const NO_APPLICANT: ErrorCode =
+pub(in crate::service) const NOT_FOUND: ErrorCode =
+    row(4040, "NotFoundException", 404, "there is no such path");
+pub(in crate::service) const NO_APPLICANT: ErrorCode =
     row(4041, "ApplicantNotFoundException", 404, "operation 2: no applicant has the id");
-pub(super) const NO_AML_CASE: ErrorCode = row(
+pub(in crate::service) const NO_AML_CASE: ErrorCode = row(
     4042,
     "AmlCaseNotFoundException",
     404,
@@ -85,15 +86,15 @@ const MEDIA_TYPE: ErrorCode =
 const UNPROCESSABLE: ErrorCode = row(4220, "UnprocessableException", 422, "admin socket: data was refused");
 const TOO_MANY: ErrorCode =
     row(4290, "TooManyRequestsException", 429, "a limit of the token or the peer is used up");
-pub(super) const INTERNAL: ErrorCode =
+pub(in crate::service) const INTERNAL: ErrorCode =
     row(5000, "InternalServerErrorException", 500, "the request could not be answered; the log says why");
 const NOT_IMPLEMENTED: ErrorCode =
     row(5010, "NotImplementedException", 501, "a transfer coding other than `chunked`");
-pub(super) const UNAVAILABLE: ErrorCode =
+pub(in crate::service) const UNAVAILABLE: ErrorCode =
     row(5030, "ServiceUnavailableException", 503, "too many requests at once, or the service is not ready");
-pub(super) const NO_TURN: ErrorCode =
+pub(in crate::service) const NO_TURN: ErrorCode =
     row(5031, "WriteQueueException", 503, "an update waited too long for other writes; nothing was changed");
-pub(super) const SOURCE_UNAVAILABLE: ErrorCode =
+pub(in crate::service) const SOURCE_UNAVAILABLE: ErrorCode =
     row(5032, "SourceUnavailableException", 503, "PostgreSQL cannot search the cases at the moment");
 const NO_SPACE: ErrorCode = row(5070, "InsufficientStorageException", 507, "admin socket: the disk is full");
 
@@ -181,12 +182,12 @@ impl ErrorCode {
     }
 
     /// Returns the row of an error in a body or a parameter.
-    pub(super) fn of_kind(kind: ErrorKind) -> Self {
+    pub(in crate::service) fn of_kind(kind: ErrorKind) -> Self {
         Self::ALL.iter().find(|row| row.kind == Some(kind)).copied().unwrap_or(INVALID_PARAMETERS)
     }
 
     /// Returns the row for a status of which nothing more is known: the first that has it.
-    pub(super) fn of_status(status: u16) -> Self {
+    pub(in crate::service) fn of_status(status: u16) -> Self {
         let general = if status < 500 { BAD_REQUEST } else { INTERNAL };
         Self::ALL.iter().find(|row| row.status == status).copied().unwrap_or(general)
     }
@@ -229,7 +230,7 @@ mod tests {
 
     #[test]
     fn the_openapi_document_has_the_table() {
-        let document: Value = serde_json::from_str(include_str!("openapi.json")).unwrap();
+        let document: Value = serde_json::from_str(include_str!("../openapi.json")).unwrap();
         let error = &document["components"]["schemas"]["Error"]["properties"];
         // The admin socket is not in the document.
         let public = || ErrorCode::ALL.iter().filter(|row| !row.meaning.starts_with("admin socket"));
@@ -253,7 +254,7 @@ mod tests {
             let ErrorCode { number, error_type, status, meaning, .. } = row;
             let _ = writeln!(table, "//! | {number} | `{error_type}` | {status} | {meaning} |");
         }
-        let docs = include_str!("mod.rs");
+        let docs = include_str!("../mod.rs");
         assert!(docs.contains(&table), "src/service/mod.rs lacks this table:\n{table}");
     }
 }

@@ -7,12 +7,12 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
 use super::error_codes::{self, ErrorCode};
-use super::operation::Operation;
-use super::tokens::Permission;
 use crate::domain::{Cause, DomainError, DomainErrorKind};
 #[cfg(unix)]
 use crate::engine::Refusal;
 use crate::error::Errors;
+use crate::service::auth::tokens::Permission;
+use crate::service::operations::endpoint::Operation;
 use crate::store::StoreError;
 #[cfg(unix)]
 use crate::store::StoreErrorKind;
@@ -55,7 +55,7 @@ impl Envelope {
 
 /// Why a request has no answer.
 #[derive(Clone, Debug)]
-pub(super) struct Failure {
+pub(in crate::service) struct Failure {
     status: StatusCode,
     description: String,
     code: ErrorCode,
@@ -73,7 +73,7 @@ pub(super) struct Failure {
 const RETRY_AFTER_S: &str = "1";
 
 impl Failure {
-    pub(super) fn new(status: StatusCode, description: impl Into<String>) -> Self {
+    pub(in crate::service) fn new(status: StatusCode, description: impl Into<String>) -> Self {
         Self {
             status,
             description: description.into(),
@@ -87,25 +87,25 @@ impl Failure {
     }
 
     /// The same failure, with the row of the table of codes that says more than its status.
-    pub(super) fn coded(self, code: ErrorCode) -> Self {
+    pub(in crate::service) fn coded(self, code: ErrorCode) -> Self {
         Self { code, ..self }
     }
 
     /// One description, whatever is wrong with token, signature or timestamp.
-    pub(super) fn unauthorized() -> Self {
+    pub(in crate::service) fn unauthorized() -> Self {
         Self::new(
             StatusCode::UNAUTHORIZED,
             "the request is not signed by a known token, or not of this minute",
         )
     }
 
-    pub(super) fn forbidden(permission: Permission) -> Self {
+    pub(in crate::service) fn forbidden(permission: Permission) -> Self {
         let description = format!("the token does not have the permission `{}`", permission.name());
         Self::new(StatusCode::FORBIDDEN, description)
     }
 
     /// An applicant in the path who cannot be one, as written there.
-    pub(super) fn bad_path_id(operation: Operation, written: &str) -> Self {
+    pub(in crate::service) fn bad_path_id(operation: Operation, written: &str) -> Self {
         let error = match operation {
             Operation::UpdateInfo => {
                 DomainError::invalid_applicant(written, ": not UTF-8 when it is decoded")
@@ -116,43 +116,43 @@ impl Failure {
         error.into()
     }
 
-    pub(super) fn overloaded() -> Self {
+    pub(in crate::service) fn overloaded() -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "too many requests at once, try again in a moment")
     }
 
     /// Imports or other updates took longer than an update waits for them.
-    pub(super) fn no_turn() -> Self {
+    pub(in crate::service) fn no_turn() -> Self {
         let description = "other writes have not ended yet, try again in a moment; nothing was changed";
         Self::new(StatusCode::SERVICE_UNAVAILABLE, description).coded(error_codes::NO_TURN)
     }
 
     /// What a search needs is not there now, and may be in a moment.
     #[cfg(feature = "postgres")]
-    pub(super) fn unavailable(cause: impl Into<String>) -> Self {
+    pub(in crate::service) fn unavailable(cause: impl Into<String>) -> Self {
         let description = "the cases cannot be searched at the moment, try again in a moment";
         let failure = Self::new(StatusCode::SERVICE_UNAVAILABLE, description);
         Self { cause: Some(cause.into()), ..failure.coded(error_codes::SOURCE_UNAVAILABLE) }
     }
 
-    pub(super) fn internal(cause: impl Into<String>) -> Self {
+    pub(in crate::service) fn internal(cause: impl Into<String>) -> Self {
         let description = "the request could not be answered; the log says why";
         Self { cause: Some(cause.into()), ..Self::new(StatusCode::INTERNAL_SERVER_ERROR, description) }
     }
 
     /// The same failure, after which the connection is of no use.
-    pub(super) fn closing(self) -> Self {
+    pub(in crate::service) fn closing(self) -> Self {
         Self { closes: true, ..self }
     }
 
     /// The same failure, with a name for operators instead of a code of the table.
     #[cfg(unix)]
-    pub(super) fn typed(self, error_type: &'static str) -> Self {
+    pub(in crate::service) fn typed(self, error_type: &'static str) -> Self {
         Self { error_type: Some(error_type), ..self }
     }
 
     /// What a store could not do, as an operator is told.
     #[cfg(unix)]
-    pub(super) fn of_store(error: &StoreError) -> Self {
+    pub(in crate::service) fn of_store(error: &StoreError) -> Self {
         let status = match error.kind() {
             StoreErrorKind::Refused => StatusCode::UNPROCESSABLE_ENTITY,
             StoreErrorKind::Exists => StatusCode::CONFLICT,
@@ -167,24 +167,24 @@ impl Failure {
 
     /// What an import refused, as an operator is told.
     #[cfg(all(unix, feature = "arrow"))]
-    pub(super) fn of_refusal(refusal: &Refusal) -> Self {
+    pub(in crate::service) fn of_refusal(refusal: &Refusal) -> Self {
         let failure = Self::new(StatusCode::UNPROCESSABLE_ENTITY, refusal.to_string());
         Self { refusal: Some(Box::new(refusal.clone())), ..failure.typed(StoreErrorKind::Refused.code()) }
     }
 
-    pub(super) fn status(&self) -> StatusCode {
+    pub(in crate::service) fn status(&self) -> StatusCode {
         self.status
     }
 
-    pub(super) fn description(&self) -> &str {
+    pub(in crate::service) fn description(&self) -> &str {
         &self.description
     }
 
-    pub(super) fn cause(&self) -> Option<&str> {
+    pub(in crate::service) fn cause(&self) -> Option<&str> {
         self.cause.as_deref()
     }
 
-    pub(super) fn envelope(self, correlation_id: String) -> Envelope {
+    pub(in crate::service) fn envelope(self, correlation_id: String) -> Envelope {
         Envelope {
             code: self.status.as_u16(),
             correlation_id,
@@ -195,14 +195,14 @@ impl Failure {
     }
 
     /// The response for the request of this name.
-    pub(super) fn respond(self, correlation_id: String) -> Response {
+    pub(in crate::service) fn respond(self, correlation_id: String) -> Response {
         let (status, closes) = (self.status, self.closes);
         Self::response(status, closes, &self.envelope(correlation_id))
     }
 
     /// The response for an operator, who learns the cause too.
     #[cfg(unix)]
-    pub(super) fn respond_to_operator(mut self, correlation_id: String) -> Response {
+    pub(in crate::service) fn respond_to_operator(mut self, correlation_id: String) -> Response {
         #[derive(Serialize)]
         struct Told {
             #[serde(flatten)]
@@ -241,7 +241,7 @@ impl IntoResponse for Failure {
 }
 
 /// A good answer of JSON text, which no cache on the way may keep.
-pub(super) fn json(body: impl Into<Body>) -> Response {
+pub(in crate::service) fn json(body: impl Into<Body>) -> Response {
     let mut response = Response::new(body.into());
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));

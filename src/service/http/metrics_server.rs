@@ -15,16 +15,16 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{JoinHandle, JoinSet};
 
-use super::envelope::Failure;
-use super::operator;
-use super::shared::Shared;
+use super::errors::Failure;
+use super::health;
 use super::transport::{Due, Transport};
+use crate::service::state::Shared;
 
 /// Connections at a time; more wait until one ends.
 const CONNECTIONS: usize = 16;
 
 /// Serves `/metrics` until it is dropped.
-pub(super) struct MetricsServer(JoinHandle<()>);
+pub(in crate::service) struct MetricsServer(JoinHandle<()>);
 
 impl Drop for MetricsServer {
     fn drop(&mut self) {
@@ -33,7 +33,7 @@ impl Drop for MetricsServer {
 }
 
 impl MetricsServer {
-    pub(super) fn start(listener: TcpListener, shared: Arc<Shared>) -> Self {
+    pub(in crate::service) fn start(listener: TcpListener, shared: Arc<Shared>) -> Self {
         Self(tokio::spawn(accept(listener, shared)))
     }
 }
@@ -78,7 +78,7 @@ fn respond(shared: &Shared, method: &Method, path: &str) -> Response {
     let name = shared.names.next();
     let refuse = |status, description| Failure::new(status, description).respond(name.as_str().to_owned());
     let mut response = match (path, method) {
-        ("/metrics", &Method::GET | &Method::HEAD) => operator::metrics(shared),
+        ("/metrics", &Method::GET | &Method::HEAD) => health::metrics(shared),
         ("/metrics", _) => {
             let mut response = refuse(StatusCode::METHOD_NOT_ALLOWED, "the path does not have this method");
             response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET,HEAD"));

@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// The address that connections are counted by: an IPv4 address, or the first 64 bits of an IPv6 address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Peer(IpAddr);
+pub(in crate::service) struct Peer(IpAddr);
 
 impl Peer {
-    pub(super) fn of(address: IpAddr) -> Self {
+    pub(in crate::service) fn of(address: IpAddr) -> Self {
         Self(match address.to_canonical() {
             IpAddr::V6(address) => {
                 let [a, b, c, d, ..] = address.segments();
@@ -21,24 +21,24 @@ impl Peer {
 }
 
 /// The connections that each peer has open, at most so many.
-pub(super) struct Peers {
+pub(in crate::service) struct Peers {
     most: usize,
     open: Mutex<HashMap<Peer, usize>>,
 }
 
 /// A connection of a peer, until it is dropped.
-pub(super) struct Seat {
+pub(in crate::service) struct Seat {
     peers: Arc<Peers>,
     peer: Peer,
 }
 
 impl Peers {
-    pub(super) fn new(most: usize) -> Arc<Self> {
+    pub(in crate::service) fn new(most: usize) -> Arc<Self> {
         Arc::new(Self { most, open: Mutex::default() })
     }
 
     /// A place for one more connection of a peer, if it may have one.
-    pub(super) fn seat(self: &Arc<Self>, peer: Peer) -> Option<Seat> {
+    pub(in crate::service) fn seat(self: &Arc<Self>, peer: Peer) -> Option<Seat> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let count = open.get(&peer).copied().unwrap_or(0);
         if count >= self.most {

@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use super::exchange::GIVEN_UP;
-use super::operation::Operation;
-use super::process_metrics;
-use super::shared::Shared;
-use crate::error::Errors;
+use super::process;
 use crate::filter::CacheStats;
+use crate::error::Errors;
+use crate::service::http::exchange::GIVEN_UP;
+use crate::service::operations::endpoint::Operation;
+use crate::service::state::Shared;
 
 /// The statuses that the service answers with, and that of requests given up before; any other is counted as `other`.
 const STATUSES: [u16; 11] = [200, 400, 401, 403, 404, 405, 408, 413, GIVEN_UP, 500, 503];
@@ -41,12 +41,12 @@ const KINDS: usize = Operation::ALL.len() + 1;
 
 /// Counters since the service was made.
 #[derive(Default)]
-pub(super) struct Metrics {
+pub(in crate::service) struct Metrics {
     operations: [OfOperation; KINDS],
     rows_examined: AtomicU64,
     response_bytes: AtomicU64,
     errors: Mutex<BTreeMap<&'static str, u64>>,
-    pub(super) connections: AtomicUsize,
+    pub(in crate::service) connections: AtomicUsize,
 }
 
 #[derive(Default)]
@@ -68,7 +68,13 @@ fn read(counter: &AtomicU64) -> u64 {
 
 impl Metrics {
     /// Notes an answer: of which operation, with which status, after how long, of how many bytes.
-    pub(super) fn count_answer(&self, operation: Option<Operation>, status: u16, took: Duration, bytes: u64) {
+    pub(in crate::service) fn count_answer(
+        &self,
+        operation: Option<Operation>,
+        status: u16,
+        took: Duration,
+        bytes: u64,
+    ) {
         let place = operation.map_or(Operation::ALL.len(), |operation| operation as usize);
         let Some(of) = self.operations.get(place) else { return };
         let by_status = STATUSES.iter().position(|known| *known == status).unwrap_or(STATUSES.len());
@@ -83,12 +89,12 @@ impl Metrics {
     }
 
     /// Notes how many rows a search had to ask.
-    pub(super) fn count_rows(&self, rows: u64) {
+    pub(in crate::service) fn count_rows(&self, rows: u64) {
         add(&self.rows_examined, rows);
     }
 
     /// Notes what was wrong with a search.
-    pub(super) fn count_errors(&self, errors: &Errors) {
+    pub(in crate::service) fn count_errors(&self, errors: &Errors) {
         let mut counts = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
         for error in errors.as_slice() {
             let count = counts.entry(error.kind.code()).or_default();
@@ -98,7 +104,7 @@ impl Metrics {
 }
 
 /// All that is counted, in the text format of Prometheus.
-pub(super) fn text(shared: &Shared) -> String {
+pub(in crate::service) fn text(shared: &Shared) -> String {
     let mut out = Text::default();
     let metrics = &shared.metrics;
     let names = Operation::ALL.iter().map(|operation| operation.name()).chain(["other"]);
@@ -171,7 +177,7 @@ pub(super) fn text(shared: &Shared) -> String {
     out.one("filter_cache_bytes", "gauge", "What they take in memory.", cache.size_bytes);
 
     #[cfg(feature = "postgres")]
-    if let super::source::Source::Postgres(source) = &shared.source {
+    if let crate::service::operations::source::Source::Postgres(source) = &shared.source {
         postgres(&mut out, &source.stats());
     }
 
@@ -181,7 +187,7 @@ pub(super) fn text(shared: &Shared) -> String {
     out.head("memory_bytes", "gauge", "What the cases take in memory, their documents apart.");
     out.line("memory_bytes", "part=\"columns\"", memory.columns_bytes);
     out.line("memory_bytes", "part=\"indexes\"", memory.index_bytes);
-    process_metrics::write(&mut out.0);
+    process::write(&mut out.0);
     out.0
 }
 

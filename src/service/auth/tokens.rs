@@ -13,8 +13,8 @@ use serde_json::value::RawValue;
 use sha2::Sha256;
 use tokio::sync::Semaphore;
 
-use super::auth::Seen;
 use super::projection::Projection;
+use super::signature::Seen;
 use crate::catalog::{Catalog, FieldId};
 use crate::error::quote;
 use crate::filter::{Filter, FilterCache};
@@ -90,7 +90,7 @@ pub struct TokenEntry {
     filter: Option<String>,
 }
 
-/// A file of tokens: `{"tokens":[…]}`; the [module](super) says of what.
+/// A file of tokens: `{"tokens":[…]}`; the [module](crate::service) says of what.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct TokenFile {
@@ -273,23 +273,23 @@ pub struct Tokens {
 }
 
 /// A token that the service knows.
-pub(super) struct AppToken {
+pub(in crate::service) struct AppToken {
     /// What logs call it.
-    pub(super) name: String,
-    pub(super) mac: Hmac<Sha256>,
+    pub(in crate::service) name: String,
+    pub(in crate::service) mac: Hmac<Sha256>,
     permissions: Vec<Permission>,
     /// What its searches are compiled against and with, and held to.
-    pub(super) cache: Arc<FilterCache>,
+    pub(in crate::service) cache: Arc<FilterCache>,
     /// What is left of every case.
-    pub(super) projection: Option<Projection>,
+    pub(in crate::service) projection: Option<Projection>,
     /// Its signatures of late, where none is taken twice.
-    pub(super) seen: OnceLock<Seen>,
+    pub(in crate::service) seen: OnceLock<Seen>,
     /// Its share of the requests that are worked on at a time.
-    pub(super) share: OnceLock<Arc<Semaphore>>,
+    pub(in crate::service) share: OnceLock<Arc<Semaphore>>,
 }
 
 impl AppToken {
-    pub(super) fn may(&self, permission: Permission) -> bool {
+    pub(in crate::service) fn may(&self, permission: Permission) -> bool {
         self.permissions.contains(&permission)
     }
 }
@@ -376,13 +376,13 @@ impl Tokens {
     }
 
     /// The token of that name, and what its signatures are checked with, whether it is known or not.
-    pub(super) fn find(&self, name: &str) -> (Option<&Arc<AppToken>>, &Hmac<Sha256>) {
+    pub(in crate::service) fn find(&self, name: &str) -> (Option<&Arc<AppToken>>, &Hmac<Sha256>) {
         let token = self.by_token.get(name);
         (token, token.map_or(&self.unknown, |token| &token.mac))
     }
 
     /// The caches of all tokens, each once.
-    pub(super) fn caches(&self) -> Vec<&FilterCache> {
+    pub(in crate::service) fn caches(&self) -> Vec<&FilterCache> {
         let mut caches: Vec<&Arc<FilterCache>> = self.by_token.values().map(|token| &token.cache).collect();
         caches.sort_by_key(|cache| Arc::as_ptr(cache).addr());
         caches.dedup_by(|a, b| Arc::ptr_eq(a, b));

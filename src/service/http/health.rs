@@ -10,14 +10,14 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 
-use super::envelope::{Failure, json};
-use super::metrics;
-use super::shared::Shared;
+use super::errors::{Failure, json};
+use crate::service::metrics::text as metrics;
+use crate::service::state::Shared;
 
 /// The OpenAPI document of the operations.
-const OPENAPI: &str = include_str!("openapi.json");
+const OPENAPI: &str = include_str!("../openapi.json");
 
-pub(super) fn routes(router: Router<Arc<Shared>>) -> Router<Arc<Shared>> {
+pub(in crate::service) fn routes(router: Router<Arc<Shared>>) -> Router<Arc<Shared>> {
     router
         .route("/healthz", get(async || json(br#"{"status":"ok"}"#.to_vec())))
         .route("/readyz", get(readiness))
@@ -40,7 +40,7 @@ async fn readiness(State(shared): State<Arc<Shared>>) -> Response {
 }
 
 /// The counters as text, for the listener of metrics and the socket of operators.
-pub(super) fn metrics(shared: &Shared) -> Response {
+pub(in crate::service) fn metrics(shared: &Shared) -> Response {
     let mut response = Response::new(Body::from(metrics::text(shared)));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8"));

@@ -6,20 +6,20 @@ use std::time::Instant;
 
 use axum::body::Body;
 
-use super::budget::Hold;
-use super::envelope::Failure;
-use super::operation::Operation;
+use super::endpoint::Operation;
 use super::pages::{Found, NewPage};
 use super::parameters::{OF_SEARCH, misspelt};
-use super::shared::{Call, Shared};
 use super::source::Source;
 use crate::error::{Error, ErrorKind, Errors, quote};
 use crate::filter::{Params, Request};
+use crate::service::http::budget::Hold;
+use crate::service::http::errors::Failure;
+use crate::service::state::{Call, Shared};
 
 /// Answers a search, here when it was quick the last time, otherwise on a thread of its own.
 ///
 /// A page that is larger than one buffer is sent as it is read.
-pub(super) async fn search(shared: &Arc<Shared>, call: Call) -> Result<Body, Failure> {
+pub(in crate::service) async fn search(shared: &Arc<Shared>, call: Call) -> Result<Body, Failure> {
     let slot = shared.pace.slot(Arc::as_ptr(&call.token).addr(), call.query.as_deref(), &call.body);
     // Once a write has failed, reading may have to open the file again.
     let is_quick = shared.source.may_be_quick() && shared.pace.is_quick(slot) && !shared.writes_fail();
@@ -60,7 +60,7 @@ fn search_now(shared: &Shared, call: &Call, hold: &mut Hold) -> Result<Found, Fa
 }
 
 /// The fields that the token's filters may name.
-pub(super) fn filters(call: &Call) -> Vec<u8> {
+pub(in crate::service) fn filters(call: &Call) -> Vec<u8> {
     let names: Vec<&str> = call.token.cache.catalog().names().collect();
     // Every list of strings has a JSON form.
     serde_json::to_vec(&names).unwrap_or_default()

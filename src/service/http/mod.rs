@@ -1,0 +1,19 @@
+//! From connections to requests, and from answers back to the wire.
+
+pub(super) mod body;
+pub(super) mod budget;
+pub(super) mod error_codes;
+pub(super) mod errors;
+pub(super) mod exchange;
+pub(super) mod health;
+pub(super) mod log_rate;
+mod metrics_server;
+pub(super) mod peers;
+mod server;
+mod tls;
+pub(super) mod transport;
+
+pub use error_codes::ErrorCode;
+pub use errors::Envelope;
+pub use server::Service;
+pub use tls::Tls;

@@ -1,0 +1,4 @@
+//! What the service counts.
+
+mod process;
+pub(super) mod text;
