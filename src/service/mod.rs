@@ -98,9 +98,12 @@
 //! | answers on their way out | `outgoing_bytes` + `connections` × 32 KiB | 160 MiB |
 //! | heads of requests and buffers of connections | `connections` × 128 KiB | 128 MiB |
 //! | searches and reads at work | `concurrency` × (256 KiB + the largest case or record) | 32 MiB, and the cases |
-//! | one import, with several at a time one after the other | about 32 MiB, and the columns of its cases | |
+//! | one import at a time | the columns and indexes of its cases, and of the batches that they are merged with | |
+//! | each backup or copy, and a compaction | the cache of its file, as large as that of the database | 64 MiB |
 //!
-//! What the allocator of the process keeps of memory that was given back comes on top: see the README.
+//! An allocator keeps some of the memory that was given back. The command line has jemalloc on Linux with glibc, which returns it to the
+//! system within some ten seconds. A host of [`Service`] chooses for itself: with glibc's own allocator `MALLOC_ARENA_MAX=1` keeps the
+//! process small; without, its arenas may hold several times what is in use.
 //!
 //! Whatever waits for the file or may take long runs on threads of its own, away from those that talk to clients: updates, one
 //! after the other, reads of records, and searches. Except for searches that were quick the last time: handing one
