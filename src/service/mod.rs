@@ -238,11 +238,14 @@
 #[cfg(unix)]
 mod admin;
 mod auth;
+mod dispatch;
 mod http;
 mod metrics;
 mod operations;
 mod options;
+mod shutdown;
 mod state;
+mod work;
 
 #[cfg(unix)]
 pub use admin::AdminSocket;

@@ -12,7 +12,7 @@ use super::upload::{Source, Spool};
 use crate::domain::{Imported, RecordKind, import_records_in};
 use crate::engine::{Mode, Report};
 use crate::service::http::errors::Failure;
-use crate::service::state::Shared;
+use crate::service::state::ServiceState;
 use crate::store::StoreError;
 
 /// How much is read at once: what is still in the second cache when its cases are read.
@@ -31,11 +31,11 @@ impl GivenUp {
     }
 
     /// Whether the client left, or the service ends.
-    pub(super) fn is_given_up(&self, shared: &Shared) -> bool {
+    pub(super) fn is_given_up(&self, shared: &ServiceState) -> bool {
         self.0.load(Ordering::Relaxed) || shared.is_cut_off()
     }
 
-    fn check(&self, shared: &Shared) -> Result<(), Stop> {
+    fn check(&self, shared: &ServiceState) -> Result<(), Stop> {
         if self.is_given_up(shared) {
             // Nobody is left to be told.
             tracing::info!("an import was given up, because its client left or the service ends");
@@ -69,7 +69,7 @@ impl From<io::Error> for Stop {
 
 /// Imports cases; says also how many there are now.
 pub(super) fn cases(
-    shared: &Shared,
+    shared: &ServiceState,
     spool: Spool,
     mode: Mode,
     given_up: &GivenUp,
@@ -97,7 +97,7 @@ pub(super) fn cases(
 
 /// Imports records of a kind.
 pub(super) fn records(
-    shared: &Shared,
+    shared: &ServiceState,
     spool: &Spool,
     kind: RecordKind,
     mode: Mode,

@@ -15,7 +15,7 @@ use axum::routing::{get, post};
 use chrono::TimeDelta;
 use serde::{Deserialize, Serialize};
 
-use super::Admin;
+use super::context::Admin;
 use super::download::FileBody;
 use super::import::{self, GivenUp};
 use super::search;
@@ -27,7 +27,7 @@ use crate::service::http::error_codes::ErrorCode;
 use crate::service::http::errors::{Failure, json};
 use crate::service::http::health;
 use crate::service::operations::parameters::near;
-use crate::service::state::now;
+use crate::service::state::{ServiceState, now};
 
 /// The largest body of a request that is none of an import, in bytes.
 const BODY_BYTES: usize = 64 << 10;
@@ -38,12 +38,12 @@ const FILTER_BYTES: usize = 64 << 20;
 /// How long an import may send nothing: whoever packs, or fetches, what is imported may need a while for it.
 pub(super) const PATIENCE: Duration = Duration::from_secs(600);
 
-type Shared = State<Arc<Admin>>;
+type Context = State<Arc<Admin>>;
 
 pub(super) fn router(admin: Arc<Admin>) -> Router {
     Router::new()
         .route("/", get(status))
-        .route("/metrics", get(async |State(admin): Shared| health::metrics(&admin.shared)))
+        .route("/metrics", get(async |State(admin): Context| health::metrics(&admin.shared)))
         .route("/share-tokens", post(share_token))
         .route("/imports/{kind}", post(import))
         .route("/backups", post(backup))
@@ -69,7 +69,7 @@ struct Status<'s> {
     at_work: usize,
 }
 
-async fn status(State(admin): Shared) -> Result<Response, Failure> {
+async fn status(State(admin): Context) -> Result<Response, Failure> {
     let shared = &admin.shared;
     answer(&Status {
         version: env!("CARGO_PKG_VERSION"),
@@ -91,9 +91,9 @@ struct Minted {
     token: String,
 }
 
-async fn share_token(State(admin): Shared, body: Body) -> Result<Response, Failure> {
+async fn share_token(State(admin): Context, body: Body) -> Result<Response, Failure> {
     let asked: ShareToken = read(body, BODY_BYTES, admin.shared.options.read_timeout).await?;
-    let mint = move |shared: &crate::service::state::Shared| {
+    let mint = move |shared: &ServiceState| {
         // Longer than all that can be said is refused as any other lifetime without an end.
         let lifetime = TimeDelta::try_seconds(asked.lifetime_s).unwrap_or(TimeDelta::MAX);
         Ok(mint_share_token(&shared.store, &asked.applicant_id, lifetime, now())?)
@@ -108,7 +108,7 @@ struct Backup {
     path: PathBuf,
 }
 
-async fn backup(State(admin): Shared, body: Body) -> Result<Response, Failure> {
+async fn backup(State(admin): Context, body: Body) -> Result<Response, Failure> {
     let Backup { path } = read(body, BODY_BYTES, admin.shared.options.read_timeout).await?;
     let has_nul = path.as_os_str().as_encoded_bytes().contains(&0);
     if !path.is_absolute() || has_nul {
@@ -125,7 +125,7 @@ async fn backup(State(admin): Shared, body: Body) -> Result<Response, Failure> {
     }
     let given_up = GivenUp::default();
     let _waiting = given_up.unless_awaited();
-    let copy = move |shared: &crate::service::state::Shared| {
+    let copy = move |shared: &ServiceState| {
         let copied = shared.store.backup_while(&path, &|| !given_up.is_given_up(shared));
         tell_given_up(&given_up, shared);
         copied.map_err(|error| Failure::of_store(&error))
@@ -136,11 +136,11 @@ async fn backup(State(admin): Shared, body: Body) -> Result<Response, Failure> {
 
 /// Answers with a copy of the database. It lies in a file without a name beside the database until it is sent: nothing is left of it,
 /// whichever end goes away.
-async fn copy(State(admin): Shared) -> Result<Response, Failure> {
+async fn copy(State(admin): Context) -> Result<Response, Failure> {
     let given_up = GivenUp::default();
     let _waiting = given_up.unless_awaited();
     let folder = admin.path.parent().unwrap_or(FilePath::new("/")).to_owned();
-    let copy = move |shared: &crate::service::state::Shared| {
+    let copy = move |shared: &ServiceState| {
         let no_room = |error: std::io::Error| {
             let description = format!("no copy can be made beside the database: {error}");
             Failure::new(StatusCode::INSUFFICIENT_STORAGE, description).typed("io")
@@ -155,7 +155,7 @@ async fn copy(State(admin): Shared) -> Result<Response, Failure> {
     Ok(Response::new(Body::new(FileBody::new(file))))
 }
 
-fn tell_given_up(given_up: &GivenUp, shared: &crate::service::state::Shared) {
+fn tell_given_up(given_up: &GivenUp, shared: &ServiceState) {
     if given_up.is_given_up(shared) {
         tracing::info!("a copy was given up, because its client left or the service ends");
     }
@@ -171,9 +171,9 @@ struct Compacted {
     bytes_after: u64,
 }
 
-async fn compact(State(admin): Shared, body: Body) -> Result<Response, Failure> {
+async fn compact(State(admin): Context, body: Body) -> Result<Response, Failure> {
     let Compaction {} = read(body, BODY_BYTES, admin.shared.options.read_timeout).await?;
-    let compact = |shared: &crate::service::state::Shared| {
+    let compact = |shared: &ServiceState| {
         let compacted = shared.store.compact_online();
         compacted.map_err(|error| Failure::of_store(&error))
     };
@@ -181,7 +181,7 @@ async fn compact(State(admin): Shared, body: Body) -> Result<Response, Failure> 
     answer(&Compacted { bytes_before: compacted.bytes_before, bytes_after: compacted.bytes_after })
 }
 
-async fn searches(State(admin): Shared, body: Body) -> Result<Response, Failure> {
+async fn searches(State(admin): Context, body: Body) -> Result<Response, Failure> {
     let question = read(body, FILTER_BYTES, admin.shared.options.read_timeout).await?;
     search::answer(&admin.shared, question).await
 }
@@ -193,7 +193,7 @@ struct ImportedCases {
 }
 
 async fn import(
-    State(admin): Shared,
+    State(admin): Context,
     Path(kind): Path<String>,
     request: Request,
 ) -> Result<Response, Failure> {

@@ -27,7 +27,7 @@ use crate::error::Errors;
 use crate::filter::{Filter, Params, Request};
 use crate::limits::Limits;
 use crate::service::http::errors::{Failure, json};
-use crate::service::state::Shared;
+use crate::service::state::ServiceState;
 use crate::store::StoredDocuments;
 
 /// The content type of an answer in frames.
@@ -119,7 +119,7 @@ impl Question {
 }
 
 /// Answers a question.
-pub(super) async fn answer(shared: &Arc<Shared>, question: Question) -> Result<Response, Failure> {
+pub(super) async fn answer(shared: &Arc<ServiceState>, question: Question) -> Result<Response, Failure> {
     if let Ask::Page = question.ask {
         let (pieces, body) = channel(PIECES);
         let shared = Arc::clone(shared);
@@ -176,7 +176,7 @@ fn explained(json: Explanation) -> Explained {
 }
 
 /// Sends a page, until it ends or the client leaves.
-fn page(shared: &Shared, question: &Question, mut out: Out) {
+fn page(shared: &ServiceState, question: &Question, mut out: Out) {
     let sent = question.request(shared.store.catalog()).and_then(|request| {
         let mut found = shared.store.documents(&request).map_err(wrong)?;
         let head = Head { total: found.total(), len: found.left() };
@@ -193,7 +193,7 @@ fn page(shared: &Shared, question: &Question, mut out: Out) {
 
 /// Sends cases; false when nobody reads them any more.
 fn cases(
-    shared: &Shared,
+    shared: &ServiceState,
     found: &mut StoredDocuments<'_>,
     question: &Question,
     out: &mut Out,

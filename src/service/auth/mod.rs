@@ -1,7 +1,10 @@
 //! Who may call, and how the service knows.
 
+pub(super) mod permission;
 pub(super) mod projection;
+pub(super) mod replays;
 pub(super) mod signature;
 pub(super) mod tokens;
 
-pub use tokens::{Permission, TokenEntry, TokenFile, Tokens};
+pub use permission::Permission;
+pub use tokens::{TokenEntry, TokenFile, Tokens};

@@ -13,67 +13,13 @@ use serde_json::value::RawValue;
 use sha2::Sha256;
 use tokio::sync::Semaphore;
 
+use super::permission::Permission;
 use super::projection::Projection;
-use super::signature::Seen;
+use super::replays::Seen;
 use crate::catalog::{Catalog, FieldId};
 use crate::error::quote;
 use crate::filter::{Filter, FilterCache};
 use crate::limits::Limits;
-
-/// What a token may be used for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub enum Permission {
-    /// Searching cases.
-    ViewCases,
-    /// Reading the status of an applicant's steps.
-    ViewApplicants,
-    /// Previewing a profile by its share token.
-    CreateApplicants,
-    /// Reading AML cases.
-    ViewAmlScreening,
-    /// Changing extracted info.
-    ChangePersonalData,
-    /// Seeing who reviewed, and what vendors know, in AML cases.
-    ViewPersonalData,
-}
-
-impl Permission {
-    /// All permissions.
-    pub const ALL: [Self; 6] = [
-        Self::ViewCases,
-        Self::ViewApplicants,
-        Self::CreateApplicants,
-        Self::ViewAmlScreening,
-        Self::ChangePersonalData,
-        Self::ViewPersonalData,
-    ];
-
-    /// The name that token files have for it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::ViewCases => "viewCases",
-            Self::ViewApplicants => "viewApplicants",
-            Self::CreateApplicants => "createApplicants",
-            Self::ViewAmlScreening => "viewAmlScreening",
-            Self::ChangePersonalData => "changePersonalData",
-            Self::ViewPersonalData => "viewPersonalData",
-        }
-    }
-
-    /// Whether it lets a token do something with applicants, whom neither fields nor filter of the token hold.
-    fn is_for_applicants(self) -> bool {
-        match self {
-            Self::ViewCases | Self::ViewPersonalData => false,
-            Self::ViewApplicants
-            | Self::CreateApplicants
-            | Self::ViewAmlScreening
-            | Self::ChangePersonalData => true,
-        }
-    }
-}
 
 /// A token as it stands in a file.
 #[derive(Clone, Debug, Deserialize, Serialize)]

@@ -11,8 +11,7 @@ use crate::domain::{Cause, DomainError, DomainErrorKind};
 #[cfg(unix)]
 use crate::engine::Refusal;
 use crate::error::Errors;
-use crate::service::auth::tokens::Permission;
-use crate::service::operations::endpoint::Operation;
+use crate::service::auth::permission::Permission;
 use crate::store::StoreError;
 #[cfg(unix)]
 use crate::store::StoreErrorKind;
@@ -102,18 +101,6 @@ impl Failure {
     pub(in crate::service) fn forbidden(permission: Permission) -> Self {
         let description = format!("the token does not have the permission `{}`", permission.name());
         Self::new(StatusCode::FORBIDDEN, description)
-    }
-
-    /// An applicant in the path who cannot be one, as written there.
-    pub(in crate::service) fn bad_path_id(operation: Operation, written: &str) -> Self {
-        let error = match operation {
-            Operation::UpdateInfo => {
-                DomainError::invalid_applicant(written, ": not UTF-8 when it is decoded")
-            }
-            Operation::AmlCase => DomainError::no_aml_case(),
-            _ => DomainError::no_applicant(written),
-        };
-        error.into()
     }
 
     pub(in crate::service) fn overloaded() -> Self {

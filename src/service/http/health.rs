@@ -12,12 +12,12 @@ use axum::routing::get;
 
 use super::errors::{Failure, json};
 use crate::service::metrics::text as metrics;
-use crate::service::state::Shared;
+use crate::service::state::ServiceState;
 
 /// The OpenAPI document of the operations.
 const OPENAPI: &str = include_str!("../openapi.json");
 
-pub(in crate::service) fn routes(router: Router<Arc<Shared>>) -> Router<Arc<Shared>> {
+pub(in crate::service) fn routes(router: Router<Arc<ServiceState>>) -> Router<Arc<ServiceState>> {
     router
         .route("/healthz", get(async || json(br#"{"status":"ok"}"#.to_vec())))
         .route("/readyz", get(readiness))
@@ -25,7 +25,7 @@ pub(in crate::service) fn routes(router: Router<Arc<Shared>>) -> Router<Arc<Shar
 }
 
 /// Whether requests should be sent here.
-async fn readiness(State(shared): State<Arc<Shared>>) -> Response {
+async fn readiness(State(shared): State<Arc<ServiceState>>) -> Response {
     let why = if shared.is_draining() {
         "the service is shutting down"
     } else if !shared.source_answers().await {
@@ -40,7 +40,7 @@ async fn readiness(State(shared): State<Arc<Shared>>) -> Response {
 }
 
 /// The counters as text, for the listener of metrics and the socket of operators.
-pub(in crate::service) fn metrics(shared: &Shared) -> Response {
+pub(in crate::service) fn metrics(shared: &ServiceState) -> Response {
     let mut response = Response::new(Body::from(metrics::text(shared)));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8"));

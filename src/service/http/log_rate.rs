@@ -76,6 +76,11 @@ impl LogRate {
     }
 }
 
+/// Writes a line about lines that were left out.
+pub(in crate::service) fn tell_left_out(status: u16, lines: u64) {
+    tracing::warn!(status, lines, "lines about requests with this status were left out");
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -18,7 +18,7 @@ use tokio::task::{JoinHandle, JoinSet};
 use super::errors::Failure;
 use super::health;
 use super::transport::{Due, Transport};
-use crate::service::state::Shared;
+use crate::service::state::ServiceState;
 
 /// Connections at a time; more wait until one ends.
 const CONNECTIONS: usize = 16;
@@ -33,12 +33,12 @@ impl Drop for MetricsServer {
 }
 
 impl MetricsServer {
-    pub(in crate::service) fn start(listener: TcpListener, shared: Arc<Shared>) -> Self {
+    pub(in crate::service) fn start(listener: TcpListener, shared: Arc<ServiceState>) -> Self {
         Self(tokio::spawn(accept(listener, shared)))
     }
 }
 
-async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+async fn accept(listener: TcpListener, shared: Arc<ServiceState>) {
     // Aborts its connections when it is dropped.
     let mut connections = JoinSet::new();
     loop {
@@ -59,7 +59,7 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
     }
 }
 
-async fn serve(stream: TcpStream, shared: Arc<Shared>) {
+async fn serve(stream: TcpStream, shared: Arc<ServiceState>) {
     let transport = Transport::new(stream, Due::new(shared.options.write_timeout));
     let service = service_fn(|request: hyper::Request<Incoming>| {
         let response = respond(&shared, request.method(), request.uri().path());
@@ -74,7 +74,7 @@ async fn serve(stream: TcpStream, shared: Arc<Shared>) {
     }
 }
 
-fn respond(shared: &Shared, method: &Method, path: &str) -> Response {
+fn respond(shared: &ServiceState, method: &Method, path: &str) -> Response {
     let name = shared.names.next();
     let refuse = |status, description| Failure::new(status, description).respond(name.as_str().to_owned());
     let mut response = match (path, method) {

@@ -2,13 +2,16 @@
 
 pub(super) mod body;
 pub(super) mod budget;
+pub(super) mod correlation;
 pub(super) mod error_codes;
 pub(super) mod errors;
 pub(super) mod exchange;
 pub(super) mod health;
 pub(super) mod log_rate;
 mod metrics_server;
+pub(super) mod outgoing;
 pub(super) mod peers;
+mod router;
 mod server;
 mod tls;
 pub(super) mod transport;

@@ -9,11 +9,8 @@ use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, Request, State};
 use axum::http::{HeaderValue, StatusCode, Version, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::MethodRouter;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::{Service as _, service_fn};
@@ -26,21 +23,21 @@ use tokio::sync::Semaphore;
 
 use super::errors::Failure;
 use super::exchange::Exchange;
-use super::health;
 use super::metrics_server::MetricsServer;
 use super::peers::{Peer, Peers};
+use super::router::router;
 use super::tls::Tls;
 use super::transport::{Due, Transport};
 #[cfg(feature = "postgres")]
 use crate::postgres::PostgresSource;
 #[cfg(unix)]
-use crate::service::admin::{AdminServer, AdminSocket};
+use crate::service::admin::{AdminSocket, server::AdminServer};
 use crate::service::auth::tokens::Tokens;
-use crate::service::operations::endpoint::Operation;
 #[cfg(feature = "postgres")]
 use crate::service::operations::source::Source;
+use crate::service::operations::table::ENDPOINTS;
 use crate::service::options::ServiceOptions;
-use crate::service::state::Shared;
+use crate::service::state::ServiceState;
 use crate::store::{Store, StoreError};
 
 /// The five operations over HTTP, ready to [`serve`](Self::serve).
@@ -61,7 +58,7 @@ use crate::store::{Store, StoreError};
 /// # }
 /// ```
 pub struct Service {
-    shared: Shared,
+    shared: ServiceState,
     tls: Option<Tls>,
     metrics: Option<TcpListener>,
     #[cfg(unix)]
@@ -83,7 +80,7 @@ const HEAD_BYTES: usize = 64 << 10;
 
 /// What serves connections.
 struct Server {
-    shared: Arc<Shared>,
+    shared: Arc<ServiceState>,
     tls: Option<Tls>,
     router: TowerToHyperService<Router>,
 }
@@ -96,7 +93,7 @@ impl Service {
     pub fn new(store: Store, tokens: Tokens, mut options: ServiceOptions) -> Self {
         options.limits.page = options.limits.page.min(store.limits().page);
         Self {
-            shared: Shared::new(store, tokens, options),
+            shared: ServiceState::new(store, tokens, options, ENDPOINTS.iter().map(|endpoint| endpoint.name)),
             tls: None,
             metrics: None,
             #[cfg(unix)]
@@ -236,38 +233,6 @@ impl std::fmt::Debug for Service {
             .field("tokens", &self.shared.tokens)
             .finish_non_exhaustive()
     }
-}
-
-/// The way from paths and methods to operations.
-fn router(shared: Arc<Shared>) -> Router {
-    let mut router = Router::new();
-    for operation in Operation::ALL {
-        let method = MethodRouter::new();
-        let method = if operation.is_of_an_applicant() {
-            let handler = async move |State(shared): State<Arc<Shared>>,
-                                      applicant: Result<Path<String>, PathRejection>,
-                                      request: Request| {
-                let applicant = match applicant {
-                    Ok(Path(id)) => Ok(id),
-                    Err(_) => Err(operation.written_applicant(request.uri().path()).to_owned()),
-                };
-                shared.answer(operation, applicant, request).await
-            };
-            method.on(operation.method(), handler)
-        } else {
-            let handler = async move |State(shared): State<Arc<Shared>>, request: Request| {
-                shared.answer(operation, Ok(String::new()), request).await
-            };
-            method.on(operation.method(), handler)
-        };
-        router = router.route(operation.path(), method);
-    }
-    health::routes(router)
-        .fallback(async || Failure::new(StatusCode::NOT_FOUND, "there is no such path"))
-        .method_not_allowed_fallback(async || {
-            Failure::new(StatusCode::METHOD_NOT_ALLOWED, "the path does not have this method")
-        })
-        .with_state(shared)
 }
 
 /// Takes connections, for as long as it is polled.

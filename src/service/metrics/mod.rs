@@ -1,4 +1,5 @@
 //! What the service counts.
 
+pub(super) mod counters;
 mod process;
 pub(super) mod text;

@@ -1,114 +1,21 @@
 //! What the service counts, as Prometheus text.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
 
+use super::counters::{BUCKETS, STATUSES, read};
 use super::process;
 use crate::filter::CacheStats;
-use crate::error::Errors;
-use crate::service::http::exchange::GIVEN_UP;
-use crate::service::operations::endpoint::Operation;
-use crate::service::state::Shared;
-
-/// The statuses that the service answers with, and that of requests given up before; any other is counted as `other`.
-const STATUSES: [u16; 11] = [200, 400, 401, 403, 404, 405, 408, 413, GIVEN_UP, 500, 503];
-
-/// Upper bounds of the buckets of latencies, in microseconds, and how they are written in seconds.
-const BUCKETS: [(u64, &str); 16] = [
-    (25, "0.000025"),
-    (50, "0.00005"),
-    (100, "0.0001"),
-    (250, "0.00025"),
-    (500, "0.0005"),
-    (1_000, "0.001"),
-    (2_500, "0.0025"),
-    (5_000, "0.005"),
-    (10_000, "0.01"),
-    (25_000, "0.025"),
-    (50_000, "0.05"),
-    (100_000, "0.1"),
-    (250_000, "0.25"),
-    (1_000_000, "1"),
-    (2_500_000, "2.5"),
-    (10_000_000, "10"),
-];
-
-/// The operations, and all other paths.
-const KINDS: usize = Operation::ALL.len() + 1;
-
-/// Counters since the service was made.
-#[derive(Default)]
-pub(in crate::service) struct Metrics {
-    operations: [OfOperation; KINDS],
-    rows_examined: AtomicU64,
-    response_bytes: AtomicU64,
-    errors: Mutex<BTreeMap<&'static str, u64>>,
-    pub(in crate::service) connections: AtomicUsize,
-}
-
-#[derive(Default)]
-struct OfOperation {
-    /// By status, the last one for all others.
-    answers: [AtomicU64; STATUSES.len() + 1],
-    /// By bucket, the last one for what took longer.
-    latencies: [AtomicU64; BUCKETS.len() + 1],
-    latency_sum_us: AtomicU64,
-}
-
-fn add(counter: &AtomicU64, count: u64) {
-    counter.fetch_add(count, Ordering::Relaxed);
-}
-
-fn read(counter: &AtomicU64) -> u64 {
-    counter.load(Ordering::Relaxed)
-}
-
-impl Metrics {
-    /// Notes an answer: of which operation, with which status, after how long, of how many bytes.
-    pub(in crate::service) fn count_answer(
-        &self,
-        operation: Option<Operation>,
-        status: u16,
-        took: Duration,
-        bytes: u64,
-    ) {
-        let place = operation.map_or(Operation::ALL.len(), |operation| operation as usize);
-        let Some(of) = self.operations.get(place) else { return };
-        let by_status = STATUSES.iter().position(|known| *known == status).unwrap_or(STATUSES.len());
-        let took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-        let bucket = BUCKETS.iter().position(|(most, _)| took_us <= *most).unwrap_or(BUCKETS.len());
-        if let (Some(answers), Some(latencies)) = (of.answers.get(by_status), of.latencies.get(bucket)) {
-            add(answers, 1);
-            add(latencies, 1);
-        }
-        add(&of.latency_sum_us, took_us);
-        add(&self.response_bytes, bytes);
-    }
-
-    /// Notes how many rows a search had to ask.
-    pub(in crate::service) fn count_rows(&self, rows: u64) {
-        add(&self.rows_examined, rows);
-    }
-
-    /// Notes what was wrong with a search.
-    pub(in crate::service) fn count_errors(&self, errors: &Errors) {
-        let mut counts = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
-        for error in errors.as_slice() {
-            let count = counts.entry(error.kind.code()).or_default();
-            *count = count.saturating_add(1);
-        }
-    }
-}
+#[cfg(feature = "postgres")]
+use crate::service::operations::source::Source;
+use crate::service::state::ServiceState;
 
 /// All that is counted, in the text format of Prometheus.
-pub(in crate::service) fn text(shared: &Shared) -> String {
+pub(in crate::service) fn text(shared: &ServiceState) -> String {
     let mut out = Text::default();
     let metrics = &shared.metrics;
-    let names = Operation::ALL.iter().map(|operation| operation.name()).chain(["other"]);
-    let operations: Vec<(&str, &OfOperation)> = names.zip(&metrics.operations).collect();
+    let operations = &metrics.operations;
 
     out.head("build_info", "gauge", "The version, always 1.");
     out.line("build_info", concat!("version=\"", env!("CARGO_PKG_VERSION"), "\""), 1);
@@ -117,7 +24,7 @@ pub(in crate::service) fn text(shared: &Shared) -> String {
         "counter",
         "Answers, by operation and status; 499 is none: nobody waited for it any more.",
     );
-    for (name, of) in &operations {
+    for (name, of) in operations {
         let statuses = STATUSES.iter().map(u16::to_string).chain(["other".to_owned()]);
         for (status, count) in statuses.zip(&of.answers) {
             if read(count) > 0 {
@@ -131,7 +38,7 @@ pub(in crate::service) fn text(shared: &Shared) -> String {
         "histogram",
         "From a request's head to its answer, which is not yet written then.",
     );
-    for (name, of) in &operations {
+    for (name, of) in operations {
         let mut below = 0_u64;
         for (bound, count) in BUCKETS.iter().map(|(_, text)| *text).chain(["+Inf"]).zip(&of.latencies) {
             below = below.saturating_add(read(count));
@@ -153,7 +60,7 @@ pub(in crate::service) fn text(shared: &Shared) -> String {
     out.one("requests_at_work", "gauge", help, shared.at_work());
 
     let help = "Memory held for answers on their way out, beyond what each may have.";
-    out.one("outgoing_bytes", "gauge", help, shared.outgoing_bytes());
+    out.one("outgoing_bytes", "gauge", help, shared.outgoing.held_bytes());
 
     let help = "1 while the file cannot be written, such as for want of room; searches go on.";
     out.one("writes_failing", "gauge", help, u8::from(shared.writes_fail()));
@@ -177,7 +84,7 @@ pub(in crate::service) fn text(shared: &Shared) -> String {
     out.one("filter_cache_bytes", "gauge", "What they take in memory.", cache.size_bytes);
 
     #[cfg(feature = "postgres")]
-    if let crate::service::operations::source::Source::Postgres(source) = &shared.source {
+    if let Source::Postgres(source) = &shared.source {
         postgres(&mut out, &source.stats());
     }
 

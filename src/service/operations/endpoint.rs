@@ -1,102 +1,78 @@
-//! The operations: where each is reached, and what it takes to call it.
+//! What an endpoint is: where it is reached, what it takes to call it, and what answers.
 
+use std::pin::Pin;
+use std::sync::Arc;
+
+use axum::body::{Body, Bytes};
 use axum::routing::MethodFilter;
 
-use crate::service::auth::tokens::Permission;
+use super::parameters::Parameters;
+use crate::service::auth::permission::Permission;
+use crate::service::auth::tokens::AppToken;
+use crate::service::http::errors::Failure;
+use crate::service::http::transport::Due;
+use crate::service::state::ServiceState;
 
-/// An operation of the interface.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::service) enum Operation {
-    /// 1: cases by filters.
-    Search,
-    /// 1: the fields that filters may name.
-    Filters,
-    /// 2: required documents status.
-    StepStatus,
-    /// 3: preview of a profile by its share token.
-    Preview,
-    /// 4: AML case.
-    AmlCase,
-    /// 5: update of extracted info.
-    UpdateInfo,
+/// One operation of the interface over HTTP.
+pub(in crate::service) struct Endpoint {
+    /// What logs and metrics call it; in the OpenAPI document it is the `operationId`.
+    pub(in crate::service) name: &'static str,
+    pub(in crate::service) method: MethodFilter,
+    pub(in crate::service) path: &'static str,
+    /// What a token needs for it.
+    pub(in crate::service) permission: Permission,
+    pub(in crate::service) parameters: Parameters,
+    /// The failure for an applicant in the path who cannot be one, as it is written there.
+    pub(in crate::service) no_applicant: fn(&str) -> Failure,
+    pub(in crate::service) handler: Handler,
 }
 
-impl Operation {
-    /// All of them, in the order of their numbers as `usize`.
-    pub(in crate::service) const ALL: [Self; 6] =
-        [Self::Search, Self::Filters, Self::StepStatus, Self::Preview, Self::AmlCase, Self::UpdateInfo];
+/// What answers a call, by how it does so.
+#[derive(Clone, Copy)]
+pub(in crate::service) enum Handler {
+    /// Answers at once, without the file.
+    Now(fn(&Call) -> Vec<u8>),
+    /// Reads the file, on a thread that may wait.
+    Read(Work),
+    /// Changes the file, when its turn comes.
+    Write(Work),
+    /// Chooses its thread itself, and tells what is wrong with its parameters beside the errors of its body.
+    Search(fn(Arc<ServiceState>, Call) -> Answering),
+}
 
-    /// What logs and metrics call it; in the OpenAPI document it is the `operationId`.
-    pub(in crate::service) fn name(self) -> &'static str {
-        match self {
-            Self::Search => "casesByFilter",
-            Self::Filters => "caseFilters",
-            Self::StepStatus => "requiredIdDocsStatus",
-            Self::Preview => "previewProfile",
-            Self::AmlCase => "amlCase",
-            Self::UpdateInfo => "updateInfo",
-        }
-    }
+/// What reads or changes the file.
+pub(in crate::service) type Work = fn(&ServiceState, &Call) -> Result<Vec<u8>, Failure>;
 
-    pub(in crate::service) fn path(self) -> &'static str {
-        match self {
-            Self::Search => "/resources/api/caseManagement/v2/cases/byFilter",
-            Self::Filters => "/resources/api/caseManagement/v2/cases/filters",
-            Self::StepStatus => "/resources/applicants/{applicantId}/requiredIdDocsStatus",
-            Self::Preview => "/resources/applicants/-/import/preview",
-            Self::AmlCase => "/resources/api/applicants/{applicantId}/amlCase",
-            Self::UpdateInfo => "/resources/applicants/{applicantId}/info",
-        }
-    }
+/// An answer that is being made.
+pub(in crate::service) type Answering = Pin<Box<dyn Future<Output = Result<Body, Failure>> + Send>>;
 
+/// A request that was signed by a token which may make it.
+pub(in crate::service) struct Call {
+    pub(in crate::service) token: Arc<AppToken>,
+    /// The applicant in the path; empty where the path has none.
+    pub(in crate::service) applicant_id: String,
+    pub(in crate::service) query: Option<String>,
+    pub(in crate::service) body: Bytes,
+    /// When the answer has to be written, if it is sent in pieces.
+    pub(in crate::service) due: Due,
+}
+
+impl Endpoint {
     /// Whether its path names an applicant.
-    pub(in crate::service) fn is_of_an_applicant(self) -> bool {
-        self.path().contains("{applicantId}")
+    pub(in crate::service) fn is_of_an_applicant(&self) -> bool {
+        self.path.contains(APPLICANT)
     }
 
     /// What a path of it has for the applicant, as it is written there.
-    pub(in crate::service) fn written_applicant(self, path: &str) -> &str {
-        let mut segments = self.path().split('/').zip(path.split('/'));
-        segments.find(|(own, _)| *own == "{applicantId}").map_or("", |(_, written)| written)
+    pub(in crate::service) fn written_applicant<'p>(&self, path: &'p str) -> &'p str {
+        let mut segments = self.path.split('/').zip(path.split('/'));
+        segments.find(|(own, _)| *own == APPLICANT).map_or("", |(_, written)| written)
     }
 
-    pub(in crate::service) fn method(self) -> MethodFilter {
-        match self {
-            Self::Search => MethodFilter::POST,
-            Self::UpdateInfo => MethodFilter::PATCH,
-            Self::Filters | Self::StepStatus | Self::Preview | Self::AmlCase => MethodFilter::GET,
-        }
-    }
-
-    /// What a token needs for it.
-    pub(in crate::service) fn permission(self) -> Permission {
-        match self {
-            Self::Search | Self::Filters => Permission::ViewCases,
-            Self::StepStatus => Permission::ViewApplicants,
-            Self::Preview => Permission::CreateApplicants,
-            Self::AmlCase => Permission::ViewAmlScreening,
-            Self::UpdateInfo => Permission::ChangePersonalData,
-        }
+    /// Whether a call goes on to its end when its client leaves.
+    pub(in crate::service) fn goes_on(&self) -> bool {
+        matches!(self.handler, Handler::Write(_))
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_number_of_an_operation_is_its_place() {
-        for (place, operation) in Operation::ALL.into_iter().enumerate() {
-            assert_eq!(operation as usize, place);
-        }
-    }
-
-    #[test]
-    fn the_applicant_is_read_off_a_path_as_it_is_written() {
-        let written = |operation: Operation, path| operation.written_applicant(path);
-        assert_eq!(written(Operation::UpdateInfo, "/resources/applicants/%ff/info"), "%ff");
-        assert_eq!(written(Operation::AmlCase, "/resources/api/applicants/a%20b/amlCase"), "a%20b");
-        assert_eq!(written(Operation::AmlCase, "/resources/api"), "");
-        assert_eq!(written(Operation::Search, "/resources/api/caseManagement"), "");
-    }
-}
+const APPLICANT: &str = "{applicantId}";

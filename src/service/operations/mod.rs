@@ -1,9 +1,15 @@
-//! What clients can ask for.
+//! What clients can ask for: a table of endpoints, and a file for each.
 
-pub(super) mod applicants;
+mod aml_case;
 pub(super) mod endpoint;
+mod filters;
 pub(super) mod pace;
-pub(super) mod pages;
+mod pages;
 pub(super) mod parameters;
-pub(super) mod search;
+mod pieces;
+mod preview;
+mod search;
 pub(super) mod source;
+mod step_status;
+pub(super) mod table;
+mod update_info;

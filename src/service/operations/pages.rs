@@ -1,31 +1,26 @@
-//! Pages of cases: a small one in one buffer, a large one sent in pieces while it is read.
+//! Pages of cases, read a part at a time.
 //!
-//! A search reads up to [`PIECE_BYTES`] of its page at once. When the page is longer, the other documents are measured first: the
-//! length of the answer is known then, and a page over [`answer_bytes`](crate::service::ServiceOptions::answer_bytes) is refused
-//! before anything is sent. The pieces that follow are each read when the connection can take one, on a thread that
-//! does not wait for the client. The page is of one moment; later writes do not change it.
+//! A search reads up to [`PIECE_BYTES`] of its page at once. When the page is longer, the other documents are measured: the
+//! length of the answer is known then, and a page over [`answer_bytes`](crate::service::ServiceOptions::answer_bytes) is
+//! refused. The rest is read in pieces. The page is of one moment; later writes do not change it.
 
 #[cfg(feature = "postgres")]
 use std::ops::ControlFlow;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
-
-use axum::body::{Body, Bytes};
-use hyper::body::{Frame, SizeHint};
 
 use crate::engine::Page;
 use crate::error::{Error, ErrorKind, Errors, quote};
+use crate::filter::Request;
 #[cfg(feature = "postgres")]
 use crate::postgres::PostgresSource;
-use crate::filter::Request;
 use crate::service::auth::projection::Projection;
 use crate::service::auth::tokens::AppToken;
+#[cfg(feature = "postgres")]
 use crate::service::http::budget::Hold;
 use crate::service::http::error_codes;
 use crate::service::http::errors::Failure;
-use crate::service::http::transport::Due;
-use crate::service::state::Shared;
+#[cfg(feature = "postgres")]
+use crate::service::http::outgoing::Outgoing;
 use crate::store::{FoundPage, Store};
 
 /// The size of a piece in bytes, unless one document is larger.
@@ -105,7 +100,7 @@ impl NewPage<'_> {
         let mut is_whole = true;
         let rows = source.search_each(self.request, |_, document| {
             is_whole = part.take(document);
-            has_room = is_whole && Shared::has_room(hold, part.text.len());
+            has_room = is_whole && Outgoing::has_room(hold, part.text.len());
             if has_room { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         });
         let total = tokio::runtime::Handle::current().block_on(rows)?;
@@ -122,7 +117,7 @@ impl NewPage<'_> {
 }
 
 impl Rest {
-    fn is_read(&self) -> bool {
+    pub(super) fn is_read(&self) -> bool {
         self.next >= self.page.len()
     }
 
@@ -130,48 +125,19 @@ impl Rest {
         self.token.projection.as_ref()
     }
 
-    /// Makes the body of an answer that begins with `first`.
-    ///
-    /// # Errors
-    /// 400 when the answer is larger than one may be; 503 when the token has no room for more answers at a time; faults of the
-    /// file.
-    pub(in crate::service) async fn send(
-        self,
-        first: String,
-        shared: &Arc<Shared>,
-        mut hold: Hold,
-        due: Due,
-    ) -> Result<Body, Failure> {
-        // One piece that is being written and one that is being read.
-        if !hold.reach(PIECE_BYTES.saturating_mul(2)) {
-            return Err(Failure::overloaded());
-        }
-        let most = shared.options.answer_bytes;
-        let bytes = first.len().saturating_add(self.end.len());
-        let mut size = Size { bytes, largest: 0, frame: self.frame, next: self.next, passes: false };
-        let mut rest = self;
-        while size.next < rest.page.len() && !size.passes {
-            (rest, size) = shared
-                .bulk(move |shared| {
-                    let size = rest.measure(&shared.store, size, most)?;
-                    Ok((rest, size))
-                })
-                .await?;
-        }
-        if size.passes {
-            return Err(too_large(size.next, most));
-        }
-        if !hold.reach(size.largest.max(PIECE_BYTES).saturating_mul(2)) {
-            return Err(Failure::overloaded());
-        }
-        due.begin();
-        let (shared, hold) = (Arc::clone(shared), Arc::new(hold));
-        let state = State::First(first, Reader { shared, rest, hold });
-        Ok(Body::new(Pieces { state, left: size.bytes as u64, due }))
+    /// Returns the size of an answer that begins with so many bytes.
+    pub(super) fn size(&self, first_bytes: usize) -> Size {
+        let bytes = first_bytes.saturating_add(self.end.len());
+        Size { bytes, largest: 0, frame: self.frame, next: self.next, passes: false }
+    }
+
+    /// Whether all documents of the page were measured.
+    pub(super) fn is_measured(&self, size: &Size) -> bool {
+        size.next >= self.page.len()
     }
 
     /// Measures some more documents.
-    fn measure(&self, store: &Store, before: Size, most: usize) -> Result<Size, Failure> {
+    pub(super) fn measure(&self, store: &Store, before: Size, most: usize) -> Result<Size, Failure> {
         let new = || Slice {
             projection: self.projection(),
             size: before,
@@ -185,7 +151,7 @@ impl Rest {
     }
 
     /// Reads the next piece.
-    fn piece(&mut self, store: &Store) -> Result<String, Failure> {
+    pub(super) fn piece(&mut self, store: &Store) -> Result<String, Failure> {
         let new = || Part::next(self.projection(), self.frame, self.next);
         let part = store.read_page(&self.page, self.next, new, Part::take)?;
         let (frame, next) = (part.frame, part.next);
@@ -198,8 +164,8 @@ impl Rest {
     }
 }
 
-/// The refusal of a page that passes the bound at one of its items.
-fn too_large(place: usize, most: usize) -> Failure {
+/// Returns the refusal of a page that passes the bound at one of its items.
+pub(super) fn too_large(place: usize, most: usize) -> Failure {
     let found = format!("a page that passes {most} bytes at `list.items[{place}]`");
     let expected = format!("a smaller one, such as {}", quote(&format!("limit={place}")));
     let error = Error::new(ErrorKind::PageTooLarge, 0, found, expected).at("limit");
@@ -295,16 +261,16 @@ fn seen<'d>(
 
 /// How large an answer is, as far as it was measured.
 #[derive(Clone, Copy)]
-struct Size {
+pub(super) struct Size {
     /// Of the whole answer, without the documents that are not measured yet.
-    bytes: usize,
+    pub(super) bytes: usize,
     /// The largest document that was measured.
-    largest: usize,
+    pub(super) largest: usize,
     frame: Page,
     /// The place of the next document.
-    next: usize,
+    pub(super) next: usize,
     /// The next document is beyond what an answer may have.
-    passes: bool,
+    pub(super) passes: bool,
 }
 
 /// Documents that are being measured.
@@ -342,122 +308,3 @@ impl Slice<'_> {
         self.taken < SLICE_DOCUMENTS && self.read_bytes < SLICE_BYTES
     }
 }
-
-/// What pieces are read with.
-struct Reader {
-    shared: Arc<Shared>,
-    rest: Rest,
-    hold: Arc<Hold>,
-}
-
-/// The body of an answer that is read piece by piece.
-struct Pieces {
-    state: State,
-    /// The bytes that are still to be sent.
-    left: u64,
-    due: Due,
-}
-
-type Reading = Pin<Box<dyn Future<Output = Result<(String, Reader), Failure>> + Send>>;
-
-enum State {
-    /// The first piece, which was read with the search.
-    First(String, Reader),
-    Idle(Reader),
-    Reading(Reading),
-    Ended,
-}
-
-/// A piece in memory, for which its token has room.
-struct Piece {
-    text: String,
-    _hold: Arc<Hold>,
-}
-
-impl AsRef<[u8]> for Piece {
-    fn as_ref(&self) -> &[u8] {
-        self.text.as_bytes()
-    }
-}
-
-impl Reader {
-    async fn read(self) -> Result<(String, Self), Failure> {
-        let shared = Arc::clone(&self.shared);
-        let mut reader = self;
-        let read = move |shared: &Shared| {
-            let text = reader.rest.piece(&shared.store)?;
-            Ok((text, reader))
-        };
-        shared.bulk(read).await
-    }
-}
-
-impl Pieces {
-    /// Sends a piece.
-    fn send(&mut self, text: String, reader: Reader) -> Frame<Bytes> {
-        self.left = self.left.saturating_sub(text.len() as u64);
-        let bytes = Bytes::from_owner(Piece { text, _hold: Arc::clone(&reader.hold) });
-        self.state = if reader.rest.is_read() { State::Ended } else { State::Idle(reader) };
-        Frame::data(bytes)
-    }
-}
-
-impl hyper::body::Body for Pieces {
-    type Data = Bytes;
-    type Error = BrokenOff;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, BrokenOff>>> {
-        loop {
-            match std::mem::replace(&mut self.state, State::Ended) {
-                State::First(text, reader) => return Poll::Ready(Some(Ok(self.send(text, reader)))),
-                State::Idle(reader) => self.state = State::Reading(Box::pin(reader.read())),
-                State::Reading(mut reading) => {
-                    let Poll::Ready(read) = reading.as_mut().poll(context) else {
-                        self.state = State::Reading(reading);
-                        return Poll::Pending;
-                    };
-                    let frame = read.map(|(text, reader)| self.send(text, reader));
-                    return Poll::Ready(Some(frame.map_err(BrokenOff::log)));
-                }
-                State::Ended => return Poll::Ready(None),
-            }
-        }
-    }
-
-    fn is_end_stream(&self) -> bool {
-        matches!(self.state, State::Ended)
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.left)
-    }
-}
-
-impl Drop for Pieces {
-    fn drop(&mut self) {
-        self.due.end();
-    }
-}
-
-/// The rest of an answer could not be read: its connection is closed.
-#[derive(Debug)]
-struct BrokenOff;
-
-impl BrokenOff {
-    fn log(failure: Failure) -> Self {
-        let cause = failure.cause().unwrap_or(failure.description());
-        tracing::error!(cause, "an answer was broken off");
-        Self
-    }
-}
-
-impl std::fmt::Display for BrokenOff {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("the rest of an answer could not be read")
-    }
-}
-
-impl std::error::Error for BrokenOff {}

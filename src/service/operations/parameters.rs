@@ -2,31 +2,29 @@
 
 use strsim::damerau_levenshtein;
 
-use super::endpoint::Operation;
 use crate::error::{Error, ErrorKind, Errors, quote};
 
-/// The parameters of a search.
-pub(in crate::service) const OF_SEARCH: [&str; 4] = ["offset", "limit", "order", "countTotalItems"];
+/// The query parameters that an endpoint knows, in the order in which the OpenAPI document has them.
+pub(in crate::service) struct Parameters {
+    pub(in crate::service) known: &'static [&'static str],
+    pub(in crate::service) refused: Option<Refused>,
+}
 
-/// The parameter of other services by which a client clears members in an update. Here `null` in the body does.
-const UNSET_FIELDS: &str = "unsetFields";
+/// A parameter that other services have for an operation, and what is expected here in its place.
+pub(in crate::service) struct Refused {
+    pub(in crate::service) name: &'static str,
+    pub(in crate::service) expected: &'static str,
+}
+
+impl Parameters {
+    pub(in crate::service) const NONE: Self = Self { known: &[], refused: None };
+}
 
 /// So many edits away a parameter is still meant to be the known one.
 const MOST_EDITS: usize = 2;
 
 /// A longer name is no misspelling, and the distance takes quadratic time.
 const LONGEST: usize = 64;
-
-impl Operation {
-    /// The query parameters that it knows.
-    pub(in crate::service) fn parameters(self) -> &'static [&'static str] {
-        match self {
-            Self::Search => &OF_SEARCH,
-            Self::Preview => &["shareToken"],
-            Self::Filters | Self::StepStatus | Self::AmlCase | Self::UpdateInfo => &[],
-        }
-    }
-}
 
 /// Returns the known name that a name is equal to but for case, or at most two edits away from.
 pub(in crate::service) fn near<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
@@ -42,8 +40,8 @@ pub(in crate::service) fn near<'k>(name: &str, known: &[&'k str]) -> Option<&'k 
 /// Returns an error for a parameter that the operation does not know, if it is near one that it knows.
 ///
 /// Clients may send parameters of their own, for caches and proxies, so any other is ignored.
-pub(in crate::service) fn misspelt(operation: Operation, name: &str) -> Option<Error> {
-    let known = operation.parameters();
+pub(in crate::service) fn misspelt(parameters: &Parameters, name: &str) -> Option<Error> {
+    let known = parameters.known;
     let found = format!("the query parameter {}", quote(name));
     if let Some(meant) = near(name, known) {
         let expected = match known {
@@ -52,21 +50,18 @@ pub(in crate::service) fn misspelt(operation: Operation, name: &str) -> Option<E
         };
         return Some(Error::new(ErrorKind::UnknownKey, 0, found, expected).suggest(Some(quote(meant))));
     }
-    if operation == Operation::UpdateInfo && near(name, &[UNSET_FIELDS]).is_some() {
-        let expected = "no query parameters: a member that is `null` in the body, as in `{\"lastName\":null}`, is cleared";
-        return Some(Error::new(ErrorKind::UnknownKey, 0, found, expected));
-    }
-    None
+    let refused = parameters.refused.as_ref().filter(|refused| near(name, &[refused.name]).is_some());
+    refused.map(|refused| Error::new(ErrorKind::UnknownKey, 0, found, refused.expected))
 }
 
 /// Checks the names of a query's parameters.
 ///
 /// # Errors
 /// Those parameters that are [misspelt], ten at most.
-pub(in crate::service) fn check(operation: Operation, query: Option<&str>) -> Result<(), Errors> {
+pub(in crate::service) fn check(parameters: &Parameters, query: Option<&str>) -> Result<(), Errors> {
     let names = form_urlencoded::parse(query.unwrap_or_default().as_bytes()).map(|(name, _)| name);
-    let unknown = names.filter(|name| !operation.parameters().contains(&&**name));
-    let errors = unknown.filter_map(|name| misspelt(operation, &name)).collect();
+    let unknown = names.filter(|name| !parameters.known.contains(&&**name));
+    let errors = unknown.filter_map(|name| misspelt(parameters, &name)).collect();
     Errors::in_order(errors).map_or(Ok(()), Err)
 }
 
@@ -76,7 +71,14 @@ mod tests {
 
     #[test]
     fn a_parameter_near_a_known_one_is_refused_and_others_are_ignored() {
-        let told = |operation, query| check(operation, Some(query)).map_err(|errors| errors.to_string());
+        let known = &["offset", "limit", "order", "countTotalItems"];
+        let search = Parameters { known, refused: None };
+        let preview = Parameters { known: &["shareToken"], refused: None };
+        let expected = "a member that is `null` in the body";
+        let update = Parameters { known: &[], refused: Some(Refused { name: "unsetFields", expected }) };
+        let told = |parameters: &Parameters, query| {
+            check(parameters, Some(query)).map_err(|errors| errors.to_string())
+        };
         for (query, meant) in [
             ("oder=-createdAt", "order"),
             ("Limit=5", "limit"),
@@ -91,27 +93,27 @@ mod tests {
             ("limit=5&limti=5", "limit"),
             ("o%64er=id", "order"),
         ] {
-            let error = told(Operation::Search, query).unwrap_err();
+            let error = told(&search, query).unwrap_err();
             assert!(error.ends_with(&format!("; did you mean `{meant}`?")), "{query}: {error}");
         }
         for query in ["", "_=1", "x=1", "shareToken=1", "tenant=a", "utm_source=b", "=1", "order=id&offset=1"]
         {
-            assert_eq!(told(Operation::Search, query), Ok(()), "{query}");
+            assert_eq!(told(&search, query), Ok(()), "{query}");
         }
-        assert_eq!(check(Operation::Search, None), Ok(()));
+        assert_eq!(check(&search, None), Ok(()));
         assert_eq!(
-            told(Operation::Preview, "sharetoken=x"),
+            told(&preview, "sharetoken=x"),
             Err("(byte 0): found the query parameter `sharetoken`, expected `shareToken`; did you mean `shareToken`?"
                 .to_owned())
         );
-        for operation in [Operation::Filters, Operation::StepStatus, Operation::AmlCase] {
-            assert_eq!(told(operation, "unsetFields=a&limit=1&oder=x"), Ok(()));
+        {
+            assert_eq!(told(&Parameters::NONE, "unsetFields=a&limit=1&oder=x"), Ok(()));
         }
         for name in ["unsetFields", "unsetfields", "unsetField"] {
-            let error = check(Operation::UpdateInfo, Some(&format!("{name}=lastName"))).unwrap_err();
+            let error = check(&update, Some(&format!("{name}=lastName"))).unwrap_err();
             let error = error.to_string();
             assert!(error.contains("a member that is `null` in the body"), "{error}");
         }
-        assert_eq!(told(Operation::UpdateInfo, "fields=lastName"), Ok(()));
+        assert_eq!(told(&update, "fields=lastName"), Ok(()));
     }
 }

@@ -1,31 +1,49 @@
-//! Operation 1: cases by filters, and the fields that filters may name.
+//! Operation 1: cases by filters.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
 use axum::body::Body;
+use axum::routing::MethodFilter;
 
-use super::endpoint::Operation;
+use super::endpoint::{Call, Endpoint, Handler};
 use super::pages::{Found, NewPage};
-use super::parameters::{OF_SEARCH, misspelt};
+use super::parameters::{Parameters, misspelt};
 use super::source::Source;
+use crate::domain::DomainError;
 use crate::error::{Error, ErrorKind, Errors, quote};
 use crate::filter::{Params, Request};
+use crate::service::auth::permission::Permission;
 use crate::service::http::budget::Hold;
 use crate::service::http::errors::Failure;
-use crate::service::state::{Call, Shared};
+use crate::service::http::outgoing::Outgoing;
+use crate::service::state::ServiceState;
+
+pub(super) const ENDPOINT: Endpoint = Endpoint {
+    name: "casesByFilter",
+    method: MethodFilter::POST,
+    path: "/resources/api/caseManagement/v2/cases/byFilter",
+    permission: Permission::ViewCases,
+    parameters: PARAMETERS,
+    no_applicant: |written| DomainError::no_applicant(written).into(),
+    handler: Handler::Search(|state, call| Box::pin(search(state, call))),
+};
+
+const OF_SEARCH: [&str; 4] = ["offset", "limit", "order", "countTotalItems"];
+
+pub(super) const PARAMETERS: Parameters = Parameters { known: &OF_SEARCH, refused: None };
 
 /// Answers a search, here when it was quick the last time, otherwise on a thread of its own.
 ///
 /// A page that is larger than one buffer is sent as it is read.
-pub(in crate::service) async fn search(shared: &Arc<Shared>, call: Call) -> Result<Body, Failure> {
+async fn search(shared: Arc<ServiceState>, call: Call) -> Result<Body, Failure> {
     let slot = shared.pace.slot(Arc::as_ptr(&call.token).addr(), call.query.as_deref(), &call.body);
     // Once a write has failed, reading may have to open the file again.
     let is_quick = shared.source.may_be_quick() && shared.pace.is_quick(slot) && !shared.writes_fail();
     let (token, due) = (Arc::clone(&call.token), call.due.clone());
-    let mut hold = shared.outgoing(&token);
-    let run = move |shared: &Shared| {
+    let mut hold = shared.outgoing.hold(&token);
+    let run = move |shared: &ServiceState| {
         let start = Instant::now();
         let result = search_now(shared, &call, &mut hold);
         shared.pace.note(slot, start.elapsed());
@@ -33,12 +51,12 @@ pub(in crate::service) async fn search(shared: &Arc<Shared>, call: Call) -> Resu
     };
     let (found, hold) = if is_quick { shared.run(run) } else { shared.work(&token, run).await }?;
     match found {
-        Found::Whole(text) => shared.whole(hold, text.into_bytes()),
-        Found::Begun { first, rest } => rest.send(first, shared, hold, due).await,
+        Found::Whole(text) => Outgoing::whole(hold, text.into_bytes()),
+        Found::Begun { first, rest } => rest.send(first, &shared, hold, due).await,
     }
 }
 
-fn search_now(shared: &Shared, call: &Call, hold: &mut Hold) -> Result<Found, Failure> {
+fn search_now(shared: &ServiceState, call: &Call, hold: &mut Hold) -> Result<Found, Failure> {
     let query = Query::read(call.query.as_deref());
     let request = Request::parse_cached(&call.token.cache, &call.body, &query.params());
     let request = match (request, query.errors()) {
@@ -59,13 +77,6 @@ fn search_now(shared: &Shared, call: &Call, hold: &mut Hold) -> Result<Found, Fa
     }
 }
 
-/// The fields that the token's filters may name.
-pub(in crate::service) fn filters(call: &Call) -> Vec<u8> {
-    let names: Vec<&str> = call.token.cache.catalog().names().collect();
-    // Every list of strings has a JSON form.
-    serde_json::to_vec(&names).unwrap_or_default()
-}
-
 /// The query of a search, its values in the order of [`OF_SEARCH`].
 struct Query<'q> {
     values: [Option<Cow<'q, str>>; OF_SEARCH.len()],
@@ -78,7 +89,7 @@ impl<'q> Query<'q> {
         let mut own = Self { values: [const { None }; OF_SEARCH.len()], errors: Vec::new() };
         for (name, value) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
             let Some(place) = OF_SEARCH.iter().position(|known| *known == name) else {
-                own.errors.extend(misspelt(Operation::Search, &name));
+                own.errors.extend(misspelt(&PARAMETERS, &name));
                 continue;
             };
             match own.values.get_mut(place) {

@@ -1,0 +1,29 @@
+//! Operation 3: preview of a profile by its share token.
+
+use axum::routing::MethodFilter;
+
+use super::endpoint::{Call, Endpoint, Handler};
+use super::parameters::Parameters;
+use crate::domain::{self, DomainError};
+use crate::service::auth::permission::Permission;
+use crate::service::http::errors::Failure;
+use crate::service::state::{ServiceState, now};
+
+pub(super) const ENDPOINT: Endpoint = Endpoint {
+    name: "previewProfile",
+    method: MethodFilter::GET,
+    path: "/resources/applicants/-/import/preview",
+    permission: Permission::CreateApplicants,
+    parameters: Parameters { known: &["shareToken"], refused: None },
+    no_applicant: |written| DomainError::no_applicant(written).into(),
+    handler: Handler::Read(preview),
+};
+
+fn preview(shared: &ServiceState, call: &Call) -> Result<Vec<u8>, Failure> {
+    let query = call.query.as_deref().unwrap_or_default();
+    let mut tokens = form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| name == "shareToken");
+    let token = tokens.next().map(|(_, token)| token).unwrap_or_default();
+    // Of two tokens none is the right one.
+    let token = if tokens.next().is_none() { &*token } else { "" };
+    Ok(domain::preview(&shared.store, token, now())?.into_bytes())
+}

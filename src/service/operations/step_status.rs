@@ -1,0 +1,24 @@
+//! Operation 2: required documents status.
+
+use axum::routing::MethodFilter;
+
+use super::endpoint::{Call, Endpoint, Handler};
+use super::parameters::Parameters;
+use crate::domain::{self, DomainError};
+use crate::service::auth::permission::Permission;
+use crate::service::http::errors::Failure;
+use crate::service::state::ServiceState;
+
+pub(super) const ENDPOINT: Endpoint = Endpoint {
+    name: "requiredIdDocsStatus",
+    method: MethodFilter::GET,
+    path: "/resources/applicants/{applicantId}/requiredIdDocsStatus",
+    permission: Permission::ViewApplicants,
+    parameters: Parameters::NONE,
+    no_applicant: |written| DomainError::no_applicant(written).into(),
+    handler: Handler::Read(step_status),
+};
+
+fn step_status(shared: &ServiceState, call: &Call) -> Result<Vec<u8>, Failure> {
+    Ok(domain::step_status(&shared.store, &call.applicant_id)?.into_bytes())
+}

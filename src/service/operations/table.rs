@@ -1,0 +1,71 @@
+//! The endpoints: the router, what tokens may do, logs, metrics and the test of the OpenAPI document go by this table.
+
+use super::endpoint::Endpoint;
+use super::{aml_case, filters, preview, search, step_status, update_info};
+
+/// All endpoints.
+pub(in crate::service) static ENDPOINTS: [Endpoint; 6] = [
+    search::ENDPOINT,
+    filters::ENDPOINT,
+    step_status::ENDPOINT,
+    preview::ENDPOINT,
+    aml_case::ENDPOINT,
+    update_info::ENDPOINT,
+];
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use axum::routing::MethodFilter;
+    use serde_json::Value;
+
+    use super::super::endpoint::Handler;
+    use super::*;
+
+    fn endpoint(name: &str) -> &'static Endpoint {
+        ENDPOINTS.iter().find(|endpoint| endpoint.name == name).unwrap()
+    }
+
+    #[test]
+    fn the_openapi_document_has_the_endpoints_of_the_table_and_no_others() {
+        let document: Value = serde_json::from_str(include_str!("../openapi.json")).unwrap();
+        let mut described = BTreeSet::new();
+        for (path, methods) in document["paths"].as_object().unwrap() {
+            for (method, operation) in methods.as_object().unwrap() {
+                let name = operation["operationId"].as_str().unwrap();
+                described.insert(name);
+                let endpoint = endpoint(name);
+                let filter = match method.as_str() {
+                    "get" => MethodFilter::GET,
+                    "post" => MethodFilter::POST,
+                    "patch" => MethodFilter::PATCH,
+                    other => panic!("{other}"),
+                };
+                assert_eq!((endpoint.path, endpoint.method), (path.as_str(), filter), "{name}");
+                let told = operation["description"].as_str().unwrap();
+                let permission = format!("Permission: `{}`.", endpoint.permission.name());
+                assert!(told.contains(&permission), "{name}: {told}");
+                let parameters = operation["parameters"].as_array().map_or(&[][..], Vec::as_slice);
+                let of = |place: &str| -> Vec<&str> {
+                    let own = parameters.iter().filter(|parameter| parameter["in"] == place);
+                    own.map(|parameter| parameter["name"].as_str().unwrap()).collect()
+                };
+                assert_eq!(of("query"), endpoint.parameters.known, "{name}");
+                assert_eq!(of("path").len(), usize::from(endpoint.is_of_an_applicant()), "{name}");
+                assert_eq!(method == "patch", endpoint.goes_on(), "{name}");
+                assert_eq!(method == "post", matches!(endpoint.handler, Handler::Search(_)), "{name}");
+            }
+        }
+        assert_eq!(described.len(), ENDPOINTS.len());
+    }
+
+    #[test]
+    fn the_applicant_is_read_off_a_path_as_it_is_written() {
+        let written = |name, path| endpoint(name).written_applicant(path);
+        assert_eq!(written("updateInfo", "/resources/applicants/%ff/info"), "%ff");
+        assert_eq!(written("amlCase", "/resources/api/applicants/a%20b/amlCase"), "a%20b");
+        assert_eq!(written("amlCase", "/resources/api"), "");
+        assert_eq!(written("casesByFilter", "/resources/api/caseManagement"), "");
+    }
+}
