@@ -61,7 +61,7 @@ impl Budget {
 impl Hold {
     /// Takes more bytes. Returns false, and takes none, when the account's share is used.
     #[must_use]
-    pub(in crate::service) fn grow(&mut self, bytes: usize) -> bool {
+    pub(super) fn grow(&mut self, bytes: usize) -> bool {
         let Account { token, peer } = self.account;
         let held = &mut *self.budget.lock();
         let with = |held: Option<&usize>| held.copied().unwrap_or(0).saturating_add(bytes);
@@ -91,7 +91,7 @@ impl Hold {
     }
 
     /// Whether another hold of the account could take so many bytes now.
-    pub(in crate::service) fn has_room(&self, bytes: usize) -> bool {
+    pub(super) fn has_room(&self, bytes: usize) -> bool {
         self.budget.hold(self.account).grow(bytes)
     }
 }

@@ -6,7 +6,7 @@ use axum::http::{HeaderName, HeaderValue};
 use axum::response::Response;
 use sha2::{Digest, Sha256};
 
-pub(in crate::service) const CORRELATION_ID: HeaderName = HeaderName::from_static("x-correlation-id");
+pub(super) const CORRELATION_ID: HeaderName = HeaderName::from_static("x-correlation-id");
 
 /// Names for requests: the number of each under a keyed one-way function, so that clients cannot count the requests of others.
 pub(in crate::service) struct Names {

@@ -37,13 +37,13 @@ pub(in crate::service) const BAD_REQUEST: ErrorCode = row(
     400,
     "the request is not well formed HTTP, such as a body that breaks off",
 );
-pub(in crate::service) const INVALID_APPLICANT: ErrorCode = row(
+pub(super) const INVALID_APPLICANT: ErrorCode = row(
     4001,
     "InvalidApplicantException",
     400,
     "operation 5: the applicant id is unknown or that of a company",
 );
-pub(in crate::service) const INVALID_PARAMETERS: ErrorCode = row(
+pub(super) const INVALID_PARAMETERS: ErrorCode = row(
     4100,
     "InvalidParametersException",
     400,
@@ -55,21 +55,20 @@ pub(in crate::service) const ANSWER_TOO_LARGE: ErrorCode = row(
     400,
     "a page of more bytes than an answer may have; the description has the `limit` that fits",
 );
-pub(in crate::service) const UNAUTHORIZED: ErrorCode =
+pub(super) const UNAUTHORIZED: ErrorCode =
     row(4010, "UnauthorizedException", 401, "token, signature or timestamp is missing or wrong");
-pub(in crate::service) const INVALID_SHARE_TOKEN: ErrorCode = row(
+pub(super) const INVALID_SHARE_TOKEN: ErrorCode = row(
     4011,
     "InvalidShareTokenException",
     401,
     "operation 3: the share token is missing, unknown, expired or used",
 );
-pub(in crate::service) const FORBIDDEN: ErrorCode =
+pub(super) const FORBIDDEN: ErrorCode =
     row(4030, "ForbiddenException", 403, "the app token lacks the permission");
-pub(in crate::service) const NOT_FOUND: ErrorCode =
-    row(4040, "NotFoundException", 404, "there is no such path");
-pub(in crate::service) const NO_APPLICANT: ErrorCode =
+const NOT_FOUND: ErrorCode = row(4040, "NotFoundException", 404, "there is no such path");
+pub(super) const NO_APPLICANT: ErrorCode =
     row(4041, "ApplicantNotFoundException", 404, "operation 2: no applicant has the id");
-pub(in crate::service) const NO_AML_CASE: ErrorCode = row(
+pub(super) const NO_AML_CASE: ErrorCode = row(
     4042,
     "AmlCaseNotFoundException",
     404,
@@ -86,15 +85,15 @@ const MEDIA_TYPE: ErrorCode =
 const UNPROCESSABLE: ErrorCode = row(4220, "UnprocessableException", 422, "admin socket: data was refused");
 const TOO_MANY: ErrorCode =
     row(4290, "TooManyRequestsException", 429, "a limit of the token or the peer is used up");
-pub(in crate::service) const INTERNAL: ErrorCode =
+const INTERNAL: ErrorCode =
     row(5000, "InternalServerErrorException", 500, "the request could not be answered; the log says why");
 const NOT_IMPLEMENTED: ErrorCode =
     row(5010, "NotImplementedException", 501, "a transfer coding other than `chunked`");
-pub(in crate::service) const UNAVAILABLE: ErrorCode =
+const UNAVAILABLE: ErrorCode =
     row(5030, "ServiceUnavailableException", 503, "too many requests at once, or the service is not ready");
-pub(in crate::service) const NO_TURN: ErrorCode =
+pub(super) const NO_TURN: ErrorCode =
     row(5031, "WriteQueueException", 503, "an update waited too long for other writes; nothing was changed");
-pub(in crate::service) const SOURCE_UNAVAILABLE: ErrorCode =
+pub(super) const SOURCE_UNAVAILABLE: ErrorCode =
     row(5032, "SourceUnavailableException", 503, "PostgreSQL cannot search the cases at the moment");
 const NO_SPACE: ErrorCode = row(5070, "InsufficientStorageException", 507, "admin socket: the disk is full");
 
@@ -187,7 +186,7 @@ impl ErrorCode {
     }
 
     /// Returns the row for a status of which nothing more is known: the first that has it.
-    pub(in crate::service) fn of_status(status: u16) -> Self {
+    pub(super) fn of_status(status: u16) -> Self {
         let general = if status < 500 { BAD_REQUEST } else { INTERNAL };
         Self::ALL.iter().find(|row| row.status == status).copied().unwrap_or(general)
     }

@@ -44,7 +44,7 @@ impl<'s> Exchange<'s> {
     }
 
     /// True for an answer that an exchange [ended](Self::end) with.
-    pub(in crate::service) fn is_ended(response: &Response) -> bool {
+    pub(super) fn is_ended(response: &Response) -> bool {
         response.headers().contains_key(CORRELATION_ID)
     }
 

@@ -24,7 +24,7 @@ use crate::service::state::ServiceState;
 const CONNECTIONS: usize = 16;
 
 /// Serves `/metrics` until it is dropped.
-pub(in crate::service) struct MetricsServer(JoinHandle<()>);
+pub(super) struct MetricsServer(JoinHandle<()>);
 
 impl Drop for MetricsServer {
     fn drop(&mut self) {
@@ -33,7 +33,7 @@ impl Drop for MetricsServer {
 }
 
 impl MetricsServer {
-    pub(in crate::service) fn start(listener: TcpListener, shared: Arc<ServiceState>) -> Self {
+    pub(super) fn start(listener: TcpListener, shared: Arc<ServiceState>) -> Self {
         Self(tokio::spawn(accept(listener, shared)))
     }
 }

@@ -21,7 +21,7 @@ pub(in crate::service) struct Pace {
 
 /// The place of a search.
 #[derive(Clone, Copy)]
-pub(in crate::service) struct Slot(Option<usize>);
+pub(super) struct Slot(Option<usize>);
 
 const SLOTS: usize = 1 << 14;
 
@@ -32,7 +32,7 @@ impl Pace {
     }
 
     /// The place of a search by the token of this number.
-    pub(in crate::service) fn slot(&self, token: usize, query: Option<&str>, body: &[u8]) -> Slot {
+    pub(super) fn slot(&self, token: usize, query: Option<&str>, body: &[u8]) -> Slot {
         if body.len() > QUICK_BODY_BYTES {
             return Slot(None);
         }
@@ -41,13 +41,13 @@ impl Pace {
     }
 
     /// Whether it was quick when it was last answered.
-    pub(in crate::service) fn is_quick(&self, slot: Slot) -> bool {
+    pub(super) fn is_quick(&self, slot: Slot) -> bool {
         let last = slot.0.and_then(|at| self.last.get(at));
         last.is_some_and(|last| u128::from(last.load(Ordering::Relaxed)) <= QUICK.as_micros())
     }
 
     /// Notes how long it took.
-    pub(in crate::service) fn note(&self, slot: Slot, took: Duration) {
+    pub(super) fn note(&self, slot: Slot, took: Duration) {
         let Some(last) = slot.0.and_then(|at| self.last.get(at)) else { return };
         let took = u32::try_from(took.as_micros()).unwrap_or(u32::MAX);
         // Written rarely, since threads that read it would have to fetch it anew.

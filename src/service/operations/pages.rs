@@ -24,7 +24,7 @@ use crate::service::http::outgoing::Outgoing;
 use crate::store::{FoundPage, Store};
 
 /// The size of a piece in bytes, unless one document is larger.
-pub(in crate::service) const PIECE_BYTES: usize = 256 << 10;
+pub(super) const PIECE_BYTES: usize = 256 << 10;
 
 /// Documents are measured in slices of so many bytes, after each of which others have their turn.
 const SLICE_BYTES: usize = 1 << 20;
@@ -35,7 +35,7 @@ const SLICE_DOCUMENTS: usize = 1024;
 const FRAME_BYTES: usize = 128;
 
 /// What a search found.
-pub(in crate::service) enum Found {
+pub(super) enum Found {
     /// The whole answer.
     Whole(String),
     /// The beginning of an answer, and what the rest is read from.
@@ -43,7 +43,7 @@ pub(in crate::service) enum Found {
 }
 
 /// What is left of a page.
-pub(in crate::service) struct Rest {
+pub(super) struct Rest {
     page: FoundPage,
     token: Arc<AppToken>,
     /// What is written after the last document.
@@ -54,16 +54,16 @@ pub(in crate::service) struct Rest {
 }
 
 /// A page that a token asks for.
-pub(in crate::service) struct NewPage<'r> {
-    pub(in crate::service) request: &'r Request,
-    pub(in crate::service) token: &'r Arc<AppToken>,
+pub(super) struct NewPage<'r> {
+    pub(super) request: &'r Request,
+    pub(super) token: &'r Arc<AppToken>,
     /// The largest answer, in bytes.
-    pub(in crate::service) most: usize,
+    pub(super) most: usize,
 }
 
 impl NewPage<'_> {
     /// Searches, and reads the page, or its beginning; also returns how many rows were examined.
-    pub(in crate::service) fn begin(&self, store: &Store) -> Result<(Found, u64), Failure> {
+    pub(super) fn begin(&self, store: &Store) -> Result<(Found, u64), Failure> {
         let room = self.most.saturating_sub(FRAME_BYTES).min(PIECE_BYTES);
         let new = |len| Part::first(self.token.projection.as_ref(), room, len);
         let (page, part) = store.find_page(self.request, new, Part::take)?;
@@ -87,11 +87,7 @@ impl NewPage<'_> {
 
     /// Searches PostgreSQL. The page is in memory whole, since its connection is for others then; `hold` grows with it.
     #[cfg(feature = "postgres")]
-    pub(in crate::service) fn fetch(
-        &self,
-        source: &PostgresSource,
-        hold: &mut Hold,
-    ) -> Result<Found, Failure> {
+    pub(super) fn fetch(&self, source: &PostgresSource, hold: &mut Hold) -> Result<Found, Failure> {
         let room = self.most.saturating_sub(FRAME_BYTES);
         let mut part = Part::first(self.token.projection.as_ref(), room, 0);
         // A page of one case is always answered: its client cannot ask for less.

@@ -40,7 +40,7 @@ pub(in crate::service) fn near<'k>(name: &str, known: &[&'k str]) -> Option<&'k 
 /// Returns an error for a parameter that the operation does not know, if it is near one that it knows.
 ///
 /// Clients may send parameters of their own, for caches and proxies, so any other is ignored.
-pub(in crate::service) fn misspelt(parameters: &Parameters, name: &str) -> Option<Error> {
+pub(super) fn misspelt(parameters: &Parameters, name: &str) -> Option<Error> {
     let known = parameters.known;
     let found = format!("the query parameter {}", quote(name));
     if let Some(meant) = near(name, known) {

@@ -22,7 +22,7 @@ impl Rest {
     /// # Errors
     /// 400 when the answer is larger than one may be; 503 when the token has no room for more answers at a time; faults of the
     /// file.
-    pub(in crate::service) async fn send(
+    pub(super) async fn send(
         self,
         first: String,
         shared: &Arc<ServiceState>,

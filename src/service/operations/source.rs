@@ -16,7 +16,7 @@ pub(in crate::service) enum Source {
 
 impl Source {
     /// Whether a search may be so quick that it need not leave the thread of its connection.
-    pub(in crate::service) fn may_be_quick(&self) -> bool {
+    pub(super) fn may_be_quick(&self) -> bool {
         matches!(self, Self::Store)
     }
 
