@@ -57,6 +57,8 @@ async fn search(shared: Arc<ServiceState>, call: Call) -> Result<Body, Failure> 
 }
 
 fn search_now(shared: &ServiceState, call: &Call, hold: &mut Hold) -> Result<Found, Failure> {
+    #[cfg(not(feature = "postgres"))]
+    let _ = hold;
     let query = Query::read(call.query.as_deref());
     let request = Request::parse_cached(&call.token.cache, &call.body, &query.params());
     let request = match (request, query.errors()) {
