@@ -3,8 +3,8 @@
 //! # Model
 //!
 //! A field criterion compares *V*, the set of the values that a case has in a field, with the *operands*: the values of the
-//! criterion, at least one, all of the field's type. V may be empty. Each operator is one row of the table
-//! ([`table`]), and the row is all that the rest of the crate knows about the operator:
+//! criterion, at least one, all of the field's type. V may be empty. Each operator is one name and one row
+//! of the table ([`table`]), and that is all that the rest of the crate knows about the operator:
 //!
 //! | column | read by |
 //! |---|---|
@@ -24,6 +24,17 @@
 //! optimiser, the engine and SQL see a quantifier and a set. So an operator whose shape consists of a known quantifier and a
 //! known pattern is one row. One that makes a new kind of set, such as all strings with a prefix, is a row, a pattern, and that
 //! kind of set wherever sets are evaluated.
+//!
+//! # Files of a new operator
+//!
+//! An operator with a known shape: the variant, its name and its row in `table`; the table of operators in `README.md`, the
+//! list in `service/openapi.json`, and `fuzz/criteria.dict`, which `tests` holds to the rows; and the third evaluator, in
+//! `tests/world`.
+//!
+//! A new kind of set besides: its pattern in `shape`; `predicate/set.rs`, with a file of its own for the members, such as
+//! `predicate/intervals.rs`; `predicate/print/body.rs`, where sets become criteria again; `exec/plan/leaf.rs` and
+//! `exec/query.rs`, where sets meet columns and indexes; `column/dictionary.rs` for strings; `sql/test.rs` and a method of
+//! `sql/dialect`.
 //!
 //! # Invariants
 //!

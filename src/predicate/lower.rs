@@ -48,6 +48,9 @@ pub(crate) fn compile(body: &Body<'_>, catalog: &Catalog) -> Option<Tree<Leaf>> 
         };
         made.push(node);
     }
+    if made.len() != body.criteria.unwrap_or(0) {
+        return None;
+    }
     let ids =
         body.ids.as_ref().map(|ids| match Set::of_strings(body.texts(ids).iter().map(|id| &*id.text)) {
             Some(set) => builder.leaf(FieldId::ID, Operator::Contains, set),

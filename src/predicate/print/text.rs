@@ -51,7 +51,7 @@ pub(crate) fn text(tree: &Tree<Leaf>, catalog: &Catalog) -> String {
                     push_reversed(&mut pieces, children, " or ");
                 }
                 Some(Node::Branch(Connective::And, children)) => {
-                    push_reversed(&mut pieces, children, " and ")
+                    push_reversed(&mut pieces, children, " and ");
                 }
                 Some(Node::Leaf(comparison)) => text_comparison(comparison, catalog, &mut out),
                 Some(Node::Constant(_)) | None => {}
