@@ -94,7 +94,7 @@ impl Store {
     /// Opens the store in a file.
     ///
     /// # Errors
-    /// See [`StoreErrorKind`]: no such file, in use, no database of cases, of another version or for another
+    /// See [`StoreErrorKind`](super::StoreErrorKind): no such file, in use, no database of cases, of another version or for another
     /// catalogue, damaged.
     pub fn open(path: impl AsRef<Path>, catalog: Catalog, options: StoreOptions) -> Result<Self, StoreError> {
         Self::load_from(path.as_ref(), &catalog, options, File::open)
