@@ -8,8 +8,8 @@ use super::table::{DOCUMENT, PLACE, Table};
 use crate::catalog::FieldId;
 use crate::error::Error;
 use crate::filter::Filter;
-use crate::filter::order::SortKey;
 use crate::filter::Request;
+use crate::filter::order::SortKey;
 
 /// What errors about catalogues call a table.
 const TABLE: &str = "table";
