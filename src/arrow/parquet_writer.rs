@@ -11,7 +11,7 @@ use parquet::file::metadata::SortingColumn;
 use parquet::file::properties::WriterProperties;
 
 use super::encode::CaseEncoder;
-use crate::catalog::{Catalog, FieldType};
+use crate::catalog::Catalog;
 use crate::filter::Order;
 
 /// Cases in a row group: two batches of an engine, some 100 MB of JSON.
@@ -63,11 +63,7 @@ impl<W: Write + Send> ParquetWriter<W> {
         let sorting = order.and_then(|order| {
             let field = catalog.field(order.field);
             // Elsewhere Parquet has another order of values than ours.
-            let is_natural = match field.kind() {
-                FieldType::Timestamp => !field.is_unix_millis(),
-                FieldType::String => field.known_values().len() == 0,
-                FieldType::Number | FieldType::Boolean => true,
-            };
+            let is_natural = field.known_values().len() == 0 && !field.is_unix_millis();
             let column = leaf_number(schema.fields(), field.path()).filter(|_| is_natural)?;
             let column_idx = i32::try_from(column).ok()?;
             Some(vec![SortingColumn { column_idx, descending: order.descending, nulls_first: false }])

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use super::import_records::{Noted, Pending};
 use super::kind::RecordKind;
+use super::record_import::{Noted, Pending};
 use super::report::Imported;
 use crate::engine::Mode;
 use crate::ingest::{Piece, Splitter};

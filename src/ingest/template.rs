@@ -33,10 +33,10 @@ pub(crate) struct DocumentTemplate {
     members: Members,
 }
 
-/// Reads a case as [`read_case`] does, with the same outcome.
+/// Reads a case as [`read_case`](super::read_case) does, with the same outcome.
 ///
 /// # Errors
-/// As [`read_case`].
+/// As [`read_case`](super::read_case).
 pub(crate) fn read_by_template<'a>(
     text: &'a str,
     catalog: &Catalog,

@@ -9,7 +9,7 @@ use super::intervals::Intervals;
 use super::points::Points;
 use crate::catalog::FieldType;
 use crate::operator::Pattern;
-use crate::value::{OrderedType, Value};
+use crate::value::{Value, ValueClass};
 
 /// The first eight bytes of a text, zeros where it ends before: of texts for which these differ, they tell the order.
 fn prefix(text: &str) -> u64 {
@@ -62,15 +62,15 @@ impl Set {
                     _ => None,
                 }));
             }
-            first @ (Value::Number(_) | Value::Timestamp(_)) => {
-                let (kind, _) = first.ordinal()?;
-                let points = all(values, |value| value.ordinal().map(|(_, ordinal)| (ordinal, ordinal)));
-                Self::Ordered(Intervals::new(kind, points, false))
-            }
             Value::Boolean(_) => Self::Booleans(Points::new(all(values, |value| match value {
                 Value::Boolean(boolean) => Some(*boolean),
                 _ => None,
             }))),
+            ordered => {
+                let (kind, _) = ordered.ordinal()?;
+                let points = all(values, |value| value.ordinal().map(|(_, ordinal)| (ordinal, ordinal)));
+                Self::Ordered(Intervals::new(kind, points, false))
+            }
         })
     }
 
@@ -113,14 +113,13 @@ impl Set {
             }
             (!all.is_empty()).then_some(all)
         }
-        Some(match kind {
-            FieldType::String => return Self::of_strings(texts),
-            FieldType::Number | FieldType::Timestamp => {
-                let kind = OrderedType::of_field(kind)?;
+        Some(match ValueClass::of_field(kind) {
+            ValueClass::Strings => return Self::of_strings(texts),
+            ValueClass::Ordered(kind) => {
                 let point = |text| kind.parse(text).map(|ordinal| (ordinal, ordinal));
                 Self::Ordered(Intervals::new(kind, all(texts.map(point))?, false))
             }
-            FieldType::Boolean => Self::Booleans(Points::new(all(texts.map(|text| text.parse().ok()))?)),
+            ValueClass::Booleans => Self::Booleans(Points::new(all(texts.map(|text| text.parse().ok()))?)),
         })
     }
 
@@ -242,6 +241,7 @@ impl Set {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::value::OrderedType;
 
     const NUMBER: OrderedType = OrderedType::Number;
 

@@ -7,7 +7,7 @@ use smallvec::{SmallVec, smallvec};
 use super::set::Set;
 use crate::catalog::{Catalog, FieldId, FieldType};
 use crate::operator::{Connective, Operator};
-use crate::value::{Number, Value};
+use crate::value::{Number, Value, ValueClass};
 
 /// The number of a node in its [`Tree`].
 pub(crate) type NodeId = usize;
@@ -155,11 +155,10 @@ impl Leaf {
 
 /// A value of the type, for a criterion that is true whatever it compares with.
 pub(crate) fn any_value(kind: FieldType) -> Value<'static> {
-    match kind {
-        FieldType::String => Value::String(Cow::Borrowed("")),
-        FieldType::Number => Value::Number(Number::ZERO),
-        FieldType::Timestamp => Value::Timestamp(crate::value::Timestamp::from_millis(0)),
-        FieldType::Boolean => Value::Boolean(true),
+    match ValueClass::of_field(kind) {
+        ValueClass::Strings => Value::String(Cow::Borrowed("")),
+        ValueClass::Ordered(kind) => kind.value(0),
+        ValueClass::Booleans => Value::Boolean(true),
     }
 }
 

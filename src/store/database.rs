@@ -55,7 +55,7 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// As [`create`](Self::create); [`close`](Self::close) fails with [`StoreErrorKind::Exists`] when another file took the name.
+    /// As [`create`](Self::create); [`close`](Self::close) fails with [`StoreErrorKind::Exists`](super::StoreErrorKind::Exists) when another file took the name.
     pub fn prepare(
         path: impl AsRef<Path>,
         catalog: Catalog,
@@ -94,18 +94,18 @@ impl Store {
     /// Opens the store in a file.
     ///
     /// # Errors
-    /// See [`StoreErrorKind`]: no such file, in use, no database of cases, of another version or for another
+    /// See [`StoreErrorKind`](super::StoreErrorKind): no such file, in use, no database of cases, of another version or for another
     /// catalogue, damaged.
     pub fn open(path: impl AsRef<Path>, catalog: Catalog, options: StoreOptions) -> Result<Self, StoreError> {
         Self::load_from(path.as_ref(), &catalog, options, File::open)
     }
 
     /// Opens the store in a file to be read alone: nothing is written to it, so that it may be one that this user may not
-    /// write, and others may read it at the same time. Writes are refused with [`StoreErrorKind::ReadOnly`].
+    /// write, and others may read it at the same time. Writes are refused with [`StoreErrorKind::ReadOnly`](super::StoreErrorKind::ReadOnly).
     ///
     /// # Errors
-    /// As [`open`](Self::open), [`StoreErrorKind::InUse`] when a store that writes has the file open, and
-    /// [`StoreErrorKind::Failed`] when one had and did not close it, as after a crash: whoever may write it has to open it once.
+    /// As [`open`](Self::open), [`StoreErrorKind::InUse`](super::StoreErrorKind::InUse) when a store that writes has the file open, and
+    /// [`StoreErrorKind::Failed`](super::StoreErrorKind::Failed) when one had and did not close it, as after a crash: whoever may write it has to open it once.
     pub fn open_read_only(
         path: impl AsRef<Path>,
         catalog: Catalog,

@@ -218,14 +218,12 @@ pub(super) fn few_keys_range<'b>(
     descending: bool,
 ) -> (Key<'b>, Key<'b>) {
     let key = |row| match rows.row(row).and_then(|row| row.values(id).next()) {
-        Some(value @ (Value::Number(_) | Value::Timestamp(_))) => {
-            value.ordinal().map_or(Key::Absent, |(_, ordinal)| Key::Ordinal(ordinal))
-        }
         Some(Value::Boolean(boolean)) => Key::Boolean(boolean),
         Some(Value::String(Cow::Borrowed(text))) => {
             Key::String(field.known_rank(text).unwrap_or(usize::MAX), text)
         }
-        Some(Value::String(Cow::Owned(_))) | None => Key::Absent,
+        Some(ordered) => ordered.ordinal().map_or(Key::Absent, |(_, ordinal)| Key::Ordinal(ordinal)),
+        None => Key::Absent,
     };
     let compare = |a: &Key<'_>, b: &Key<'_>| a.compare(b, descending);
     let keys = (0..rows.len()).map(key);

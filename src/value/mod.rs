@@ -11,6 +11,6 @@ mod words;
 pub use datetime::{Timestamp, TimestampFault};
 pub use literal::Value;
 pub use number::Number;
-pub(crate) use ordered::{OrderedType, OrdinalRange};
+pub(crate) use ordered::{OrderedType, OrdinalRange, ValueClass};
 pub(crate) use respell::Span;
 pub(crate) use words::{is_bare_char, is_bare_word, is_reserved_word};

@@ -17,19 +17,33 @@ pub(crate) enum OrderedType {
     Timestamp,
 }
 
+/// The way in which the values of a field are held between lowering or ingest and the answer.
+///
+/// A `match` over it has one arm for all ordered types, those to come as well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ValueClass {
+    Strings,
+    /// Ordinals.
+    Ordered(OrderedType),
+    Booleans,
+}
+
+impl ValueClass {
+    /// Returns the class of a field's values.
+    pub(crate) const fn of_field(kind: FieldType) -> Self {
+        match kind {
+            FieldType::String => Self::Strings,
+            FieldType::Number => Self::Ordered(OrderedType::Number),
+            FieldType::Timestamp => Self::Ordered(OrderedType::Timestamp),
+            FieldType::Boolean => Self::Booleans,
+        }
+    }
+}
+
 /// A closed range of ordinals: the least and the greatest.
 pub(crate) type OrdinalRange = (i64, i64);
 
 impl OrderedType {
-    /// Returns the ordered type of a field; `None` for strings and booleans.
-    pub(crate) const fn of_field(kind: FieldType) -> Option<Self> {
-        match kind {
-            FieldType::Number => Some(Self::Number),
-            FieldType::Timestamp => Some(Self::Timestamp),
-            FieldType::String | FieldType::Boolean => None,
-        }
-    }
-
     /// Returns the least and the greatest ordinal of the type.
     pub(crate) const fn range(self) -> OrdinalRange {
         match self {

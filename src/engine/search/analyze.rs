@@ -9,8 +9,8 @@ use crate::engine::Engine;
 use crate::engine::snapshot::View;
 use crate::error::Error;
 use crate::exec::{self, Clock, Explained, Measured, Trace, Work};
-use crate::filter::order::SortKey;
 use crate::filter::Request;
+use crate::filter::order::SortKey;
 use crate::topk::Walk;
 
 impl Engine {

@@ -7,9 +7,9 @@ use crate::batch::{Batch, RowAddr};
 use crate::catalog::Catalog;
 use crate::engine::snapshot::View;
 use crate::exec::{self, Known, Query, Scan, Spread, Trace, Visit};
-use crate::index::{Leader, Leading, split};
-use crate::filter::order::SortKey;
 use crate::filter::Request;
+use crate::filter::order::SortKey;
+use crate::index::{Leader, Leading, split};
 use crate::topk::{Page, SortBy, SortedSearch, StoredPage, TopRows, listed_page, listed_page_as_stored};
 
 /// A request bound to one view: what [strategies](super::strategy) are chosen by, and what they do.

@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 use super::strategy::{PageStrategy, TotalStrategy};
 use crate::exec::{Means, Work};
 
-/// How a request is answered, and after [`Engine::analyze`] what that cost.
+/// How a request is answered, and after [`Engine::analyze`](crate::Engine::analyze) what that cost.
 ///
 /// It is made by the planner that searches use, on the cases as they are now. Printed, it is a tree to read.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -6,8 +6,8 @@ use super::strategy::{self, Found};
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::filter::Filter;
-use crate::filter::order::SortKey;
 use crate::filter::Request;
+use crate::filter::order::SortKey;
 
 /// What errors about catalogues call an engine.
 const ENGINE: &str = "engine";

@@ -203,8 +203,8 @@ mod tests {
     use crate::catalog::Catalog;
     use crate::engine::Engine;
     use crate::filter::Filter;
-    use crate::filter::order::Order;
     use crate::filter::Request;
+    use crate::filter::order::Order;
 
     /// Cases in batches that overlap in some orders and lie apart in others, with single writes since: these numbers are
     /// written again.
