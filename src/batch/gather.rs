@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use super::{Batch, Documents, DocumentsMerge, Keep, Places};
+use super::document::Keep;
+use super::documents::{Documents, DocumentsMerge};
+use super::places::Places;
+use super::sealed::Batch;
 use crate::catalog::{Catalog, FieldId};
 use crate::column::{Column, ColumnBuilder, Picks};
 

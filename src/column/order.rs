@@ -1,6 +1,6 @@
 //! Sorting strings.
 
-use super::sort_from_bit;
+use super::radix::sort_from_bit;
 
 /// A string at its place in the order of all.
 #[derive(Clone, Copy)]

@@ -5,8 +5,8 @@ use std::ops::Range;
 use smallvec::SmallVec;
 use wide::u8x16;
 
-use super::slice::{Move, Slice};
-use super::{LANES, Selection};
+use crate::rows::{LANES, RowSet, Selection, ones_of_word};
+use crate::slice::{Move, Slice};
 
 /// The rows of each code of a column.
 ///
@@ -19,17 +19,6 @@ pub(crate) struct Postings {
     codes: Slice<[u32; 2]>,
     words: Slice<u64>,
     lists: Slice<u16>,
-}
-
-/// The rows of one code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Posting<'p> {
-    /// Every row.
-    All,
-    /// The rows whose bit is set; bits behind the last row are zero.
-    Words(&'p [u64]),
-    /// These rows, ascending.
-    List(&'p [u16]),
 }
 
 /// A code that at least one row in this many has keeps bits: 16 bits a listed row are then more than a bit a row.
@@ -55,7 +44,7 @@ impl Postings {
             }
         });
         let dense_from = rows.div_ceil(DENSE_FRACTION);
-        let Room { codes, mut words, mut lists } = Room::of(rows, &counts);
+        let Memory { codes, mut words, mut lists } = Memory::of(rows, &counts);
         // By code: how many rows it has, and where the next of them goes.
         let mut next = codes.clone();
         occurrences().for_each(|(row, code)| {
@@ -104,11 +93,11 @@ impl Postings {
             if word == u64::MAX {
                 chunk.iter().for_each(|code| note(*code));
             } else {
-                ones(word).filter_map(|row| chunk.get(row)).for_each(|code| note(*code));
+                ones_of_word(word).filter_map(|row| chunk.get(row)).for_each(|code| note(*code));
             }
         }
         let counts = counts.get(..distinct).unwrap_or(&counts);
-        let Room { codes, mut words, mut lists } = Room::of(rows, counts);
+        let Memory { codes, mut words, mut lists } = Memory::of(rows, counts);
         // The codes with bits, and where these start; any other's next row goes where its list has come to.
         let mut dense: SmallVec<[(u8, usize); DENSE_FRACTION]> = SmallVec::new();
         let mut next = codes.clone();
@@ -131,7 +120,7 @@ impl Postings {
                 }
                 rest &= !own;
             }
-            for row in ones(rest) {
+            for row in ones_of_word(rest) {
                 let code = chunk.get(row).map_or(usize::MAX, |code| usize::from(*code));
                 if let Some([_, next]) = next.get_mut(code)
                     && let Some(slot) = lists.get_mut(*next as usize)
@@ -158,17 +147,17 @@ impl Postings {
         Self::new(ends.len(), distinct, || occurrences.iter().copied())
     }
 
-    /// The rows of a code; none for a code that does not exist.
+    /// Returns the rows of a code; none for a code that does not exist.
     #[inline]
-    pub(crate) fn get(&self, code: u32) -> Posting<'_> {
-        let Some([count, start]) = self.codes.get(code as usize) else { return Posting::List(&[]) };
+    pub(crate) fn get(&self, code: u32) -> RowSet<'_> {
+        let Some([count, start]) = self.codes.get(code as usize) else { return RowSet::None };
         let (count, start) = (*count as usize, *start as usize);
         if count == self.rows {
-            Posting::All
+            RowSet::All
         } else if is_dense(count, self.rows) {
-            Posting::Words(self.words.get(self.words_from(start)).unwrap_or_default())
+            RowSet::bits(self.words.get(self.words_from(start)).unwrap_or_default())
         } else {
-            Posting::List(self.lists.get(start..start.saturating_add(count)).unwrap_or_default())
+            RowSet::listed(self.lists.get(start..start.saturating_add(count)).unwrap_or_default())
         }
     }
 
@@ -176,8 +165,8 @@ impl Postings {
     pub(crate) fn words(&self, code: u32) -> Option<Slice<u64>> {
         let [_, start] = self.codes.get(code as usize)?;
         match self.get(code) {
-            Posting::Words(_) => self.words.part(self.words_from(*start as usize)),
-            Posting::All | Posting::List(_) => None,
+            RowSet::Bitmap(_) => self.words.part(self.words_from(*start as usize)),
+            _ => None,
         }
     }
 
@@ -232,15 +221,15 @@ fn rows_of_values(ends: &[u32], values: usize) -> Vec<u32> {
     rows
 }
 
-/// Room for the rows of codes.
-struct Room {
+/// Memory for the rows of codes, zeroed.
+struct Memory {
     /// By code: how many rows it has, and where its words start, or its rows.
     codes: Vec<[u32; 2]>,
     words: Vec<u64>,
     lists: Vec<u16>,
 }
 
-impl Room {
+impl Memory {
     /// `counts` are those of each code.
     fn of(rows: usize, counts: &[u32]) -> Self {
         let (mut words, mut lists) = (0_usize, 0_usize);
@@ -264,17 +253,6 @@ impl Room {
     }
 }
 
-/// The places of the bits that are set, ascending.
-#[inline(always)]
-fn ones(word: u64) -> impl Iterator<Item = usize> {
-    let mut rest = word;
-    std::iter::from_fn(move || {
-        let bit = (rest != 0).then(|| rest.trailing_zeros() as usize)?;
-        rest &= rest.wrapping_sub(1);
-        Some(bit)
-    })
-}
-
 /// A bit for each of 64 bytes that is this one.
 #[inline(always)]
 fn equal_bytes(bytes: &[u8; LANES], byte: u8) -> u64 {
@@ -285,23 +263,9 @@ fn equal_bytes(bytes: &[u8; LANES], byte: u8) -> u64 {
 }
 
 #[cfg(test)]
-impl Posting<'_> {
-    /// Those of so many rows that it tells of, ascending.
-    pub(super) fn rows(self, rows: usize) -> Vec<usize> {
-        match self {
-            Self::All => (0..rows).collect(),
-            Self::List(list) => list.iter().map(|row| usize::from(*row)).collect(),
-            Self::Words(words) => {
-                (0..rows).filter(|row| words[row / LANES] >> (row % LANES) & 1 == 1).collect()
-            }
-        }
-    }
-}
-
-#[cfg(test)]
 mod tests {
-    use super::super::Bitmap;
     use super::*;
+    use crate::rows::Bitmap;
 
     /// Codes of bytes, and which rows have one, in the ways that columns come.
     fn columns_of_bytes() -> Vec<(usize, Vec<u8>, Selection)> {
@@ -375,7 +339,7 @@ mod tests {
                 let mut expected: Vec<usize> =
                     all.iter().filter(|(_, other)| *other == code).map(|(row, _)| *row as usize).collect();
                 expected.dedup();
-                let found = postings.get(code).rows(rows);
+                let found: Vec<usize> = postings.get(code).iter(rows).collect();
                 assert_eq!(found, expected, "code {code} of {rows} rows");
                 assert_eq!(postings.count(code), expected.len());
             }

@@ -1,31 +1,37 @@
 //! Answering a predicate on a batch.
 
+mod access_path;
+mod count_beside;
 mod evaluate;
+mod executor;
 mod explain;
-mod few;
-mod kernels;
-mod machine;
+mod few_rows;
+mod groups;
+mod index_lookup;
 mod plan;
+mod plan_leaf;
 mod program;
+mod pruning;
 mod query;
+mod range_count;
 mod ranges;
-mod ready;
 pub mod reference;
-mod rows;
+mod row_at_a_time;
 mod scan;
-mod source;
-mod spread;
+mod scattered_rows;
+mod scratch;
+mod step;
 mod trace;
+mod write_rows;
 
 pub(crate) use evaluate::Selected;
 pub use explain::Means;
 pub(crate) use explain::{Explained, Measured, explain, measure};
-pub(crate) use kernels::prefetch;
-pub(crate) use query::{Known, Query, counted_strings, find_keys};
-pub(crate) use ready::Ready;
-pub(crate) use rows::Rows;
+pub(crate) use index_lookup::find_keys;
+pub(crate) use query::{Known, Query, counted_strings};
+pub(crate) use range_count::Ready;
 pub(crate) use scan::{Collector, Need, Scan, Visit};
-pub(crate) use spread::Spread;
+pub(crate) use scattered_rows::Spread;
 #[cfg(feature = "parallel")]
 pub(crate) use trace::Notes;
 pub use trace::Work;

@@ -1,9 +1,10 @@
-//! Cases that wait to be sealed, each in as few allocations as can be.
+//! Buffered rows: cases that are not sealed yet, each in as few allocations as can be.
 
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
-use super::{Document, Row};
+use super::document::Document;
+use super::row::Row;
 use crate::catalog::FieldId;
 use crate::column::ColumnBuilder;
 use crate::value::{Number, Timestamp, Value};
