@@ -1,4 +1,8 @@
 //! From the values of a column to the indexes that it keeps: postings, sorted rows, zone maps and the rows of booleans.
+#![expect(
+    clippy::arithmetic_side_effects,
+    reason = "numbers of strings, of which a batch has fewer than four milliards"
+)]
 
 use std::ops::RangeInclusive;
 
@@ -74,8 +78,8 @@ const MOST_STRINGS: usize = MAX_ROWS / ROWS_PER_STRING;
 /// What a full batch would have them for, a small one has them for as well, unless most of its strings
 /// occur once: for one batch without them the directory gives up the field.
 pub(super) fn are_postings_wanted(rows: usize, values: usize, strings: usize) -> bool {
-    let are_few = strings <= FEW_STRINGS || strings.saturating_mul(ROWS_PER_STRING) <= rows;
-    are_few || (strings <= MOST_STRINGS && strings.saturating_mul(2) <= values)
+    let are_few = strings <= FEW_STRINGS || strings * ROWS_PER_STRING <= rows;
+    are_few || (strings <= MOST_STRINGS && strings * 2 <= values)
 }
 
 /// The postings of a column.

@@ -1,4 +1,8 @@
 //! From the codes of a string column to the rows that have them.
+#![expect(
+    clippy::arithmetic_side_effects,
+    reason = "rows of one batch, offsets into memory that is there, and a bit for a row minus one"
+)]
 
 use std::ops::Range;
 
@@ -40,7 +44,7 @@ impl Postings {
         occurrences().for_each(|(_, code)| {
             if let Some(count) = counts.get_mut(code as usize) {
                 // There are no more rows than that.
-                *count = count.wrapping_add(1);
+                *count += 1;
             }
         });
         let dense_from = rows.div_ceil(DENSE_FRACTION);
@@ -53,10 +57,10 @@ impl Postings {
             if count < dense_from {
                 if let (Some(slot), Ok(row)) = (lists.get_mut(*start as usize), u16::try_from(row)) {
                     *slot = row;
-                    *start = start.wrapping_add(1);
+                    *start += 1;
                 }
             } else if count != rows
-                && let Some(word) = words.get_mut((*start as usize).wrapping_add(row / LANES))
+                && let Some(word) = words.get_mut(*start as usize + row / LANES)
             {
                 *word |= 1 << (row % LANES);
             }
@@ -73,9 +77,8 @@ impl Postings {
         for (slot, value) in last.iter_mut().zip(rest) {
             *slot = *value;
         }
-        let of_last = 1_u64
-            .checked_shl(u32::try_from(rest.len()).unwrap_or(0))
-            .map_or(u64::MAX, |bit| bit.wrapping_sub(1));
+        let of_last =
+            1_u64.checked_shl(u32::try_from(rest.len()).unwrap_or(0)).map_or(u64::MAX, |bit| bit - 1);
         let chunks = || {
             chunks.iter().chain((!rest.is_empty()).then_some(&last)).enumerate().map(|(at, chunk)| {
                 let there = if at < rows / LANES { u64::MAX } else { of_last };
@@ -86,7 +89,7 @@ impl Postings {
         let mut counts = [0_u32; 1 << u8::BITS];
         let mut note = |code: u8| {
             if let Some(count) = counts.get_mut(usize::from(code)) {
-                *count = count.wrapping_add(1);
+                *count += 1;
             }
         };
         for (_, chunk, word) in chunks() {
@@ -115,7 +118,7 @@ impl Postings {
             let mut rest = word;
             for (code, start) in &dense {
                 let own = equal_bytes(chunk, *code) & word;
-                if let Some(slot) = words.get_mut(start.wrapping_add(at)) {
+                if let Some(slot) = words.get_mut(start + at) {
                     *slot = own;
                 }
                 rest &= !own;
@@ -125,8 +128,8 @@ impl Postings {
                 if let Some([_, next]) = next.get_mut(code)
                     && let Some(slot) = lists.get_mut(*next as usize)
                 {
-                    *slot = u16::try_from(at.wrapping_mul(LANES).wrapping_add(row)).unwrap_or(u16::MAX);
-                    *next = next.wrapping_add(1);
+                    *slot = u16::try_from(at * LANES + row).unwrap_or(u16::MAX);
+                    *next += 1;
                 }
             }
         }
@@ -157,7 +160,7 @@ impl Postings {
         } else if is_dense(count, self.rows) {
             RowSet::bits(self.words.get(self.words_from(start)).unwrap_or_default())
         } else {
-            RowSet::listed(self.lists.get(start..start.saturating_add(count)).unwrap_or_default())
+            RowSet::listed(self.lists.get(start..start + count).unwrap_or_default())
         }
     }
 
@@ -171,7 +174,7 @@ impl Postings {
     }
 
     fn words_from(&self, start: usize) -> Range<usize> {
-        start..start.saturating_add(self.rows.div_ceil(LANES))
+        start..start + self.rows.div_ceil(LANES)
     }
 
     /// How many rows have the code.
@@ -198,21 +201,21 @@ impl Postings {
 }
 
 fn is_dense(count: usize, rows: usize) -> bool {
-    count.saturating_mul(DENSE_FRACTION) >= rows
+    count * DENSE_FRACTION >= rows
 }
 
 /// The row of each of so many values.
 fn rows_of_values(ends: &[u32], values: usize) -> Vec<u32> {
     /// Written for each row, however few values it has: that differs from row to row, and is not foreseen.
     const AT_ONCE: usize = 4;
-    let mut rows = vec![0; values.saturating_add(AT_ONCE)];
+    let mut rows = vec![0; values + AT_ONCE];
     let mut start = 0;
     for (row, end) in (0..).zip(ends) {
         let end = *end as usize;
         if let Some(first) = rows.get_mut(start..).and_then(<[u32]>::first_chunk_mut) {
             *first = [row; AT_ONCE];
         }
-        if let Some(others) = rows.get_mut(start.saturating_add(AT_ONCE)..end) {
+        if let Some(others) = rows.get_mut(start + AT_ONCE..end) {
             others.fill(row);
         }
         start = end;
@@ -239,11 +242,11 @@ impl Memory {
                 0
             } else if is_dense(rows_of_code, rows) {
                 let start = words;
-                words = words.saturating_add(rows.div_ceil(LANES));
+                words += rows.div_ceil(LANES);
                 start
             } else {
                 let start = lists;
-                lists = lists.saturating_add(rows_of_code);
+                lists += rows_of_code;
                 start
             };
             [*count, u32::try_from(start).unwrap_or(u32::MAX)]

@@ -1,4 +1,5 @@
 //! The column of one field, sealed: its values, which rows have them, and the indexes from values to rows.
+#![expect(clippy::arithmetic_side_effects, reason = "rows of one batch, and sizes in memory")]
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -122,7 +123,7 @@ impl Column {
                 continue;
             }
             if let Some(count) = counts.get_mut(code) {
-                *count = count.saturating_add(1);
+                *count += 1;
             }
         }
     }
@@ -130,7 +131,7 @@ impl Column {
     /// Which of the values are those of a row.
     pub(crate) fn places(&self, row: usize) -> Range<usize> {
         match &self.layout {
-            Layout::Single(present) => row..row.saturating_add(usize::from(present.contains(row))),
+            Layout::Single(present) => row..row + usize::from(present.contains(row)),
             Layout::Many(ends) => {
                 let start = row.checked_sub(1).and_then(|before| ends.get(before)).copied().unwrap_or(0);
                 start as usize..ends.get(row).copied().unwrap_or(start) as usize
@@ -164,13 +165,11 @@ impl Column {
             Layout::Many(ends) => size_of_val::<[u32]>(ends),
         };
         let data = match &self.data {
-            Data::Strings { dictionary, codes, .. } => {
-                dictionary.size_bytes().saturating_add(codes.size_bytes())
-            }
+            Data::Strings { dictionary, codes, .. } => dictionary.size_bytes() + codes.size_bytes(),
             Data::Ordered { values, .. } => values.size_bytes(),
             Data::Booleans { values, .. } => values.size_bytes(),
         };
-        layout.saturating_add(data)
+        layout + data
     }
 
     /// Heap memory of what leads from values to rows, in bytes.

@@ -1,4 +1,8 @@
 //! The rows of a column in the order of their values, stored so or listed.
+#![expect(
+    clippy::arithmetic_side_effects,
+    reason = "places among the sorted rows of one batch, at most 65,536, and fence keys before them"
+)]
 
 use std::ops::Range;
 
@@ -44,7 +48,7 @@ impl<'c> Sorted<'c> {
     pub(crate) fn places(self, steps: Range<usize>, descending: bool) -> Range<usize> {
         let len = self.len();
         let steps = steps.start.min(len)..steps.end.min(len);
-        if descending { len.saturating_sub(steps.end)..len.saturating_sub(steps.start) } else { steps }
+        if descending { len - steps.end..len - steps.start } else { steps }
     }
 
     /// The parts whose ordinals lie in these closed ranges, which are ascending and disjoint; none is empty. `zone` are the
@@ -78,26 +82,26 @@ impl<'c> Sorted<'c> {
             let first = from.div_ceil(KEY_STEP);
             let near = list.keys.get(first).is_none_or(|sample| sample >= bound);
             let behind = if near { first } else { list.keys.below(bound) };
-            high = behind.saturating_mul(KEY_STEP).min(high);
+            high = (behind * KEY_STEP).min(high);
             if near {
                 // The end of a range seldom lies far behind its start, where one sample does not part them.
                 let mut step = 1;
-                while let next = low.saturating_add(step)
+                while let next = low + step
                     && next <= high
-                    && passes(next.saturating_sub(1))
+                    && passes(next - 1)
                 {
                     low = next;
-                    step = step.saturating_mul(2);
+                    step *= 2;
                 }
-                high = low.saturating_add(step).saturating_sub(1).min(high);
+                high = (low + step - 1).min(high);
             } else {
-                low = low.max(behind.saturating_sub(1).saturating_mul(KEY_STEP));
+                low = low.max((behind - 1) * KEY_STEP);
             }
         }
         while low < high {
             let middle = low.midpoint(high);
             if passes(middle) {
-                low = middle.saturating_add(1);
+                low = middle + 1;
             } else {
                 high = middle;
             }

@@ -1,4 +1,8 @@
 //! The rows of a column sorted by their values, with bitmaps of the first of them.
+#![expect(
+    clippy::arithmetic_side_effects,
+    reason = "places among the sorted rows of one batch, at most 65,536, and sizes in memory"
+)]
 
 use std::ops::Range;
 
@@ -49,7 +53,7 @@ impl SortedRows {
     /// How many rows are before each fence but the first, and their bitmap.
     pub(crate) fn fences(&self) -> impl Iterator<Item = (usize, &[u64])> {
         let len = self.rows.len();
-        let places = (1_usize..).map(move |number| number.saturating_mul(FENCE).min(len));
+        let places = (1_usize..).map(move |number| (number * FENCE).min(len));
         places.zip(self.prefixes.chunks_exact(self.words().max(1)))
     }
 
@@ -63,8 +67,8 @@ impl SortedRows {
     /// A fence stands before the first row, behind every so many, and behind the last.
     fn fence(&self, place: usize) -> (usize, RowSet<'_>) {
         let len = self.rows.len();
-        let whole = place.saturating_add(FENCE / 2) / FENCE;
-        let at = whole.saturating_mul(FENCE);
+        let whole = (place + FENCE / 2) / FENCE;
+        let at = whole * FENCE;
         let (fence, number) = if at <= len && at.abs_diff(place) <= len.abs_diff(place) {
             (at, whole)
         } else {
@@ -74,8 +78,8 @@ impl SortedRows {
             None => RowSet::None,
             Some(_) if fence == self.batch_rows => RowSet::All,
             Some(number) => {
-                let start = number.saturating_mul(self.words());
-                RowSet::bits(self.prefixes.get(start..start.saturating_add(self.words())).unwrap_or_default())
+                let start = number * self.words();
+                RowSet::bits(self.prefixes.get(start..start + self.words()).unwrap_or_default())
             }
         };
         (fence, before)
@@ -119,7 +123,7 @@ impl SortedRows {
     pub(crate) fn size_bytes(&self) -> usize {
         let rows = size_of_val::<[u16]>(&self.rows);
         let prefixes = size_of_val::<[u64]>(&self.prefixes);
-        rows.saturating_add(prefixes).saturating_add(self.keys.size_bytes())
+        rows + prefixes + self.keys.size_bytes()
     }
 }
 

@@ -1,7 +1,12 @@
 //! The rows of a batch that a query selects: found, counted, or tested one by one.
+#![expect(
+    clippy::arithmetic_side_effects,
+    reason = "counts of what one search does, in 64 bits; `Cost` saturates"
+)]
 
 use smallvec::SmallVec;
 
+use super::cost::Cost;
 use super::executor;
 use super::plan::needed_steps;
 use super::program::{Op, Program};
@@ -12,7 +17,7 @@ use super::trace::Work;
 use crate::batch::Batch;
 use crate::index::{places_of_batch, split};
 use crate::predicate::Leaf;
-use crate::rows::{LANES, RowSet, Selection};
+use crate::rows::{RowSet, Selection};
 
 /// The live rows of a batch that a query selects, not yet gathered.
 pub(crate) struct Selected<'q> {
@@ -20,7 +25,7 @@ pub(crate) struct Selected<'q> {
     query: &'q Query<'q>,
     rows: usize,
     likely: usize,
-    effort: usize,
+    effort: Cost,
     exact: Option<usize>,
 }
 
@@ -60,7 +65,7 @@ pub(super) fn rows_of<'q>(query: &'q Query<'q>, step: Step<'q>, batch: &Batch) -
     static ALL: Selection = Selection::All;
     let program = Program::new(vec![step], 0, &ALL);
     let rows = batch.rows();
-    Selected { program, query, rows, likely: rows, effort: rows, exact: None }.rows_now()
+    Selected { program, query, rows, likely: rows, effort: Cost::of_bitmap(rows), exact: None }.rows_now()
 }
 
 /// Up to so many rows of the first set are asked one by one for all that follows.
@@ -79,14 +84,14 @@ impl<'q> Selected<'q> {
         let likely = likely.min(batch.rows());
         let exact = (is_exact && matches!(live, Selection::All)).then_some(likely);
         // Besides what the sets cost, the rows are written once.
-        let effort = cost.saturating_add(batch.rows() / LANES);
+        let effort = cost + Cost::of_bitmap(batch.rows());
         Self { program, query, rows: batch.rows(), likely, effort, exact }
     }
 
     /// How many rows there are; that they are none may be found out more cheaply than how many.
     pub(crate) fn count(&self) -> usize {
         if let Some(exact) = self.exact {
-            self.note(|work| work.counts_known = work.counts_known.saturating_add(1));
+            self.note(|work| work.counts_known += 1);
             return exact;
         }
         match self.query.trace {
@@ -124,7 +129,7 @@ impl<'q> Selected<'q> {
 
     /// What gathering the rows takes, in the time that a word of 64 rows takes.
     pub(crate) fn effort(&self) -> usize {
-        if self.exact.is_some() { 0 } else { self.effort }
+        if self.exact.is_some() { 0 } else { self.effort.get() }
     }
 
     /// True when it is known without a look at a row that there are none.
@@ -139,8 +144,8 @@ impl<'q> Selected<'q> {
 
     /// How many rows may be [asked](Self::retain) before gathering all is cheaper.
     pub(crate) fn questions(&self) -> usize {
-        let each = self.members().map(|at| self.program.cost_of_testing(at)).sum::<usize>();
-        self.effort.checked_div(each).unwrap_or(usize::MAX)
+        let each = self.members().map(|at| self.program.cost_of_testing(at)).sum::<Cost>();
+        self.effort.pays(each)
     }
 
     /// The instructions at which the members of the conjunction start.
@@ -151,13 +156,13 @@ impl<'q> Selected<'q> {
 
     /// Keeps those of some rows of the batch, in any order, that are among them.
     pub(crate) fn retain(&self, rows: &mut Vec<u16>) {
-        self.note(|work| work.rows_asked = work.rows_asked.saturating_add(rows.len() as u64));
+        self.note(|work| work.rows_asked += rows.len() as u64);
         self.members().for_each(|at| self.program.filter_rows(at, rows));
     }
 
     /// Whether a row is one of them.
     pub(crate) fn contains(&self, row: usize) -> bool {
-        self.note(|work| work.rows_asked = work.rows_asked.saturating_add(1));
+        self.note(|work| work.rows_asked += 1);
         row < self.rows && self.program.passes(0, row)
     }
 

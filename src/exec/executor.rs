@@ -8,6 +8,10 @@
 //!
 //! Out of cache, time goes into misses. So the processor is told of the next set before one is combined, of the first ones
 //! of the next batch before a batch is counted, and of all values that rows are tested for before the first is.
+#![expect(
+    clippy::arithmetic_side_effects,
+    reason = "indexes of instructions, the members of a group before its end, and counts of rows of one batch"
+)]
 
 use std::borrow::Cow;
 
@@ -36,7 +40,7 @@ pub(super) fn run<'q>(program: &Program<'q>, rows: usize, scratch: &mut Scratch)
         }
         State::Rows(RowSet::Bitmap(Cow::Owned(words))) => {
             let count = kernels::count_ones(&words);
-            let set = if count.saturating_mul(LANES) > rows {
+            let set = if count * LANES > rows {
                 RowSet::Bitmap(Cow::Owned(words.to_vec()))
             } else {
                 let mut list = Vec::with_capacity(count);
@@ -81,7 +85,7 @@ fn execute<'q>(
     executor.open(Connective::And, program.ops.len());
     let mut at: usize = 0;
     while let Some(op) = program.ops.get(at) {
-        program.announce(at.saturating_add(1));
+        program.announce(at + 1);
         at = executor.step(op, at);
     }
     executor.combine_pending();
@@ -95,17 +99,17 @@ impl<'q> Executor<'_, 'q> {
             && !matches!(op, Op::Close { .. } | Op::Rows { rows: RowSet::None | RowSet::All, .. })
         {
             if self.filter_few(op, at) {
-                return self.next(self.program.after(at).saturating_sub(1));
+                return self.next(self.program.after(at) - 1);
             }
             self.spread();
         }
         match op {
             Op::Open { connective, close, effort, .. } => {
-                if self.filter(at, *effort, close.saturating_sub(at)) {
+                if self.filter(at, *effort, close - at) {
                     return self.next(*close);
                 }
                 self.open(*connective, *close);
-                return at.saturating_add(1);
+                return at + 1;
             }
             Op::Close { negated } => self.close(*negated, at),
             Op::Rows { rows, negated } => return self.join_set(rows, *negated, at),
@@ -269,7 +273,7 @@ impl<'t> LastSet<'t> {
             None => kernels::count_pair(self.pair, rows),
             Some((how, before)) => kernels::count_pairs(before, how, self.pair, rows),
         };
-        if self.is_negated { rows.saturating_sub(count) } else { count }
+        if self.is_negated { rows - count } else { count }
     }
 }
 

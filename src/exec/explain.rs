@@ -1,4 +1,8 @@
 //! How each node of a predicate is answered: what a plan says, and what each node costs and keeps by itself.
+#![expect(
+    clippy::arithmetic_side_effects,
+    reason = "rows and batches of one engine, in 64 bits; a place is below the number of open children, which were added before"
+)]
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -6,6 +10,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::access_path::AccessPath;
+use super::cost::Cost;
 use super::evaluate::rows_of;
 use super::index_lookup::IndexLookup;
 use super::plan::{all_steps, leaf_step};
@@ -102,18 +107,18 @@ pub(crate) fn explain(
         let settles = if let Step::Settled(value) = step { Some(*value) } else { None };
         let batches =
             explained.by.entry((means(query, (id, node), number, batch, step), settles)).or_default();
-        *batches = batches.saturating_add(1);
+        *batches += 1;
         let all_live = matches!(live, Selection::All);
         let (expected, is_exact, cost) = match step {
-            Step::Settled(true) => (live.count(rows), true, 0),
+            Step::Settled(true) => (live.count(rows), true, Cost::NONE),
             _ => {
                 let known = estimate(&steps, id);
                 (known.rows.min(rows), known.is_exact && (all_live || known.rows == 0), known.cost)
             }
         };
-        explained.rows = explained.rows.saturating_add(expected as u64);
-        explained.exact = explained.exact.saturating_add(u64::from(is_exact));
-        explained.cost = explained.cost.saturating_add(cost as u64);
+        explained.rows += expected as u64;
+        explained.exact += u64::from(is_exact);
+        explained.cost = explained.cost.saturating_add(cost.get() as u64);
         if let Node::Branch(_, children) = node {
             let open: &[usize] = match step {
                 Step::Branch(_, open, _) => open,
@@ -124,11 +129,11 @@ pub(crate) fn explain(
             let behind = open.len() as u64;
             for child in children {
                 let sum = explained.places.entry(*child).or_default();
-                *sum = sum.saturating_add(behind);
+                *sum += behind;
             }
             for (place, child) in (0_u64..).zip(open) {
                 let sum = explained.places.entry(*child).or_default();
-                *sum = sum.saturating_sub(behind.saturating_sub(place));
+                *sum -= behind - place;
             }
         }
     }
@@ -238,7 +243,7 @@ pub(crate) fn measure(
         };
         let time = clock().saturating_sub(start);
         measured.time = measured.time.saturating_add(time);
-        measured.rows = measured.rows.saturating_add(own.count_both(&live.set(), rows) as u64);
+        measured.rows += own.count_both(&live.set(), rows) as u64;
         found.push(own);
     }
 }

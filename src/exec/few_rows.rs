@@ -1,13 +1,14 @@
 //! Lists in a running program: a conjunction whose rows have become few is a list of them, each of which is tested for what
 //! follows.
+#![expect(clippy::arithmetic_side_effects, reason = "`Cost` saturates")]
 
 use std::borrow::Cow;
 
+use super::cost::{COST_OF_A_ROW, COST_OF_LISTING, Cost};
 use super::groups::{Executor, Group, State, combination};
 use super::program::Op;
-use super::step::COST_OF_A_ROW;
 use crate::operator::Connective;
-use crate::rows::{LANES, RowSet, list_bits, set_rows};
+use crate::rows::{RowSet, list_bits, set_rows};
 
 impl<'q> Executor<'_, 'q> {
     /// Joins listed rows, in any order, or with `negated` all others, to the innermost group.
@@ -51,10 +52,8 @@ impl<'q> Executor<'_, 'q> {
 
     /// Of a conjunction whose rows have become few, lists those that pass the member at an instruction, tested one by one;
     /// false when they are too many for that.
-    pub(super) fn filter(&mut self, at: usize, effort: usize, members: usize) -> bool {
-        /// Listing the rows takes about this much.
-        const EFFORT_OF_LISTING: usize = 256;
-        if effort < self.rows.div_ceil(LANES).saturating_mul(2).max(EFFORT_OF_LISTING) {
+    pub(super) fn filter(&mut self, at: usize, effort: Cost, members: usize) -> bool {
+        if effort < (Cost::of_bitmap(self.rows) * 2).max(COST_OF_LISTING) {
             return false;
         }
         let Some(Group {
@@ -66,7 +65,7 @@ impl<'q> Executor<'_, 'q> {
         else {
             return false;
         };
-        if are_likely_more(words, effort.checked_div(members.saturating_mul(COST_OF_A_ROW)).unwrap_or(0)) {
+        if are_likely_more(words, effort.pays(COST_OF_A_ROW * members)) {
             return false;
         }
         let mut list = self.scratch.list();
@@ -82,14 +81,14 @@ impl<'q> Executor<'_, 'q> {
     /// Of listed rows, keeps those that pass the member at an instruction, tested one by one; false when they are too many
     /// for that.
     pub(super) fn filter_few(&mut self, op: &Op<'q>, at: usize) -> bool {
-        let bitmaps = self.rows.div_ceil(LANES).saturating_mul(2);
+        let bitmaps = Cost::of_bitmap(self.rows) * 2;
         let each = self.program.cost_of_testing(at);
         let effort = match op {
             Op::Open { effort, .. } | Op::Computed { effort, .. } => *effort,
-            Op::Rows { .. } | Op::Close { .. } => 0,
+            Op::Rows { .. } | Op::Close { .. } => Cost::NONE,
         };
         let Some(Group { state: State::Few(list), .. }) = self.groups.last_mut() else { return false };
-        if list.len().saturating_mul(each) > effort.saturating_add(bitmaps) {
+        if each * list.len() > effort + bitmaps {
             return false;
         }
         let mut list = std::mem::take(list);

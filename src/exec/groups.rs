@@ -1,4 +1,5 @@
 //! The groups of a running program that are open, and what the members of each have come to so far.
+#![expect(clippy::arithmetic_side_effects, reason = "indexes of instructions")]
 
 use std::borrow::Cow;
 
@@ -66,14 +67,15 @@ impl<'q> Executor<'_, 'q> {
                 Group { connective: Connective::And, close, state: State::Rows(RowSet::None), .. }
                 | Group { connective: Connective::Or, close, state: State::Rows(RowSet::All), .. },
             ) if *close > at => *close,
-            _ => at.saturating_add(1),
+            _ => at + 1,
         }
     }
 
-    /// Makes a set what the innermost group has come to.
+    /// Makes a set what the innermost group has come to, whatever that was before.
     pub(super) fn settle(&mut self, set: RowSet<'q>) {
         if let Some(group) = self.groups.last_mut() {
             group.state = State::Rows(set);
+            group.pending = None;
         }
     }
 
@@ -151,8 +153,8 @@ impl<'q> Executor<'_, 'q> {
     /// counted together with both.
     pub(super) fn combine_unless_counted(&mut self, at: usize) {
         let Some(group) = self.groups.last() else { return };
-        let may_be_counted = self.last.is_some_and(|last| match self.program.ops.get(at.saturating_add(1)) {
-            Some(Op::Rows { .. }) => last == at.saturating_add(1),
+        let may_be_counted = self.last.is_some_and(|last| match self.program.ops.get(at + 1) {
+            Some(Op::Rows { .. }) => last == at + 1,
             Some(Op::Close { .. }) => true,
             // The last group. A conjunction with few rows tests each of them for what follows.
             Some(Op::Open { close, .. }) => group.connective == Connective::Or && last < *close,

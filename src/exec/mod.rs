@@ -1,6 +1,22 @@
 //! Answering a predicate on a batch.
+//!
+//! A [`Query`] is a predicate looked up once in the index over all batches. On each batch it becomes steps, these a program,
+//! and the program a set of rows:
+//!
+//! | stage | file |
+//! |---|---|
+//! | look leaves up in the index; rule out batches by zone maps | `index_lookup`, `query`, `pruning` |
+//! | choose an access path for each leaf, and the order of evaluation | `plan_leaf`, `plan`, into `step`, `access_path`, `cost` |
+//! | lay the steps out as a tree of connectives and operands | `program` |
+//! | combine the operands, sets of [`rows`](crate::rows) | `executor`, with `groups`, `few_rows`, `scratch` |
+//! | compute operands from columns | `write_rows`; counted without a bitmap: `count_beside` |
+//! | select, count, or test single rows | `evaluate` |
+//!
+//! Beside this way stand `row_at_a_time` (batches whose columns are lazy), `range_count` (counts that need no plan) and
+//! `scattered_rows` (rows in many batches). `explain` and `trace` tell what was planned and done; `reference` is the oracle.
 
 mod access_path;
+mod cost;
 mod count_beside;
 mod evaluate;
 mod executor;

@@ -1,12 +1,14 @@
 //! How a predicate is answered on one batch: what indexes settle, what they hold ready, and what must be read.
+#![expect(clippy::arithmetic_side_effects, reason = "`Cost` saturates")]
 
 use smallvec::SmallVec;
 
+use super::cost::{COST_OF_A_STEP, Cost};
 use super::index_lookup::IndexLookup;
 use super::plan_leaf::{plan_bitmaps, plan_leaf, share};
 use super::query::Query;
 use super::row_at_a_time;
-use super::step::{COST_OF_A_STEP, Estimate, Step, estimate};
+use super::step::{Estimate, Step, estimate};
 use crate::batch::Batch;
 use crate::operator::Connective;
 use crate::predicate::{Leaf, Node, Test};
@@ -92,18 +94,17 @@ fn plan_branch<'p>(connective: Connective, children: &[usize], steps: &[Step<'p>
     let rank = |child: &usize| {
         let Estimate { rows: selected, cost, .. } = estimate(steps, *child);
         let decided = if neutral { rows.saturating_sub(selected) } else { selected };
-        let work = cost.saturating_add(COST_OF_A_STEP).saturating_mul(rows);
-        (work.checked_div(decided).unwrap_or(usize::MAX), *child)
+        ((cost + COST_OF_A_STEP).per_decided(decided, rows), *child)
     };
     let mut ranked: SmallVec<[(usize, usize); 4]> = open.iter().map(rank).collect();
     ranked.sort_unstable();
     for (place, (_, child)) in open.iter_mut().zip(ranked) {
         *place = child;
     }
-    let mut total = Estimate { rows: if neutral { rows } else { 0 }, is_exact: false, cost: 0 };
+    let mut total = Estimate { rows: if neutral { rows } else { 0 }, is_exact: false, cost: Cost::NONE };
     for child in &open {
         let next = estimate(steps, *child);
-        total.cost = total.cost.saturating_add(next.cost);
+        total.cost += next.cost;
         total.rows = match connective {
             // As if one said nothing about the other.
             Connective::And => share(total.rows, next.rows, rows),

@@ -1,13 +1,15 @@
 //! How a leaf is answered on one batch.
+#![expect(clippy::arithmetic_side_effects, reason = "rows of one batch, and `Cost`, which saturates")]
 
 use std::ops::Range;
 
 use smallvec::SmallVec;
 
 use super::access_path::{AccessPath, ValueTest};
+use super::cost::{COST_OF_64_BYTES, COST_OF_A_BIT, COST_OF_A_VALUE, Cost};
 use super::index_lookup::IndexLookup;
 use super::ranges::{covers, overlapping, parts};
-use super::step::{COST_OF_64_BYTES, COST_OF_A_BIT, COST_OF_A_VALUE, Estimate, Step};
+use super::step::{Estimate, Step};
 use crate::column::{Codes, Column, Data, Layout, Sorted};
 use crate::index::Occurrences;
 use crate::kernels;
@@ -39,8 +41,8 @@ pub(super) fn plan_bitmaps<'p>(
     let Some((fewest, _)) = each.first() else { return Some(Step::Settled(!negated)) };
     let is_exact = each.len() == 1;
     let fewest = (*fewest as usize).min(rows);
-    let rows_left = if negated { rows.saturating_sub(fewest) } else { fewest };
-    let cost = (rows / LANES).saturating_mul(each.len());
+    let rows_left = if negated { rows - fewest } else { fewest };
+    let cost = Cost::of_bitmap(rows) * each.len();
     let path = AccessPath::StringBitmaps(each.iter().map(|(_, words)| *words).collect());
     Some(Step::Leaf { path, negated, estimate: Estimate { rows: rows_left, is_exact, cost } })
 }
@@ -59,10 +61,10 @@ pub(super) fn plan_leaf<'p>(
         Test::All(set) => return plan_all(column, set, lookup, number),
     };
     let Matching { path, rows: matching, cost, is_exact } = match lookup {
-        IndexLookup::Nowhere => Matching::ready(RowSet::None, 0, 0),
+        IndexLookup::Nowhere => Matching::ready(RowSet::None, 0, Cost::NONE),
         IndexLookup::Rows(found) => {
             let own = found.of_batch(number);
-            let cost = own.len().saturating_mul(COST_OF_A_BIT);
+            let cost = COST_OF_A_BIT * own.len();
             Matching { is_exact: true, ..Matching::ready(RowSet::listed(own), own.len(), cost) }
         }
         _ => matching_set(column, set, lookup, number),
@@ -72,7 +74,7 @@ pub(super) fn plan_leaf<'p>(
         AccessPath::Ready(RowSet::All) => Step::Settled(!negated),
         path => {
             let matching = matching.min(rows);
-            let selected = if negated { rows.saturating_sub(matching) } else { matching };
+            let selected = if negated { rows - matching } else { matching };
             Step::Leaf { path, negated, estimate: Estimate { rows: selected, is_exact, cost } }
         }
     }
@@ -83,13 +85,13 @@ struct Matching<'p> {
     path: AccessPath<'p>,
     /// About how many they are.
     rows: usize,
-    cost: usize,
+    cost: Cost,
     /// They are neither more nor fewer.
     is_exact: bool,
 }
 
 impl<'p> Matching<'p> {
-    fn ready(set: RowSet<'p>, rows: usize, cost: usize) -> Self {
+    fn ready(set: RowSet<'p>, rows: usize, cost: Cost) -> Self {
         Self { path: AccessPath::Ready(set), rows, cost, is_exact: false }
     }
 
@@ -97,15 +99,19 @@ impl<'p> Matching<'p> {
     fn present(column: &'p Column) -> Self {
         let rows = column.rows();
         match &column.layout {
-            Layout::Single(present) => Self::ready(present.set(), present_count(column), rows / LANES),
-            Layout::Many(_) => Self { path: AccessPath::Present(column), rows, cost: rows, is_exact: false },
+            Layout::Single(present) => {
+                Self::ready(present.set(), present_count(column), Cost::of_bitmap(rows))
+            }
+            Layout::Many(_) => {
+                Self { path: AccessPath::Present(column), rows, cost: Cost::of_words(rows), is_exact: false }
+            }
         }
     }
 
     /// Returns the rows that have a value which passes a test, by reading the column.
     fn scan(column: &'p Column, test: ValueTest<'p>, rows: usize) -> Self {
         let path = AccessPath::Scan(column, SmallVec::from_iter([test]));
-        Self { path, rows, cost: column.values_len().saturating_mul(COST_OF_A_VALUE), is_exact: false }
+        Self { path, rows, cost: COST_OF_A_VALUE * column.values_len(), is_exact: false }
     }
 }
 
@@ -138,7 +144,7 @@ fn matching_set<'p>(
     lookup: &IndexLookup<'_>,
     number: usize,
 ) -> Matching<'p> {
-    let none = || Matching::ready(RowSet::None, 0, 0);
+    let none = || Matching::ready(RowSet::None, 0, Cost::NONE);
     match (&column.data, set) {
         (Data::Strings { .. }, Set::Strings(_)) => {
             matching_strings(column, codes(column, set, lookup, number))
@@ -157,7 +163,7 @@ fn matching_set<'p>(
             [boolean] => {
                 let [with_false, with_true] = &**holders;
                 let holders = if *boolean { with_true } else { with_false };
-                Matching::ready(holders.set(), column.rows() / 2, column.rows() / LANES)
+                Matching::ready(holders.set(), column.rows() / 2, Cost::of_bitmap(column.rows()))
             }
             _ => Matching::present(column),
         },
@@ -169,20 +175,20 @@ fn matching_set<'p>(
 fn matching_strings<'p>(column: &'p Column, wanted: SmallVec<[u32; 4]>) -> Matching<'p> {
     let (rows, values) = (column.rows(), column.values_len());
     let Data::Strings { dictionary, codes, postings } = &column.data else {
-        return Matching::ready(RowSet::None, 0, 0);
+        return Matching::ready(RowSet::None, 0, Cost::NONE);
     };
     let distinct = dictionary.len();
     match (wanted.as_slice(), postings) {
-        ([], _) => Matching::ready(RowSet::None, 0, 0),
+        ([], _) => Matching::ready(RowSet::None, 0, Cost::NONE),
         (all, _) if all.len() == distinct => Matching::present(column),
         (some, Some(postings)) => {
             let matching = some.iter().map(|code| postings.count(*code)).sum();
             let of_posting = |code: &u32| match postings.get(*code) {
-                RowSet::List(list) => list.len().saturating_mul(COST_OF_A_BIT),
-                _ => rows / LANES,
+                RowSet::List(list) => COST_OF_A_BIT * list.len(),
+                _ => Cost::of_bitmap(rows),
             };
             let cost = some.iter().map(of_posting).sum();
-            let by_bytes = (rows / LANES).saturating_mul(COST_OF_64_BYTES);
+            let by_bytes = COST_OF_64_BYTES * (rows / LANES);
             match (codes, &column.layout) {
                 (Codes::U8(_), Layout::Single(_)) if by_bytes < cost && kernels::has_byte_sets() => {
                     let scan = Matching::scan(column, ValueTest::Codes(code_bits(some, distinct)), matching);
@@ -209,19 +215,17 @@ fn matching_ranges<'p>(column: &'p Column, sorted: Sorted<'p>, ranges: &'p [Ordi
     let len = sorted.len();
     let parts = parts(column, sorted, ranges);
     match parts.iter().map(Range::len).sum::<usize>() {
-        0 => Matching::ready(RowSet::None, 0, 0),
+        0 => Matching::ready(RowSet::None, 0, Cost::NONE),
         all if all == len => Matching::present(column),
         rows => {
             let cost = match sorted {
-                Sorted::AsStored(_) => len / LANES,
-                Sorted::Listed(sorted) if sorted.listed(&parts).is_some() => {
-                    rows.saturating_mul(COST_OF_A_BIT)
+                Sorted::AsStored(_) => Cost::of_bitmap(len),
+                Sorted::Listed(sorted) if sorted.listed(&parts).is_some() => COST_OF_A_BIT * rows,
+                Sorted::Listed(sorted) => {
+                    COST_OF_A_BIT * sorted.touched(&parts)
+                        + Cost::of_bitmap(column.rows())
+                        + Cost::of_bitmap(len)
                 }
-                Sorted::Listed(sorted) => sorted
-                    .touched(&parts)
-                    .saturating_mul(COST_OF_A_BIT)
-                    .saturating_add(column.rows() / LANES)
-                    .saturating_add(len / LANES),
             };
             Matching {
                 path: AccessPath::Sorted { column, sorted, parts, ranges },
@@ -251,12 +255,11 @@ fn plan_all<'p>(column: &'p Column, set: &'p Set, lookup: &IndexLookup<'_>, numb
                 Some(postings) => {
                     codes.sort_by_key(|code| postings.count(*code));
                     let fewest = codes.first().map_or(0, |code| postings.count(*code));
-                    let cost = fewest.min(rows / LANES).saturating_mul(codes.len());
+                    let cost = Cost::of_words(fewest.min(rows / LANES)) * codes.len();
                     leaf(AccessPath::EachPosting(column, postings, codes), fewest, cost)
                 }
                 None => {
-                    let cost =
-                        column.values_len().saturating_mul(COST_OF_A_VALUE).saturating_mul(codes.len());
+                    let cost = COST_OF_A_VALUE * column.values_len() * codes.len();
                     leaf(
                         AccessPath::Scan(column, codes.into_iter().map(ValueTest::Code).collect()),
                         rows / 64,
@@ -282,7 +285,7 @@ fn plan_all<'p>(column: &'p Column, set: &'p Set, lookup: &IndexLookup<'_>, numb
                 }
                 _ => return Step::Settled(false),
             }
-            let cost = column.values_len().saturating_mul(COST_OF_A_VALUE).saturating_mul(tests.len());
+            let cost = COST_OF_A_VALUE * column.values_len() * tests.len();
             leaf(AccessPath::Scan(column, tests), rows / 16, cost)
         }
     }

@@ -1,10 +1,15 @@
 //! A plan laid out flat: a tree of connectives and operands in the order of evaluation, so that one loop answers it for all
 //! rows of a batch, or for one row.
+#![expect(
+    clippy::arithmetic_side_effects,
+    reason = "indexes of instructions, the members of a group before its end; `Cost` saturates"
+)]
 
 use smallvec::SmallVec;
 
 use super::access_path::AccessPath;
-use super::step::{COST_OF_A_ROW, Estimate, Step, estimate};
+use super::cost::{COST_OF_A_ROW, COST_OF_A_TESTED_BIT, Cost};
+use super::step::{Estimate, Step, estimate};
 use crate::column::Sorted;
 use crate::kernels;
 use crate::operator::Connective;
@@ -19,13 +24,13 @@ use crate::rows::{RowSet, Selection};
 pub(super) enum Op<'p> {
     /// What follows is combined thus, up to the instruction `close`. `by_row` is the step whose access path tests one row for
     /// the whole group.
-    Open { connective: Connective, close: usize, effort: usize, by_row: Option<usize> },
+    Open { connective: Connective, close: usize, effort: Cost, by_row: Option<usize> },
     /// Ends a group, which becomes one member of the group around it.
     Close { negated: bool },
     /// A set of rows that is at hand.
     Rows { rows: RowSet<'p>, negated: bool },
     /// The rows of the access path of a step, whose bits must be computed first.
-    Computed { step: usize, effort: usize, negated: bool },
+    Computed { step: usize, effort: Cost, negated: bool },
 }
 
 /// The members of a conjunction, in order of evaluation.
@@ -44,7 +49,7 @@ enum Todo {
 impl<'p> Program<'p> {
     /// Lays out the steps below a root, on a batch of which these rows are live.
     pub(super) fn new(steps: Vec<Step<'p>>, root: usize, live: &'p Selection) -> Self {
-        let mut ops: Vec<Op<'p>> = Vec::with_capacity(steps.len().saturating_mul(2));
+        let mut ops: Vec<Op<'p>> = Vec::with_capacity(2 * steps.len());
         let mut todo: SmallVec<[Todo; 32]> = SmallVec::new();
         let mut around: SmallVec<[Connective; 8]> = SmallVec::from_slice(&[Connective::And]);
         todo.push(Todo::Step(root));
@@ -89,8 +94,8 @@ impl<'p> Program<'p> {
     /// Returns the instruction after the member that starts at one.
     pub(super) fn after(&self, at: usize) -> usize {
         match self.ops.get(at) {
-            Some(Op::Open { close, .. }) => close.saturating_add(1),
-            _ => at.saturating_add(1),
+            Some(Op::Open { close, .. }) => close + 1,
+            _ => at + 1,
         }
     }
 
@@ -121,12 +126,10 @@ impl<'p> Program<'p> {
     }
 
     /// Returns what testing one of many rows for the member that starts at an instruction costs.
-    pub(super) fn cost_of_testing(&self, at: usize) -> usize {
-        /// Testing a row's bit.
-        const COST_OF_A_BIT: usize = 6;
+    pub(super) fn cost_of_testing(&self, at: usize) -> Cost {
         match self.ops.get(at) {
-            Some(Op::Open { close, .. }) => close.saturating_sub(at).saturating_mul(COST_OF_A_ROW),
-            Some(Op::Rows { rows: RowSet::Bitmap(_) | RowSet::Range(_), .. }) => COST_OF_A_BIT,
+            Some(Op::Open { close, .. }) => COST_OF_A_ROW * (close - at),
+            Some(Op::Rows { rows: RowSet::Bitmap(_) | RowSet::Range(_), .. }) => COST_OF_A_TESTED_BIT,
             _ => COST_OF_A_ROW,
         }
     }
@@ -143,7 +146,7 @@ impl<'p> Program<'p> {
                 }
                 Some(Op::Open { connective, close, by_row: None, .. }) => {
                     open.push((*connective, *close));
-                    at = at.saturating_add(1);
+                    at += 1;
                     continue;
                 }
                 Some(Op::Close { negated }) => match open.pop() {
@@ -167,7 +170,7 @@ impl<'p> Program<'p> {
             if open.is_empty() {
                 return value;
             }
-            at = at.saturating_add(1);
+            at += 1;
         }
     }
 
@@ -203,7 +206,7 @@ impl<'p> Program<'p> {
             if let Some(Step::Leaf { path, .. }) = step.and_then(|step| self.steps.get(step)) {
                 path.prefetch(row);
             }
-            at = at.saturating_add(1);
+            at += 1;
         }
     }
 
@@ -241,7 +244,7 @@ impl Op<'_> {
     }
 
     /// Where it closes is told when it does.
-    fn open(connective: Connective, effort: usize, by_row: Option<usize>) -> Self {
+    fn open(connective: Connective, effort: Cost, by_row: Option<usize>) -> Self {
         Op::Open { connective, close: 0, effort, by_row }
     }
 }
@@ -258,7 +261,7 @@ fn close(ops: &mut Vec<Op<'_>>, open: usize, negated: bool) {
 fn push_path<'p>(
     ops: &mut Vec<Op<'p>>,
     path: &AccessPath<'p>,
-    (step, effort): (usize, usize),
+    (step, effort): (usize, Cost),
     negated: bool,
     outer: Connective,
 ) {

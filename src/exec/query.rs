@@ -1,4 +1,5 @@
 //! A predicate looked up once in what all batches of a snapshot have in common.
+#![expect(clippy::arithmetic_side_effects, reason = "rows and batches of one index, at most 65,536 batches")]
 
 use std::sync::Arc;
 
@@ -101,10 +102,9 @@ impl<'q> Query<'q> {
         /// More rows than so many a batch are faster combined with the others.
         const MOST_PER_BATCH: usize = 64;
         let rows = self.listed_alternatives().map(|(_, rows)| rows.found().len());
-        let (alternatives, rows) = rows.fold((0, 0), |(all, sum): (usize, usize), rows| {
-            (all.saturating_add(1), sum.saturating_add(rows))
-        });
-        alternatives > 0 && rows <= self.directory.numbers().saturating_mul(MOST_PER_BATCH)
+        let (alternatives, rows) =
+            rows.fold((0, 0), |(all, sum): (usize, usize), rows| (all + 1, sum + rows));
+        alternatives > 0 && rows <= self.directory.numbers() * MOST_PER_BATCH
     }
 
     /// This query without the alternatives that are rows which the directory lists: [these](Self::left_out_rows) are left out, unless

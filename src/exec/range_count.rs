@@ -1,5 +1,10 @@
 //! Counting from what indexes hold ready, without a plan: a range, or a range and a string.
+#![expect(
+    clippy::arithmetic_side_effects,
+    reason = "rows that are left out are some of the selected ones; `Cost` saturates"
+)]
 
+use super::cost::{COST_OF_SEEKING, Cost};
 use super::count_beside::count_sorted;
 use super::index_lookup::IndexLookup;
 use super::query::Query;
@@ -8,7 +13,7 @@ use crate::batch::Batch;
 use crate::column::Data;
 use crate::index::{Occurrences, places_of_batch, split};
 use crate::predicate::{Intervals, Leaf, Node, Set, Test};
-use crate::rows::{LANES, RowSet, Selection, has_bit};
+use crate::rows::{RowSet, Selection, has_bit};
 
 /// A query for rows whose value lies in ranges and, if one is asked for, that have a string.
 pub(crate) struct Ready<'q> {
@@ -85,15 +90,13 @@ impl<'q> Ready<'q> {
                 string.as_ref().is_none_or(|(words, _)| has_bit(words, row))
                     && leaf.matches(column.values(row))
             });
-        Some(selected.saturating_sub(left_out.count()))
+        Some(selected - left_out.count())
     }
 
     /// What counting the rows of a batch takes at most, in the time that a word of 64 rows takes.
     pub(crate) fn effort(&self, batch: &Batch) -> usize {
-        /// A range is sought in a few steps.
-        const EFFORT_OF_SEEKING: usize = 512;
-        let words = if self.string.is_some() { batch.rows() / LANES } else { 0 };
+        let bitmap = if self.string.is_some() { Cost::of_bitmap(batch.rows()) } else { Cost::NONE };
         let (_, ranges) = self.ranges;
-        words.saturating_mul(3).saturating_add(EFFORT_OF_SEEKING).saturating_mul(ranges.as_slice().len())
+        ((bitmap * 3 + COST_OF_SEEKING) * ranges.as_slice().len()).get()
     }
 }

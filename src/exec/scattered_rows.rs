@@ -1,4 +1,5 @@
 //! Asking the first rows in an order, which lie in many batches, a few in each.
+#![expect(clippy::arithmetic_side_effects, reason = "a count of what one search does, in 64 bits")]
 
 use std::cell::OnceCell;
 
@@ -48,7 +49,7 @@ impl<'q, 'b, B: Fn(usize) -> Option<&'b Batch>> Spread<'q, 'b, B> {
     /// Of the leaders from 64 · `chunk` on, at most 64, those that the query selects, dead ones among them, a bit each.
     pub(crate) fn select(&self, chunk: usize, leaders: &[Leader]) -> u64 {
         if let Some(trace) = self.query.trace {
-            trace.note(|work| work.rows_ranked = work.rows_ranked.saturating_add(leaders.len() as u64));
+            trace.note(|work| work.rows_ranked += leaders.len() as u64);
         }
         row_at_a_time::selected(
             self.query.predicate,

@@ -3,6 +3,7 @@
 use smallvec::SmallVec;
 
 use super::access_path::AccessPath;
+use super::cost::Cost;
 use crate::operator::Connective;
 use crate::rows::RowSet;
 
@@ -27,20 +28,8 @@ pub(super) struct Estimate {
     pub(super) rows: usize,
     /// They are neither more nor fewer.
     pub(super) is_exact: bool,
-    /// Work, in the time that a word of 64 rows takes.
-    pub(super) cost: usize,
+    pub(super) cost: Cost,
 }
-
-/// Whatever a step does, it costs this much.
-pub(super) const COST_OF_A_STEP: usize = 64;
-/// Setting the bit of a row in a list.
-pub(super) const COST_OF_A_BIT: usize = 4;
-/// Reading one value of a column from front to back.
-pub(super) const COST_OF_A_VALUE: usize = 10;
-/// Telling of 64 codes of a byte whether they are in a set.
-pub(super) const COST_OF_64_BYTES: usize = 10;
-/// Testing the value of one row.
-pub(super) const COST_OF_A_ROW: usize = 60;
 
 impl Step<'_> {
     /// Returns the step of a leaf that few rows, a bit each, are known to pass.
@@ -50,7 +39,11 @@ impl Step<'_> {
             all if all == rows => Step::Settled(true),
             rows => {
                 let path = AccessPath::Ready(RowSet::Bitmap(vec![bits].into()));
-                Step::Leaf { path, negated: false, estimate: Estimate { rows, is_exact: true, cost: 1 } }
+                Step::Leaf {
+                    path,
+                    negated: false,
+                    estimate: Estimate { rows, is_exact: true, cost: Cost::of_words(1) },
+                }
             }
         }
     }
@@ -63,9 +56,13 @@ pub(super) fn estimate(steps: &[Step<'_>], mut step: usize) -> Estimate {
             Some(Step::Same(only)) => step = *only,
             Some(Step::Leaf { estimate, .. } | Step::Branch(_, _, estimate)) => return *estimate,
             Some(Step::Settled(value)) => {
-                return Estimate { rows: if *value { usize::MAX } else { 0 }, is_exact: true, cost: 0 };
+                return Estimate {
+                    rows: if *value { usize::MAX } else { 0 },
+                    is_exact: true,
+                    cost: Cost::NONE,
+                };
             }
-            None => return Estimate { rows: 0, is_exact: false, cost: 0 },
+            None => return Estimate { rows: 0, is_exact: false, cost: Cost::NONE },
         }
     }
 }

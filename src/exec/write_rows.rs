@@ -1,4 +1,5 @@
 //! Writing the rows of an access path as a bitmap.
+#![expect(clippy::arithmetic_side_effects, reason = "rows of one batch")]
 
 use std::ops::Range;
 
@@ -53,7 +54,7 @@ pub(super) fn write(path: &AccessPath<'_>, rows: usize, words: &mut [u64]) {
         other => {
             words.fill(0);
             for (word, first) in words.iter_mut().zip((0..rows).step_by(LANES)) {
-                let lanes = first..rows.min(first.saturating_add(LANES));
+                let lanes = first..rows.min(first + LANES);
                 *word = lanes.rev().fold(0, |word, row| word << 1 | u64::from(other.matches_row(row)));
             }
         }

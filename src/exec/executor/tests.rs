@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::super::access_path::ValueTest;
+use super::super::cost::Cost;
 use super::super::ranges::parts;
 use super::super::step::Estimate;
 use super::*;
@@ -116,9 +117,9 @@ fn member<'s>(
 ) -> Vec<bool> {
     let rows = sets.rows;
     let negated = random.below(4) == 0;
-    let effort = if random.below(2) == 0 { 0 } else { 1_000_000 };
+    let effort = if random.below(2) == 0 { Cost::NONE } else { Cost::of_words(1_000_000) };
     let having = |is_in: &dyn Fn(usize) -> bool| (0..rows).map(|row| is_in(row) != negated).collect();
-    let estimate = Estimate { rows, is_exact: false, cost: 0 };
+    let estimate = Estimate { rows, is_exact: false, cost: Cost::NONE };
     match random.below(if depth == 0 { 6 } else { 10 }) {
         0 | 1 => {
             let words = sets.words[random.below(sets.words.len() as u64) as usize].as_slice();
