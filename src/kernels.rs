@@ -11,8 +11,8 @@
 mod simd;
 
 pub(crate) use simd::{
-    ByteSet, Combine, Uniform, combine, combine_into, count_between, count_both, count_ones, has_byte_sets,
-    in_byte_set, prefetch,
+    ByteSet, Combine, Uniform, combine, combine_into, combine_three, count_between, count_both, count_ones,
+    has_byte_sets, in_byte_set, prefetch,
 };
 
 use wide::u32x4;

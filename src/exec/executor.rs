@@ -183,7 +183,7 @@ impl<'q> Executor<'_, 'q> {
                 if let Some(outer) = self.groups.last_mut() {
                     outer.pending = pending;
                 }
-                self.combine_unless_counted(at);
+                self.combine_unless_joined(at);
             }
             State::Rows(RowSet::Bitmap(words)) => self.join(words, negated, at),
             // A group comes to no other set.

@@ -24,8 +24,8 @@ pub(super) struct Group<'p> {
     pub(super) connective: Connective,
     pub(super) close: usize,
     pub(super) state: State<'p>,
-    /// A bitmap that is to be combined with the state, which is a bitmap then: both stay apart where the last set of the
-    /// program may be counted together with them.
+    /// A bitmap that is to be combined with the state, which is a bitmap then: both stay apart where a third bitmap follows, to
+    /// be combined with it in one pass, or where the last set of the program may be counted together with them.
     pub(super) pending: Option<(Combine, Cow<'p, [u64]>)>,
 }
 
@@ -119,7 +119,13 @@ impl<'q> Executor<'_, 'q> {
 
     /// Joins the rows of a bitmap, or with `negated` all others, to the innermost group.
     pub(super) fn join(&mut self, words: Cow<'q, [u64]>, negated: bool, at: usize) {
-        self.combine_pending();
+        if self.groups.last().is_some_and(|group| group.pending.is_some()) {
+            self.combine_three(&words, negated);
+            if let Cow::Owned(words) = words {
+                self.scratch.put_bitmap(words);
+            }
+            return;
+        }
         let Some(group) = self.groups.last_mut() else { return };
         if group.is_neutral() {
             let words = if negated { Cow::Owned(self.inverted(words)) } else { words };
@@ -127,10 +133,7 @@ impl<'q> Executor<'_, 'q> {
         }
         if matches!(group.state, State::Rows(RowSet::Bitmap(_))) {
             group.pending = Some((combination(group.connective, negated), words));
-            self.combine_unless_counted(at);
-        } else if let Cow::Owned(words) = words {
-            // The members before have just settled the group.
-            self.scratch.put_bitmap(words);
+            self.combine_unless_joined(at);
         }
     }
 
@@ -149,20 +152,39 @@ impl<'q> Executor<'_, 'q> {
         inverted
     }
 
-    /// Combines the two bitmaps of the innermost group after an instruction, unless the last set of the program may be
-    /// counted together with both.
-    pub(super) fn combine_unless_counted(&mut self, at: usize) {
+    /// Combines the two bitmaps of the innermost group after an instruction, unless a third one follows or the last set of
+    /// the program may be counted together with both.
+    pub(super) fn combine_unless_joined(&mut self, at: usize) {
         let Some(group) = self.groups.last() else { return };
-        let may_be_counted = self.last.is_some_and(|last| match self.program.ops.get(at + 1) {
-            Some(Op::Rows { .. }) => last == at + 1,
-            Some(Op::Close { .. }) => true,
+        let may_be_joined = match self.program.ops.get(at + 1) {
+            Some(Op::Rows { rows: RowSet::Bitmap(_), .. }) => true,
+            Some(Op::Close { .. }) => self.last.is_some(),
             // The last group. A conjunction with few rows tests each of them for what follows.
-            Some(Op::Open { close, .. }) => group.connective == Connective::Or && last < *close,
+            Some(Op::Open { close, .. }) => {
+                group.connective == Connective::Or && self.last.is_some_and(|last| last < *close)
+            }
             _ => false,
-        });
-        if !may_be_counted {
+        };
+        if !may_be_joined {
             self.combine_pending();
         }
+    }
+
+    /// Combines the two bitmaps of the innermost group and a third one in one pass.
+    fn combine_three(&mut self, words: &[u64], negated: bool) {
+        let Some(group) = self.groups.last_mut() else { return };
+        let second = combination(group.connective, negated);
+        let Some((first, other)) = group.pending.take() else { return };
+        let State::Rows(RowSet::Bitmap(one)) = self.take_state() else { return };
+        let mut combined = self.scratch.bitmap(self.rows);
+        let uniform = kernels::combine_three([first, second], &mut combined, [&one, &other, words]);
+        clear_tail(&mut combined, self.rows);
+        for set in [one, other] {
+            if let Cow::Owned(set) = set {
+                self.scratch.put_bitmap(set);
+            }
+        }
+        self.settle_bitmap(combined, uniform);
     }
 
     /// Combines the two bitmaps of the innermost group, if there are two.

@@ -183,6 +183,7 @@ impl<'q> Query<'q> {
     }
 
     /// The trace in which the work is noted, if any.
+    #[cfg(feature = "parallel")]
     pub(crate) fn trace(&self) -> Option<&'q Trace<'q>> {
         self.trace
     }

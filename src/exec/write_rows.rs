@@ -15,6 +15,10 @@ fn write_part(sorted: &SortedRows, part: Range<usize>, rows: usize, words: &mut 
         (RowSet::Bitmap(until), RowSet::Bitmap(from)) => {
             kernels::combine_into(Combine::AndNot, words, &until, &from);
         }
+        (RowSet::All, RowSet::Bitmap(from)) => {
+            words.iter_mut().zip(&*from).for_each(|(word, from)| *word = !from);
+            clear_tail(words, rows);
+        }
         (until, from) => {
             until.write(words, rows);
             from.combine_into(Combine::AndNot, words, rows);

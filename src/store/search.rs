@@ -8,8 +8,8 @@ use super::error::{Fault, StoreError, StoreErrorKind};
 use crate::engine::explain::Explanation;
 use crate::engine::{Answer, AnswerWriter, WrittenAnswer};
 use crate::error::Error;
-use crate::filter::{Filter, Warning};
 use crate::filter::Request;
+use crate::filter::{Filter, Warning};
 
 impl Store {
     /// How many cases the filter selects.
@@ -39,7 +39,11 @@ impl Store {
     ///
     /// # Errors
     /// As [`Engine::analyze`](crate::Engine::analyze).
-    pub fn analyze(&self, request: &Request, clock: &(dyn Fn() -> Duration + Sync)) -> Result<Explanation, Error> {
+    pub fn analyze(
+        &self,
+        request: &Request,
+        clock: &(dyn Fn() -> Duration + Sync),
+    ) -> Result<Explanation, Error> {
         self.engine.analyze(request, clock)
     }
 

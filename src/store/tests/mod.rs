@@ -13,8 +13,8 @@ use super::*;
 use crate::catalog::{Catalog, Field, FieldType};
 use crate::engine::{Mode, Upserted};
 use crate::filter::Filter;
-use crate::limits::Limits;
 use crate::filter::Request;
+use crate::limits::Limits;
 use disk::{Dice, Disk, Trouble};
 
 fn catalog() -> Catalog {
