@@ -26,16 +26,19 @@ mod filter;
 mod index;
 mod ingest;
 mod json;
+mod kernels;
 mod limits;
 mod lock;
 mod operator;
 #[cfg(feature = "postgres")]
 pub mod postgres;
 mod predicate;
+mod rows;
 #[cfg(feature = "sample")]
 pub mod sample;
 #[cfg(feature = "service")]
 pub mod service;
+mod slice;
 #[cfg(feature = "sql")]
 pub mod sql;
 #[cfg(feature = "store")]

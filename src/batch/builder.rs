@@ -1,8 +1,14 @@
 //! A batch being filled.
 
-use super::{Batch, Document, DocumentsBuilder, Keep, MAX_DOCUMENT_BYTES, MAX_ROWS, OwnedRow, Places, Row};
+use super::buffered_row::OwnedRow;
+use super::document::{Document, Keep};
+use super::documents::DocumentsBuilder;
+use super::places::Places;
+use super::row::Row;
+use super::sealed::{Batch, MAX_DOCUMENT_BYTES};
 use crate::catalog::{Catalog, FieldId};
 use crate::column::ColumnBuilder;
+use crate::rows::MAX_ROWS;
 
 /// A batch to which cases are added.
 pub(crate) struct BatchBuilder {

@@ -6,13 +6,15 @@
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::documents::Numbers;
-use super::{Batch, Documents, MAX_ROWS, Places};
+use super::documents::{Documents, Numbers};
+use super::places::Places;
+use super::sealed::Batch;
 use crate::catalog::{Catalog, FieldId};
 use crate::column::codec::{
     Fault, Reader, Writer, {self},
 };
-use crate::column::{Column, Data, Layout, Selection};
+use crate::column::{Column, Data, Layout};
+use crate::rows::{MAX_ROWS, Selection};
 
 /// The version of every part that is written.
 const VERSION: u8 = 1;

@@ -1,8 +1,15 @@
 //! Rows of several batches copied into one, a bounded step at a time.
+#![expect(
+    clippy::arithmetic_side_effects,
+    reason = "a budget that is not less than the cost, and rows of one batch"
+)]
 
 use std::sync::Arc;
 
-use super::{Batch, Documents, DocumentsMerge, Keep, Places};
+use super::document::Keep;
+use super::documents::{Documents, DocumentsMerge};
+use super::places::Places;
+use super::sealed::Batch;
 use crate::catalog::{Catalog, FieldId};
 use crate::column::{Column, ColumnBuilder, Picks};
 
@@ -63,7 +70,7 @@ impl Gather {
                 self.saved = left;
                 return false;
             }
-            left = left.saturating_sub(cost);
+            left -= cost;
             let is_wanted = id == FieldId::ID || catalog.is_visible(id);
             if let Some(filling) = &mut self.filling {
                 let builder = filling.builders.get_mut(id.index()).and_then(Option::as_mut);
@@ -83,7 +90,7 @@ impl Gather {
                 self.documents.push(*source, &batch.documents, *row);
             }
         }
-        *budget = left.saturating_sub(end.saturating_sub(self.done));
+        *budget = left - (end - self.done);
         self.done = end;
         end == rows
     }
@@ -108,12 +115,12 @@ impl Gather {
             if *left < cost {
                 return false;
             }
-            *left = left.saturating_sub(cost);
+            *left -= cost;
             let batch = self.sources.get(usize::from(*source));
             if let Some(row) = batch.and_then(|batch| batch.waiting_row(usize::from(*row))) {
                 row.fill(&mut filling.builders, filling.rows);
             }
-            filling.rows = filling.rows.saturating_add(1);
+            filling.rows += 1;
         }
         true
     }

@@ -1,191 +1,26 @@
 //! Sealed rows: columns, ids and documents.
 
+mod buffered_row;
 mod builder;
 #[cfg(feature = "store")]
 pub(crate) mod codec;
+mod document;
 mod documents;
 mod gather;
-mod owned;
+mod lazy_batch;
+mod lazy_columns;
 mod places;
 mod row;
 mod row_addr;
-mod waiting;
+mod sealed;
 
+pub(crate) use buffered_row::OwnedRow;
 pub(crate) use builder::BatchBuilder;
-pub(crate) use documents::{Document, Documents, DocumentsBuilder, DocumentsMerge, Keep};
+pub(crate) use document::{Document, Keep};
 pub(crate) use gather::Gather;
-pub(crate) use owned::{OwnedRow, OwnedRows};
-pub(crate) use places::Places;
+pub(crate) use lazy_columns::FewRows;
 pub(crate) use row::{Remark, Row};
 pub(crate) use row_addr::RowAddr;
-pub(crate) use waiting::FewRows;
+pub(crate) use sealed::{Batch, MAX_BATCHES, MAX_DOCUMENT_BYTES};
 
-use self::waiting::Waiting;
-use crate::catalog::{Catalog, FieldId};
-use crate::column::{
-    Column, Data, {self},
-};
-
-/// The most rows of a batch, so that a row's number in its batch is a `u16`.
-pub(crate) const MAX_ROWS: usize = 1 << 16;
-/// The most batches of an engine, so that a batch's number and a row's fit 32 bits together.
-pub(crate) const MAX_BATCHES: usize = 1 << 16;
-/// A batch whose documents reach this size is sealed early, so that offsets in it are `u32`s.
-pub(crate) const MAX_DOCUMENT_BYTES: usize = 1 << 30;
-
-/// Up to 65,536 cases, never changed again.
-///
-/// Invariants: a column for each visible field of the catalogue and for `id`, each with a value
-/// set for each row; the `id` column has a value in each row.
-#[derive(Debug)]
-pub(crate) struct Batch {
-    rows: usize,
-    columns: Columns,
-    places: Places,
-    documents: Documents,
-}
-
-/// The columns of a batch, by field number.
-#[derive(Debug)]
-enum Columns {
-    Sealed(Box<[Option<Column>]>),
-    /// Each is made when it is asked for: few searches ask for more than a few.
-    Waiting(Waiting),
-}
-
-impl Batch {
-    /// Of columns that are whole.
-    fn sealed(rows: usize, mut columns: Box<[Option<Column>]>, places: Places, documents: Documents) -> Self {
-        column::pack(columns.iter_mut().flatten());
-        Self { rows, columns: Columns::Sealed(columns), places, documents }
-    }
-
-    pub(crate) fn rows(&self) -> usize {
-        self.rows
-    }
-
-    /// The column of a field; `None` when the engine's catalogue hides it.
-    #[inline]
-    pub(crate) fn column(&self, field: FieldId) -> Option<&Column> {
-        match &self.columns {
-            Columns::Sealed(columns) => columns.get(field.index())?.as_ref(),
-            Columns::Waiting(waiting) => waiting.column(field),
-        }
-    }
-
-    /// How many fields the catalogue has, those without a column counted.
-    pub(crate) fn fields(&self) -> usize {
-        match &self.columns {
-            Columns::Sealed(columns) => columns.len(),
-            Columns::Waiting(waiting) => waiting.fields(),
-        }
-    }
-
-    /// The columns that there are, and that were asked for if they waited for that.
-    pub(crate) fn columns(&self) -> impl Iterator<Item = &Column> {
-        let (sealed, waiting) = match &self.columns {
-            Columns::Sealed(columns) => (Some(columns.iter().flatten()), None),
-            Columns::Waiting(waiting) => (None, Some(waiting.columns())),
-        };
-        sealed.into_iter().flatten().chain(waiting.into_iter().flatten())
-    }
-
-    pub(crate) fn id(&self, row: usize) -> &str {
-        match &self.columns {
-            Columns::Sealed(_) => {
-                self.column(FieldId::ID).and_then(|ids| ids.string(row)).unwrap_or_default()
-            }
-            Columns::Waiting(waiting) => waiting.row(row).map_or("", OwnedRow::id),
-        }
-    }
-
-    /// How many of its ids are less than this one: the codes below are theirs.
-    pub(crate) fn ids_below(&self, id: &str) -> usize {
-        match self.column(FieldId::ID).map(|ids| &ids.data) {
-            Some(Data::Strings { dictionary, .. }) => dictionary.count_below(id),
-            _ => 0,
-        }
-    }
-
-    pub(crate) fn place(&self, row: usize) -> u64 {
-        self.places.get(row)
-    }
-
-    /// Puts the rows at other places.
-    pub(crate) fn set_places(&mut self, places: Vec<u64>) {
-        self.places = Places::new(places);
-    }
-
-    /// The first and the last place, when the rows stand in the order of their places.
-    pub(crate) fn ordered_places(&self) -> Option<(u64, u64)> {
-        if self.places.is_ordered() { self.place_range() } else { None }
-    }
-
-    /// The least and the greatest place; `None` without rows.
-    pub(crate) fn place_range(&self) -> Option<(u64, u64)> {
-        self.places.range(self.rows)
-    }
-
-    /// The document of a row as given; empty when the texts are not kept here.
-    pub(crate) fn document(&self, row: usize) -> &str {
-        self.documents.text(row)
-    }
-
-    /// The number of a row's document, when documents are kept elsewhere.
-    pub(crate) fn document_number(&self, row: usize) -> Option<u64> {
-        self.documents.number(row)
-    }
-
-    pub(crate) fn documents_bytes(&self) -> usize {
-        self.documents.size_bytes()
-    }
-
-    pub(crate) fn places_bytes(&self) -> usize {
-        self.places.size_bytes()
-    }
-
-    /// What rows take whose columns wait, documents apart.
-    pub(crate) fn waiting_bytes(&self) -> usize {
-        match &self.columns {
-            Columns::Sealed(_) => 0,
-            Columns::Waiting(waiting) => waiting.size_bytes(),
-        }
-    }
-
-    /// What offsets into the texts of this batch, or of a column, can reach at most.
-    pub(crate) fn text_bytes(&self) -> usize {
-        let columns = match &self.columns {
-            Columns::Sealed(columns) => columns.iter().flatten().map(Column::data_bytes).sum(),
-            Columns::Waiting(waiting) => waiting.size_bytes(),
-        };
-        self.documents.size_bytes().saturating_add(columns)
-    }
-
-    /// Says which invariant does not hold.
-    pub(crate) fn validate(&self, catalog: &Catalog) -> Result<(), String> {
-        if self.rows > MAX_ROWS {
-            return Err(format!("{} rows in a batch", self.rows));
-        }
-        for field in catalog.field_ids() {
-            let name = catalog.field(field).name();
-            match self.column(field) {
-                None if field == FieldId::ID || catalog.is_visible(field) => {
-                    return Err(format!("no column for {name}"));
-                }
-                None => {}
-                Some(column) if column.rows() != self.rows => {
-                    return Err(format!("{name}: {} rows in a batch of {}", column.rows(), self.rows));
-                }
-                Some(column) => column.validate().map_err(|fault| format!("{name}: {fault}"))?,
-            }
-        }
-        if let Columns::Waiting(waiting) = &self.columns {
-            waiting.validate()?;
-        }
-        if (0..self.rows).any(|row| self.id(row).is_empty()) {
-            return Err("a row without an id".into());
-        }
-        self.places.validate(self.rows)?;
-        self.documents.validate(self.rows)
-    }
-}
+pub(crate) use crate::rows::MAX_ROWS;

@@ -1,7 +1,6 @@
 //! The values of one case, before they go into columns.
 
 use std::borrow::Cow;
-use std::mem::{ManuallyDrop, take};
 use std::sync::Arc;
 
 use crate::catalog::{FieldId, Stray};
@@ -13,11 +12,7 @@ use crate::value::Value;
 /// Reused from case to case, so that reading a case allocates next to nothing.
 #[derive(Debug, Default)]
 pub(crate) struct Row<'a> {
-    /// Forgetting them must be told apart from dropping them: most own nothing, and to ask each takes longer than all else of
-    /// clearing a row.
-    values: Vec<(FieldId, ManuallyDrop<Value<'a>>)>,
-    /// Some of them may own their string.
-    owns: bool,
+    values: Vec<(FieldId, Value<'a>)>,
     /// How many values the document has; behind them stand defaults.
     own: usize,
     faults: Vec<Error>,
@@ -63,20 +58,15 @@ const USUAL_VALUES: usize = 64;
 
 impl<'a> Row<'a> {
     /// This row without its values, for a case of any other text.
-    pub(crate) fn recycle<'b>(self) -> Row<'b> {
-        // All that it owns goes on in the other.
-        let mut row = ManuallyDrop::new(self);
-        row.clear();
+    pub(crate) fn recycle<'b>(mut self) -> Row<'b> {
+        self.clear();
         // Collecting from a vector of the same layout keeps its memory.
-        let values = take(&mut row.values).into_iter().map_while(|_| None).collect();
-        let remarks = take(&mut row.remarks).into_iter().map_while(|_| None).collect();
-        Row { values, owns: false, own: 0, faults: take(&mut row.faults), remarks }
+        let values = self.values.into_iter().map_while(|_| None).collect();
+        let remarks = self.remarks.into_iter().map_while(|_| None).collect();
+        Row { values, own: 0, faults: self.faults, remarks }
     }
 
     pub(crate) fn clear(&mut self) {
-        if take(&mut self.owns) {
-            self.values.drain(..).for_each(|(_, value)| drop(ManuallyDrop::into_inner(value)));
-        }
         self.values.clear();
         self.faults.clear();
         self.remarks.clear();
@@ -94,22 +84,12 @@ impl<'a> Row<'a> {
         &self.remarks
     }
 
-    pub(crate) fn push(&mut self, field: FieldId, value: Value<'a>) {
-        self.owns |= matches!(value, Value::String(Cow::Owned(_)));
-        self.push_borrowed(field, value);
-    }
-
-    /// As [`push`](Self::push), of a value that owns no string: one that does would not be dropped.
     #[inline(always)]
-    pub(crate) fn push_borrowed(&mut self, field: FieldId, value: Value<'a>) {
-        debug_assert!(
-            self.owns || !matches!(value, Value::String(Cow::Owned(_))),
-            "a value that owns nothing"
-        );
+    pub(crate) fn push(&mut self, field: FieldId, value: Value<'a>) {
         if self.values.len() == self.values.capacity() {
             self.values.reserve(USUAL_VALUES);
         }
-        self.values.push((field, ManuallyDrop::new(value)));
+        self.values.push((field, value));
     }
 
     /// What is pushed from now on are defaults, which the document does not have.
@@ -129,12 +109,12 @@ impl<'a> Row<'a> {
 
     /// All values in the order of the document.
     pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = (FieldId, &Value<'a>)> {
-        self.values.iter().map(|(field, value)| (*field, &**value))
+        self.values.iter().map(|(field, value)| (*field, value))
     }
 
     /// The value set of a field, in the order of the document, repetitions kept.
     pub(crate) fn values(&self, field: FieldId) -> impl Iterator<Item = &Value<'a>> + Clone {
-        self.values.iter().filter(move |(other, _)| *other == field).map(|(_, value)| &**value)
+        self.values.iter().filter(move |(other, _)| *other == field).map(|(_, value)| value)
     }
 
     /// The `id`, which every sound case has.
@@ -147,8 +127,7 @@ impl<'a> Row<'a> {
 
     /// Makes fields absent.
     pub(crate) fn remove(&mut self, fields: &[FieldId]) {
-        let removed = self.values.extract_if(.., |(field, _)| fields.contains(field));
-        removed.for_each(|(_, value)| drop(ManuallyDrop::into_inner(value)));
+        self.values.retain(|(field, _)| !fields.contains(field));
         self.remarks.retain(|remark| remark.field().is_none_or(|field| !fields.contains(&field)));
     }
 
@@ -165,11 +144,5 @@ impl<'a> Row<'a> {
 
     pub(crate) fn take_faults(&mut self) -> Vec<Error> {
         std::mem::take(&mut self.faults)
-    }
-}
-
-impl Drop for Row<'_> {
-    fn drop(&mut self) {
-        self.clear();
     }
 }

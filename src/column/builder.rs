@@ -2,15 +2,13 @@
 
 use std::borrow::Cow;
 use std::mem::take;
-use std::ops::RangeInclusive;
 
+use super::index_values::{booleans, ordered, strings};
 use super::interner::DictionaryBuilder;
-use super::{
-    Bitmap, Codes, Column, Data, Dictionary, LANES, Layout, Ordinals, Postings, Selection, SortedRows,
-    set_rows, sort_from_bit,
-};
+use super::sealed::{Column, Layout};
 use crate::catalog::{Field, FieldType};
-use crate::value::{OrderedType, OrdinalRange, Value};
+use crate::rows::{Bitmap, Selection, set_rows};
+use crate::value::{OrderedType, Value};
 
 /// A column to which values are added, row by row.
 ///
@@ -193,218 +191,9 @@ fn owned<S: Copy + Default>(rows: usize, places: Option<&[u16]>, values: &mut Ve
     }
 }
 
-pub(super) fn strings(rows: usize, layout: &Layout, dictionary: Dictionary, codes: Codes) -> Data {
-    let wanted = are_postings_wanted(rows, codes.len(), dictionary.len());
-    let postings = wanted.then(|| postings(rows, layout, &dictionary, &codes));
-    Data::Strings { dictionary, codes, postings }
-}
-
-/// `order` is that of [`sorted`], where it is known.
-pub(super) fn ordered(kind: OrderedType, values: Vec<i64>, layout: &Layout, order: Option<Vec<u16>>) -> Data {
-    let zone = zone(&values, layout);
-    let sorted = match (order, zone) {
-        (None, Some((low, high))) => sorted_from(&values, layout, low..=high),
-        (order, _) => sorted(&values, layout, order.unwrap_or_default()),
-    };
-    Data::Ordered { kind, values: ordinals(values, layout, zone), zone, sorted }
-}
-
-/// The values of a column, whose least and greatest are those of the zone, in the narrowest form.
-pub(super) fn ordinals(values: Vec<i64>, layout: &Layout, zone: Option<OrdinalRange>) -> Ordinals {
-    Ordinals::new(values, zone.map(|(least, _)| least), |at| counts(layout, at))
-}
-
-pub(super) fn booleans(rows: usize, layout: &Layout, values: &[bool]) -> Data {
-    let values = pack(values);
-    let holders = Box::new(holders(rows, layout, &values));
-    Data::Booleans { values, holders }
-}
-
-/// Hands over each value with its place, but for those that only fill one.
-#[inline(always)]
-fn each_value<S>(values: &[S], layout: &Layout, mut take: impl FnMut(usize, &S)) {
-    match layout {
-        Layout::Single(Selection::All) | Layout::Many(_) => {
-            values.iter().enumerate().for_each(|(at, value)| take(at, value));
-        }
-        Layout::Single(present) => present.iter(values.len()).for_each(|at| {
-            if let Some(value) = values.get(at) {
-                take(at, value);
-            }
-        }),
-    }
-}
-
-/// Whether there is a value at this place, not just something to fill it.
-fn counts(layout: &Layout, at: usize) -> bool {
-    match layout {
-        Layout::Single(present) => present.contains(at),
-        Layout::Many(_) => true,
-    }
-}
-
-/// A column with fewer rows than this for each of its strings gets no postings; a scan of its codes
-/// costs little more than finding the few rows of one, and the postings would cost more than the codes.
-const ROWS_PER_STRING: usize = 16;
-/// A column with so few strings gets postings however few its rows are.
-const FEW_STRINGS: usize = 64;
-/// So many strings have postings in a full batch at most.
-const MOST_STRINGS: usize = MAX_COLUMN_ROWS / ROWS_PER_STRING;
-const MAX_COLUMN_ROWS: usize = 1 << 16;
-
-/// Whether a column of `values` values is to have postings.
-///
-/// What a full batch would have them for, a small one has them for as well, unless most of its strings
-/// occur once: for one batch without them the directory gives up the field.
-pub(super) fn are_postings_wanted(rows: usize, values: usize, strings: usize) -> bool {
-    let are_few = strings <= FEW_STRINGS || strings.saturating_mul(ROWS_PER_STRING) <= rows;
-    are_few || (strings <= MOST_STRINGS && strings.saturating_mul(2) <= values)
-}
-
-/// The postings of a column.
-pub(super) fn postings(rows: usize, layout: &Layout, dictionary: &Dictionary, codes: &Codes) -> Postings {
-    match (codes, layout) {
-        (Codes::U8(codes), Layout::Single(present)) if codes.len() == rows => {
-            Postings::of_bytes(dictionary.len(), codes, present)
-        }
-        _ => plain_postings(rows, layout, dictionary, codes),
-    }
-}
-
-/// As [`postings`], row by row.
-pub(super) fn plain_postings(
-    rows: usize,
-    layout: &Layout,
-    dictionary: &Dictionary,
-    codes: &Codes,
-) -> Postings {
-    let distinct = dictionary.len();
-    match codes {
-        Codes::U8(codes) => postings_of(rows, layout, distinct, codes, |code| u32::from(*code)),
-        Codes::U16(codes) => postings_of(rows, layout, distinct, codes, |code| u32::from(*code)),
-        Codes::U32(codes) => postings_of(rows, layout, distinct, codes, |code| *code),
-    }
-}
-
-/// A loop of its own for each layout and width: opening a store spends most of its time here.
-fn postings_of<C>(
-    rows: usize,
-    layout: &Layout,
-    distinct: usize,
-    codes: &[C],
-    code: impl Fn(&C) -> u32 + Copy,
-) -> Postings {
-    match layout {
-        Layout::Single(Selection::None) => Postings::new(rows, distinct, std::iter::empty),
-        Layout::Single(Selection::All) => {
-            Postings::new(rows, distinct, || (0_u32..).zip(codes.iter().map(code)))
-        }
-        Layout::Single(Selection::Bitmap(present)) => Postings::new(rows, distinct, || {
-            let rows = present.ones_iter();
-            rows.filter_map(|row| Some((u32::try_from(row).ok()?, code(codes.get(row)?))))
-        }),
-        Layout::Many(ends) => Postings::of_many(distinct, ends, codes, code),
-    }
-}
-
-/// The rows that have `false` among their values, and those that have `true`.
-pub(super) fn holders(rows: usize, layout: &Layout, values: &Bitmap) -> [Selection; 2] {
-    let bitmaps = match layout {
-        Layout::Single(present) => [0, u64::MAX].map(|wanted| {
-            Bitmap::filled_by(rows, |words| {
-                for (at, (word, values)) in words.iter_mut().zip(values.words()).enumerate() {
-                    *word = !(values ^ wanted) & present.word(at);
-                }
-            })
-        }),
-        Layout::Many(ends) => [false, true].map(|wanted| {
-            let mut start = 0;
-            let has_it = ends.iter().map(|end| {
-                let end = *end as usize;
-                (std::mem::replace(&mut start, end)..end).any(|at| values.get(at) == wanted)
-            });
-            pack(&has_it.collect::<Vec<bool>>())
-        }),
-    };
-    bitmaps.map(Selection::from_bitmap)
-}
-
-/// The rows of a single-valued column that have a value, ascending by it, then by row; `None` when all
-/// have one and are stored so.
-///
-/// `order` has those rows in a few ascending runs, one behind the other.
-fn sorted(values: &[i64], layout: &Layout, order: Vec<u16>) -> Option<SortedRows> {
-    if let Layout::Many(_) = layout {
-        return None;
-    }
-    // Values beside their rows: comparing them then looks nothing up.
-    let keyed = order.into_iter().filter_map(|row| Some((*values.get(usize::from(row))?, row)));
-    let mut keyed: Vec<(i64, u16)> = keyed.collect();
-    // This sort merges runs that it finds.
-    keyed.sort();
-    sorted_rows(values, keyed.into_iter().map(|(_, row)| row).collect())
-}
-
-/// As [`sorted`], of values in any order that lie in `range`.
-fn sorted_from(values: &[i64], layout: &Layout, range: RangeInclusive<i64>) -> Option<SortedRows> {
-    if let Layout::Many(_) = layout {
-        return None;
-    }
-    let (low, high) = range.into_inner();
-    // The distance from the least value and the row behind it are one word; of long distances the
-    // lowest bits have no room in it.
-    let distance = |ordinal: i64| ordinal.wrapping_sub(low).cast_unsigned();
-    let shift = ROW_BITS.saturating_sub(distance(high).leading_zeros());
-    let mut words: Vec<u64> = Vec::with_capacity(values.len());
-    each_value(values, layout, |row, value| {
-        // A batch has no more rows than that.
-        words.extend(u16::try_from(row).map(|row| distance(*value) >> shift << ROW_BITS | u64::from(row)));
-    });
-    sort_from_bit(&mut words, ROW_BITS);
-    #[expect(clippy::cast_possible_truncation, reason = "the row is the lowest bits")]
-    let row_of = |word: &u64| *word as u16;
-    if shift > 0 {
-        for run in words.chunk_by_mut(|a, b| a >> ROW_BITS == b >> ROW_BITS).filter(|run| run.len() > 1) {
-            run.sort_unstable_by_key(|word| {
-                let row = row_of(word);
-                (values.get(usize::from(row)), row)
-            });
-        }
-    }
-    sorted_rows(values, words.iter().map(row_of).collect())
-}
-
-/// Of these rows, in order, of a column of these values.
-fn sorted_rows(values: &[i64], rows: Vec<u16>) -> Option<SortedRows> {
-    let is_stored_so = rows.len() == values.len() && rows.is_sorted();
-    (!is_stored_so).then(|| SortedRows::new(rows, values.len(), |row| values.get(row).copied().unwrap_or(0)))
-}
-
-/// Bits of a row's number.
-const ROW_BITS: u32 = u16::BITS;
-
-pub(super) fn pack(bits: &[bool]) -> Bitmap {
-    Bitmap::filled_by(bits.len(), |words| {
-        for (word, bits) in words.iter_mut().zip(bits.chunks(LANES)) {
-            *word = bits.iter().rev().fold(0, |word, bit| word << 1 | u64::from(*bit));
-        }
-    })
-}
-
-/// The least and greatest of the values.
-fn zone(values: &[i64], layout: &Layout) -> Option<OrdinalRange> {
-    let mut zone = None;
-    each_value(values, layout, |_, value| {
-        zone = Some(match zone {
-            None => (*value, *value),
-            Some((low, high)) => ((*value).min(low), (*value).max(high)),
-        });
-    });
-    zone
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::sealed::Data;
     use super::*;
     use crate::value::Timestamp;
 
@@ -472,7 +261,7 @@ mod tests {
                 };
                 for (code, text) in (0_u32..).zip((0..dictionary.len()).map(|code| dictionary.get(code))) {
                     let expected: Vec<usize> = (0..rows).filter(|row| own(*row).any(|o| o == text)).collect();
-                    let found = postings.get(code).rows(rows);
+                    let found = postings.get(code).iter(rows).collect::<Vec<_>>();
                     assert_eq!(found, expected, "{text} of {rows} rows, {counts:?}");
                 }
             }

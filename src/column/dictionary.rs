@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::slice::{Move, Slice};
+use crate::slice::{Move, Slice};
 
 /// The distinct strings of a column in one batch, ascending by code point; a code is a rank.
 #[derive(Clone, Debug, PartialEq, Eq)]

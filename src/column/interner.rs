@@ -4,8 +4,8 @@ use std::hash::{BuildHasher, Hasher};
 use std::mem::take;
 use std::ops::Range;
 
+use super::dictionary::{Codes, Dictionary};
 use super::order::ascending;
-use super::{Codes, Dictionary};
 
 /// Strings being gathered for a dictionary; codes are in order of first sight until [`seal`](Self::seal).
 ///

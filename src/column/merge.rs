@@ -2,10 +2,13 @@
 
 use std::ops::Range;
 
-use super::builder::{booleans, ordered, pack, strings};
+use super::dictionary::{Codes, Dictionary};
+use super::index_values::{booleans, ordered, pack, strings};
 use super::order::ascending;
-use super::{Codes, Column, Data, Dictionary, Layout, Selection, Sorted};
+use super::sealed::{Column, Data, Layout};
+use super::sorted::Sorted;
 use crate::catalog::{Field, FieldType};
+use crate::rows::Selection;
 use crate::value::OrderedType;
 
 /// Rows of several batches, in the order that they are to have in one.
@@ -196,7 +199,7 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::super::ColumnBuilder;
+    use super::super::builder::ColumnBuilder;
     use super::*;
     use crate::catalog::Catalog;
     use crate::value::{Number, Timestamp, Value};

@@ -1,6 +1,10 @@
 //! Sorting strings.
+#![expect(
+    clippy::arithmetic_side_effects,
+    reason = "places of strings that are in memory, and bytes that they share"
+)]
 
-use super::sort_from_bit;
+use super::radix::sort_from_bit;
 
 /// A string at its place in the order of all.
 #[derive(Clone, Copy)]
@@ -31,7 +35,7 @@ pub(super) fn ascending<'t>(count: u32, bytes: impl Fn(u32) -> &'t [u8]) -> Vec<
         sort_by_eight(part);
         let mut start: usize = 0;
         for run in part.chunk_by_mut(|a, b| a.eight == b.eight) {
-            let end = start.saturating_add(run.len());
+            let end = start + run.len();
             match run {
                 [] | [_] => {}
                 // Zeros at the end may be those of a string or stand for its end.
@@ -43,8 +47,8 @@ pub(super) fn ascending<'t>(count: u32, bytes: impl Fn(u32) -> &'t [u8]) -> Vec<
                     }
                 }
                 _ => {
-                    let range = from.saturating_add(start)..from.saturating_add(end);
-                    open.push((range, shared.saturating_add(8)));
+                    let range = from + start..from + end;
+                    open.push((range, shared + 8));
                 }
             }
             start = end;

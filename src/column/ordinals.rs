@@ -1,6 +1,6 @@
 //! The ordinals of a column's values, in the narrower of two forms.
 
-use super::slice::{Move, Slice};
+use crate::slice::{Move, Slice};
 use std::borrow::Cow;
 
 /// The [ordinals](crate::value::OrderedType) of a column, one for each value.

@@ -1,12 +1,16 @@
 //! From the codes of a string column to the rows that have them.
+#![expect(
+    clippy::arithmetic_side_effects,
+    reason = "rows of one batch, offsets into memory that is there, and a bit for a row minus one"
+)]
 
 use std::ops::Range;
 
 use smallvec::SmallVec;
 use wide::u8x16;
 
-use super::slice::{Move, Slice};
-use super::{LANES, Selection};
+use crate::rows::{LANES, RowSet, Selection, ones_of_word};
+use crate::slice::{Move, Slice};
 
 /// The rows of each code of a column.
 ///
@@ -19,17 +23,6 @@ pub(crate) struct Postings {
     codes: Slice<[u32; 2]>,
     words: Slice<u64>,
     lists: Slice<u16>,
-}
-
-/// The rows of one code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Posting<'p> {
-    /// Every row.
-    All,
-    /// The rows whose bit is set; bits behind the last row are zero.
-    Words(&'p [u64]),
-    /// These rows, ascending.
-    List(&'p [u16]),
 }
 
 /// A code that at least one row in this many has keeps bits: 16 bits a listed row are then more than a bit a row.
@@ -51,11 +44,11 @@ impl Postings {
         occurrences().for_each(|(_, code)| {
             if let Some(count) = counts.get_mut(code as usize) {
                 // There are no more rows than that.
-                *count = count.wrapping_add(1);
+                *count += 1;
             }
         });
         let dense_from = rows.div_ceil(DENSE_FRACTION);
-        let Room { codes, mut words, mut lists } = Room::of(rows, &counts);
+        let Memory { codes, mut words, mut lists } = Memory::of(rows, &counts);
         // By code: how many rows it has, and where the next of them goes.
         let mut next = codes.clone();
         occurrences().for_each(|(row, code)| {
@@ -64,10 +57,10 @@ impl Postings {
             if count < dense_from {
                 if let (Some(slot), Ok(row)) = (lists.get_mut(*start as usize), u16::try_from(row)) {
                     *slot = row;
-                    *start = start.wrapping_add(1);
+                    *start += 1;
                 }
             } else if count != rows
-                && let Some(word) = words.get_mut((*start as usize).wrapping_add(row / LANES))
+                && let Some(word) = words.get_mut(*start as usize + row / LANES)
             {
                 *word |= 1 << (row % LANES);
             }
@@ -84,9 +77,8 @@ impl Postings {
         for (slot, value) in last.iter_mut().zip(rest) {
             *slot = *value;
         }
-        let of_last = 1_u64
-            .checked_shl(u32::try_from(rest.len()).unwrap_or(0))
-            .map_or(u64::MAX, |bit| bit.wrapping_sub(1));
+        let of_last =
+            1_u64.checked_shl(u32::try_from(rest.len()).unwrap_or(0)).map_or(u64::MAX, |bit| bit - 1);
         let chunks = || {
             chunks.iter().chain((!rest.is_empty()).then_some(&last)).enumerate().map(|(at, chunk)| {
                 let there = if at < rows / LANES { u64::MAX } else { of_last };
@@ -97,18 +89,18 @@ impl Postings {
         let mut counts = [0_u32; 1 << u8::BITS];
         let mut note = |code: u8| {
             if let Some(count) = counts.get_mut(usize::from(code)) {
-                *count = count.wrapping_add(1);
+                *count += 1;
             }
         };
         for (_, chunk, word) in chunks() {
             if word == u64::MAX {
                 chunk.iter().for_each(|code| note(*code));
             } else {
-                ones(word).filter_map(|row| chunk.get(row)).for_each(|code| note(*code));
+                ones_of_word(word).filter_map(|row| chunk.get(row)).for_each(|code| note(*code));
             }
         }
         let counts = counts.get(..distinct).unwrap_or(&counts);
-        let Room { codes, mut words, mut lists } = Room::of(rows, counts);
+        let Memory { codes, mut words, mut lists } = Memory::of(rows, counts);
         // The codes with bits, and where these start; any other's next row goes where its list has come to.
         let mut dense: SmallVec<[(u8, usize); DENSE_FRACTION]> = SmallVec::new();
         let mut next = codes.clone();
@@ -126,18 +118,18 @@ impl Postings {
             let mut rest = word;
             for (code, start) in &dense {
                 let own = equal_bytes(chunk, *code) & word;
-                if let Some(slot) = words.get_mut(start.wrapping_add(at)) {
+                if let Some(slot) = words.get_mut(start + at) {
                     *slot = own;
                 }
                 rest &= !own;
             }
-            for row in ones(rest) {
+            for row in ones_of_word(rest) {
                 let code = chunk.get(row).map_or(usize::MAX, |code| usize::from(*code));
                 if let Some([_, next]) = next.get_mut(code)
                     && let Some(slot) = lists.get_mut(*next as usize)
                 {
-                    *slot = u16::try_from(at.wrapping_mul(LANES).wrapping_add(row)).unwrap_or(u16::MAX);
-                    *next = next.wrapping_add(1);
+                    *slot = u16::try_from(at * LANES + row).unwrap_or(u16::MAX);
+                    *next += 1;
                 }
             }
         }
@@ -158,17 +150,17 @@ impl Postings {
         Self::new(ends.len(), distinct, || occurrences.iter().copied())
     }
 
-    /// The rows of a code; none for a code that does not exist.
+    /// Returns the rows of a code; none for a code that does not exist.
     #[inline]
-    pub(crate) fn get(&self, code: u32) -> Posting<'_> {
-        let Some([count, start]) = self.codes.get(code as usize) else { return Posting::List(&[]) };
+    pub(crate) fn get(&self, code: u32) -> RowSet<'_> {
+        let Some([count, start]) = self.codes.get(code as usize) else { return RowSet::None };
         let (count, start) = (*count as usize, *start as usize);
         if count == self.rows {
-            Posting::All
+            RowSet::All
         } else if is_dense(count, self.rows) {
-            Posting::Words(self.words.get(self.words_from(start)).unwrap_or_default())
+            RowSet::bits(self.words.get(self.words_from(start)).unwrap_or_default())
         } else {
-            Posting::List(self.lists.get(start..start.saturating_add(count)).unwrap_or_default())
+            RowSet::listed(self.lists.get(start..start + count).unwrap_or_default())
         }
     }
 
@@ -176,13 +168,13 @@ impl Postings {
     pub(crate) fn words(&self, code: u32) -> Option<Slice<u64>> {
         let [_, start] = self.codes.get(code as usize)?;
         match self.get(code) {
-            Posting::Words(_) => self.words.part(self.words_from(*start as usize)),
-            Posting::All | Posting::List(_) => None,
+            RowSet::Bitmap(_) => self.words.part(self.words_from(*start as usize)),
+            _ => None,
         }
     }
 
     fn words_from(&self, start: usize) -> Range<usize> {
-        start..start.saturating_add(self.rows.div_ceil(LANES))
+        start..start + self.rows.div_ceil(LANES)
     }
 
     /// How many rows have the code.
@@ -209,21 +201,21 @@ impl Postings {
 }
 
 fn is_dense(count: usize, rows: usize) -> bool {
-    count.saturating_mul(DENSE_FRACTION) >= rows
+    count * DENSE_FRACTION >= rows
 }
 
 /// The row of each of so many values.
 fn rows_of_values(ends: &[u32], values: usize) -> Vec<u32> {
     /// Written for each row, however few values it has: that differs from row to row, and is not foreseen.
     const AT_ONCE: usize = 4;
-    let mut rows = vec![0; values.saturating_add(AT_ONCE)];
+    let mut rows = vec![0; values + AT_ONCE];
     let mut start = 0;
     for (row, end) in (0..).zip(ends) {
         let end = *end as usize;
         if let Some(first) = rows.get_mut(start..).and_then(<[u32]>::first_chunk_mut) {
             *first = [row; AT_ONCE];
         }
-        if let Some(others) = rows.get_mut(start.saturating_add(AT_ONCE)..end) {
+        if let Some(others) = rows.get_mut(start + AT_ONCE..end) {
             others.fill(row);
         }
         start = end;
@@ -232,15 +224,15 @@ fn rows_of_values(ends: &[u32], values: usize) -> Vec<u32> {
     rows
 }
 
-/// Room for the rows of codes.
-struct Room {
+/// Memory for the rows of codes, zeroed.
+struct Memory {
     /// By code: how many rows it has, and where its words start, or its rows.
     codes: Vec<[u32; 2]>,
     words: Vec<u64>,
     lists: Vec<u16>,
 }
 
-impl Room {
+impl Memory {
     /// `counts` are those of each code.
     fn of(rows: usize, counts: &[u32]) -> Self {
         let (mut words, mut lists) = (0_usize, 0_usize);
@@ -250,11 +242,11 @@ impl Room {
                 0
             } else if is_dense(rows_of_code, rows) {
                 let start = words;
-                words = words.saturating_add(rows.div_ceil(LANES));
+                words += rows.div_ceil(LANES);
                 start
             } else {
                 let start = lists;
-                lists = lists.saturating_add(rows_of_code);
+                lists += rows_of_code;
                 start
             };
             [*count, u32::try_from(start).unwrap_or(u32::MAX)]
@@ -262,17 +254,6 @@ impl Room {
         let codes = counts.iter().map(place).collect();
         Self { codes, words: vec![0; words], lists: vec![0; lists] }
     }
-}
-
-/// The places of the bits that are set, ascending.
-#[inline(always)]
-fn ones(word: u64) -> impl Iterator<Item = usize> {
-    let mut rest = word;
-    std::iter::from_fn(move || {
-        let bit = (rest != 0).then(|| rest.trailing_zeros() as usize)?;
-        rest &= rest.wrapping_sub(1);
-        Some(bit)
-    })
 }
 
 /// A bit for each of 64 bytes that is this one.
@@ -285,23 +266,9 @@ fn equal_bytes(bytes: &[u8; LANES], byte: u8) -> u64 {
 }
 
 #[cfg(test)]
-impl Posting<'_> {
-    /// Those of so many rows that it tells of, ascending.
-    pub(super) fn rows(self, rows: usize) -> Vec<usize> {
-        match self {
-            Self::All => (0..rows).collect(),
-            Self::List(list) => list.iter().map(|row| usize::from(*row)).collect(),
-            Self::Words(words) => {
-                (0..rows).filter(|row| words[row / LANES] >> (row % LANES) & 1 == 1).collect()
-            }
-        }
-    }
-}
-
-#[cfg(test)]
 mod tests {
-    use super::super::Bitmap;
     use super::*;
+    use crate::rows::Bitmap;
 
     /// Codes of bytes, and which rows have one, in the ways that columns come.
     fn columns_of_bytes() -> Vec<(usize, Vec<u8>, Selection)> {
@@ -375,7 +342,7 @@ mod tests {
                 let mut expected: Vec<usize> =
                     all.iter().filter(|(_, other)| *other == code).map(|(row, _)| *row as usize).collect();
                 expected.dedup();
-                let found = postings.get(code).rows(rows);
+                let found: Vec<usize> = postings.get(code).iter(rows).collect();
                 assert_eq!(found, expected, "code {code} of {rows} rows");
                 assert_eq!(postings.count(code), expected.len());
             }

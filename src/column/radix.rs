@@ -1,4 +1,5 @@
 //! Sorting words by their upper bits.
+#![expect(clippy::arithmetic_side_effects, reason = "counts and places of words that are in memory")]
 
 /// Fewer words than this are sorted as quickly without.
 const FEW: usize = 512;
@@ -34,24 +35,24 @@ pub(crate) fn sort_from_bit(words: &mut Vec<u64>, from: u32) {
             let mut places = [0_u32; DIGITS];
             for word in words.iter() {
                 if let Some(place) = places.get_mut(digit(*word)) {
-                    *place = place.wrapping_add(1);
+                    *place += 1;
                 }
             }
             let mut sum = 0_u32;
             for place in &mut places {
-                sum = sum.wrapping_add(std::mem::replace(place, sum));
+                sum += std::mem::replace(place, sum);
             }
             for word in words.iter() {
                 if let Some(place) = places.get_mut(digit(*word)) {
                     if let Some(slot) = sorted.get_mut(*place as usize) {
                         *slot = *word;
                     }
-                    *place = place.wrapping_add(1);
+                    *place += 1;
                 }
             }
             std::mem::swap(words, &mut sorted);
         }
-        shift = shift.saturating_add(DIGIT_BITS);
+        shift += DIGIT_BITS;
     }
 }
 

@@ -1,24 +1,29 @@
 //! How each node of a predicate is answered: what a plan says, and what each node costs and keeps by itself.
+#![expect(
+    clippy::arithmetic_side_effects,
+    reason = "rows and batches of one engine, in 64 bits; a place is below the number of open children, which were added before"
+)]
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::Serialize;
 
+use super::access_path::AccessPath;
+use super::cost::Cost;
 use super::evaluate::rows_of;
-use super::kernels::{
-    Combine, {self},
-};
-use super::plan::{Counts, Plan, Source, Step, estimate};
-use super::query::{Access, Query};
-use super::ranges::{Met, meeting};
-use super::rows::{Rows, clear_tail};
+use super::index_lookup::IndexLookup;
+use super::plan::{all_steps, leaf_step};
+use super::query::Query;
+use super::ranges::{covers, overlapping};
+use super::step::{Step, estimate};
 use crate::batch::Batch;
-use crate::column::{Column, Data, LANES, Selection, Sorted, set_rows};
+use crate::column::{Column, Data, Sorted};
 use crate::index::Occurrences;
+use crate::kernels::Combine;
 use crate::operator::Connective;
 use crate::predicate::{Leaf, Node, Set, Test};
+use crate::rows::{RowSet, Selection};
 
 /// What answers a criterion on a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -95,25 +100,25 @@ pub(crate) fn explain(
     live: &Selection,
     nodes: &mut [Explained],
 ) {
-    let plan = Plan::new(query, number, batch);
+    let steps = all_steps(query, number, batch);
     let rows = batch.rows();
     for (id, (node, explained)) in query.predicate.nodes().iter().zip(nodes).enumerate() {
-        let Some(step) = plan.steps.get(id) else { continue };
+        let Some(step) = steps.get(id) else { continue };
         let settles = if let Step::Settled(value) = step { Some(*value) } else { None };
         let batches =
             explained.by.entry((means(query, (id, node), number, batch, step), settles)).or_default();
-        *batches = batches.saturating_add(1);
+        *batches += 1;
         let all_live = matches!(live, Selection::All);
         let (expected, is_exact, cost) = match step {
-            Step::Settled(true) => (live.count(rows), true, 0),
+            Step::Settled(true) => (live.count(rows), true, Cost::NONE),
             _ => {
-                let known = estimate(&plan.steps, id);
+                let known = estimate(&steps, id);
                 (known.rows.min(rows), known.is_exact && (all_live || known.rows == 0), known.cost)
             }
         };
-        explained.rows = explained.rows.saturating_add(expected as u64);
-        explained.exact = explained.exact.saturating_add(u64::from(is_exact));
-        explained.cost = explained.cost.saturating_add(cost as u64);
+        explained.rows += expected as u64;
+        explained.exact += u64::from(is_exact);
+        explained.cost = explained.cost.saturating_add(cost.get() as u64);
         if let Node::Branch(_, children) = node {
             let open: &[usize] = match step {
                 Step::Branch(_, open, _) => open,
@@ -124,11 +129,11 @@ pub(crate) fn explain(
             let behind = open.len() as u64;
             for child in children {
                 let sum = explained.places.entry(*child).or_default();
-                *sum = sum.saturating_add(behind);
+                *sum += behind;
             }
             for (place, child) in (0_u64..).zip(open) {
                 let sum = explained.places.entry(*child).or_default();
-                *sum = sum.saturating_sub(behind.saturating_sub(place));
+                *sum -= behind - place;
             }
         }
     }
@@ -144,18 +149,20 @@ fn means(
     match (step, node) {
         (_, Node::Constant(_)) => Means::Constant,
         (Step::Branch(..) | Step::Same(_), _) | (_, Node::Branch(..)) => Means::Children,
-        (Step::Leaf { source, .. }, _) => match source {
-            Source::Present(_) => Means::Offsets,
-            Source::Kept(_) => Means::Bitmap,
-            Source::Dense(_) | Source::AnyPosting(..) | Source::EachPosting(..) => Means::Postings,
-            Source::Sorted { sorted, .. } => of_sorted(*sorted),
-            Source::Listed(_) => Means::Keys,
-            Source::Asked(_) => Means::Rows,
-            Source::Scan(..) => Means::Scan,
+        (Step::Leaf { path, .. }, _) => match path {
+            AccessPath::Present(_) => Means::Offsets,
+            AccessPath::StringBitmaps(_) | AccessPath::AnyPosting(..) | AccessPath::EachPosting(..) => {
+                Means::Postings
+            }
+            AccessPath::Sorted { sorted, .. } => of_sorted(*sorted),
+            AccessPath::Scan(..) => Means::Scan,
+            AccessPath::Ready(_) if batch.few_rows().is_some() => Means::Rows,
+            AccessPath::Ready(_) if matches!(query.access(id, number), IndexLookup::Rows(_)) => Means::Keys,
+            AccessPath::Ready(_) => Means::Bitmap,
         },
         (Step::Settled(_), Node::Leaf(leaf)) => match query.access(id, number) {
-            Access::Rows(_) => Means::Keys,
-            Access::Strings(found, _) if are_in_every_row(found, number, leaf, batch) => Means::Postings,
+            IndexLookup::Rows(_) => Means::Keys,
+            IndexLookup::Strings(found, _) if are_in_every_row(found, number, leaf, batch) => Means::Postings,
             _ => settled_by(leaf, batch),
         },
     }
@@ -188,7 +195,12 @@ fn settled_by(leaf: &Leaf, batch: &Batch) -> Means {
         (Data::Strings { .. }, _) => return Means::Dictionary,
         (Data::Booleans { .. }, _) => return Means::Bitmap,
         (Data::Ordered { zone, sorted, .. }, Set::Ordered(ranges)) => {
-            (!matches!(meeting(ranges.as_slice(), *zone), Met::Some(_)), sorted)
+            let by_zone = match overlapping(ranges.as_slice(), *zone) {
+                [] => true,
+                [range] => covers(*range, *zone),
+                _ => false,
+            };
+            (by_zone, sorted)
         }
         _ => return Means::Constant,
     };
@@ -216,15 +228,14 @@ pub(crate) fn measure(
     nodes: &mut [Measured],
 ) {
     let rows = batch.rows();
-    let mut found: Vec<Rows<'_>> = Vec::with_capacity(nodes.len());
+    let mut found: Vec<RowSet<'_>> = Vec::with_capacity(nodes.len());
     for (id, (node, measured)) in query.predicate.nodes().iter().zip(nodes).enumerate() {
         let start = clock();
         let own = match node {
-            Node::Constant(true) => Rows::All,
-            Node::Constant(false) => Rows::None,
+            Node::Constant(true) => RowSet::All,
+            Node::Constant(false) => RowSet::None,
             Node::Leaf(leaf) => {
-                let step = Step::of_leaf(leaf, query.access(id, number), Counts::Exact, number, batch);
-                rows_of(query, step, batch)
+                rows_of(query, leaf_step(leaf, query.access(id, number), number, batch), batch)
             }
             Node::Branch(connective, children) => {
                 combine(*connective, children.iter().filter_map(|child| found.get(*child)), rows)
@@ -232,39 +243,20 @@ pub(crate) fn measure(
         };
         let time = clock().saturating_sub(start);
         measured.time = measured.time.saturating_add(time);
-        measured.rows = measured.rows.saturating_add(own.count_both(&Rows::from(live), rows) as u64);
+        measured.rows += own.count_both(&live.set(), rows) as u64;
         found.push(own);
     }
 }
 
-/// The rows that all members have, or any.
+/// Returns the rows that all members have, or any.
 fn combine<'r, 'b: 'r>(
     connective: Connective,
-    members: impl Iterator<Item = &'r Rows<'b>>,
+    members: impl Iterator<Item = &'r RowSet<'b>>,
     rows: usize,
-) -> Rows<'static> {
-    let bits = |word: u64| {
-        let mut words = vec![word; rows.div_ceil(LANES)];
-        clear_tail(&mut words, rows);
-        words
-    };
+) -> RowSet<'static> {
     let (neutral, how) = match connective {
-        Connective::And => (u64::MAX, Combine::And),
-        Connective::Or => (0, Combine::Or),
+        Connective::And => (RowSet::All, Combine::And),
+        Connective::Or => (RowSet::None, Combine::Or),
     };
-    let mut own = bits(neutral);
-    for member in members {
-        let words: Cow<'_, [u64]> = match member {
-            Rows::Words(words) => Cow::Borrowed(&**words),
-            Rows::All => Cow::Owned(bits(u64::MAX)),
-            Rows::None => Cow::Owned(bits(0)),
-            Rows::List(list) => {
-                let mut words = bits(0);
-                set_rows(&mut words, list);
-                Cow::Owned(words)
-            }
-        };
-        kernels::combine(how, &mut own, &words);
-    }
-    Rows::Words(Cow::Owned(own))
+    members.fold(neutral, |own, member| own.combined(how, member, rows))
 }

@@ -1,31 +1,53 @@
 //! Answering a predicate on a batch.
+//!
+//! A [`Query`] is a predicate looked up once in the index over all batches. On each batch it becomes steps, these a program,
+//! and the program a set of rows:
+//!
+//! | stage | file |
+//! |---|---|
+//! | look leaves up in the index; rule out batches by zone maps | `index_lookup`, `query`, `pruning` |
+//! | choose an access path for each leaf, and the order of evaluation | `plan_leaf`, `plan`, into `step`, `access_path`, `cost` |
+//! | lay the steps out as a tree of connectives and operands | `program` |
+//! | combine the operands, sets of [`rows`](crate::rows) | `executor`, with `groups`, `few_rows`, `scratch` |
+//! | compute operands from columns | `write_rows`; counted without a bitmap: `count_beside` |
+//! | select, count, or test single rows | `evaluate` |
+//!
+//! Beside this way stand `row_at_a_time` (batches whose columns are lazy), `range_count` (counts that need no plan) and
+//! `scattered_rows` (rows in many batches). `explain` and `trace` tell what was planned and done; `reference` is the oracle.
 
+mod access_path;
+mod cost;
+mod count_beside;
 mod evaluate;
+mod executor;
 mod explain;
-mod few;
-mod kernels;
-mod machine;
+mod few_rows;
+mod groups;
+mod index_lookup;
 mod plan;
+mod plan_leaf;
 mod program;
+mod pruning;
 mod query;
+mod range_count;
 mod ranges;
-mod ready;
 pub mod reference;
-mod rows;
+mod row_at_a_time;
 mod scan;
-mod source;
-mod spread;
+mod scattered_rows;
+mod scratch;
+mod step;
 mod trace;
+mod write_rows;
 
 pub(crate) use evaluate::Selected;
 pub use explain::Means;
 pub(crate) use explain::{Explained, Measured, explain, measure};
-pub(crate) use kernels::prefetch;
-pub(crate) use query::{Known, Query, counted_strings, find_keys};
-pub(crate) use ready::Ready;
-pub(crate) use rows::Rows;
+pub(crate) use index_lookup::find_keys;
+pub(crate) use query::{Known, Query, counted_strings};
+pub(crate) use range_count::Ready;
 pub(crate) use scan::{Collector, Need, Scan, Visit};
-pub(crate) use spread::Spread;
+pub(crate) use scattered_rows::Spread;
 #[cfg(feature = "parallel")]
 pub(crate) use trace::Notes;
 pub use trace::Work;

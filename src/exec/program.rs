@@ -1,50 +1,42 @@
-//! A plan laid out flat, so that one loop answers it for all rows of a batch, or for one row.
-
-use std::ops::Range;
+//! A plan laid out flat: a tree of connectives and operands in the order of evaluation, so that one loop answers it for all
+//! rows of a batch, or for one row.
+#![expect(
+    clippy::arithmetic_side_effects,
+    reason = "indexes of instructions, the members of a group before its end; `Cost` saturates"
+)]
 
 use smallvec::SmallVec;
 
-use super::plan::{COST_OF_A_ROW, Estimate, Form, MadeBy, Plan, Source, Step, estimate};
-use super::query::Query;
-use super::rows::has_bit;
-use super::{kernels, source};
-use crate::batch::Batch;
-use crate::column::{LANES, Posting, Postings, Selection, Sorted};
-use crate::index::{GlobalRow, split};
+use super::access_path::AccessPath;
+use super::cost::{COST_OF_A_ROW, COST_OF_A_TESTED_BIT, Cost};
+use super::step::{Estimate, Step, estimate};
+use crate::column::Sorted;
+use crate::kernels;
 use crate::operator::Connective;
+use crate::rows::{RowSet, Selection};
 
-/// One instruction: sets of rows, and groups of them from [`Open`](Self::Open) to [`Close`](Self::Close).
+/// One instruction: an operand, or the start or the end of a group of them.
 ///
-/// Negated ones stand for all other rows.
+/// An operand is a set of rows that is at hand, or one that is computed from a column. Negated ones stand for all other rows.
 // The tag is as wide as a word for the reason that that of a `Set` is.
 #[derive(Debug)]
 #[repr(usize)]
 pub(super) enum Op<'p> {
-    /// What follows is combined thus, up to the instruction `close`.
-    Open { connective: Connective, close: usize, effort: usize, by_row: Option<usize> },
+    /// What follows is combined thus, up to the instruction `close`. `by_row` is the step whose access path tests one row for
+    /// the whole group.
+    Open { connective: Connective, close: usize, effort: Cost, by_row: Option<usize> },
     /// Ends a group, which becomes one member of the group around it.
     Close { negated: bool },
-    /// The rows whose bit is set.
-    Words { words: &'p [u64], negated: bool },
-    /// These rows, ascending.
-    List { list: &'p [u16], negated: bool },
-    /// These rows of the batch, ascending.
-    Keys { keys: &'p [GlobalRow], negated: bool },
-    /// Rows that stand one behind the other.
-    Span { rows: Range<usize>, negated: bool },
-    /// The rows of the source of a step, whose bits must be made first.
-    Made { step: usize, effort: usize, negated: bool },
-    /// Every row, or none.
-    Constant(bool),
+    /// A set of rows that is at hand.
+    Rows { rows: RowSet<'p>, negated: bool },
+    /// The rows of the access path of a step, whose bits must be computed first.
+    Computed { step: usize, effort: Cost, negated: bool },
 }
 
 /// The members of a conjunction, in order of evaluation.
 pub(super) struct Program<'p> {
-    pub(super) plan: Plan<'p>,
+    pub(super) steps: Vec<Step<'p>>,
     pub(super) ops: Vec<Op<'p>>,
-    /// Leaves, by their steps, and where the instructions of each begin.
-    leaves: Vec<(usize, usize)>,
-    is_all_live: bool,
 }
 
 /// What is still to be written.
@@ -55,10 +47,9 @@ enum Todo {
 }
 
 impl<'p> Program<'p> {
-    /// A plan on a batch of which these rows are live.
-    pub(super) fn new(plan: Plan<'p>, root: usize, live: &'p Selection) -> Self {
-        let mut ops: Vec<Op<'p>> = Vec::with_capacity(plan.steps.len().saturating_mul(2));
-        let mut leaves = Vec::with_capacity(plan.steps.len());
+    /// Lays out the steps below a root, on a batch of which these rows are live.
+    pub(super) fn new(steps: Vec<Step<'p>>, root: usize, live: &'p Selection) -> Self {
+        let mut ops: Vec<Op<'p>> = Vec::with_capacity(2 * steps.len());
         let mut todo: SmallVec<[Todo; 32]> = SmallVec::new();
         let mut around: SmallVec<[Connective; 8]> = SmallVec::from_slice(&[Connective::And]);
         todo.push(Todo::Step(root));
@@ -72,7 +63,7 @@ impl<'p> Program<'p> {
                 }
             };
             let outer = around.last().copied().unwrap_or(Connective::And);
-            match plan.steps.get(step) {
+            match steps.get(step) {
                 Some(Step::Same(only)) => todo.push(Todo::Step(*only)),
                 Some(Step::Branch(connective, children, total)) => {
                     if *connective != outer {
@@ -82,85 +73,50 @@ impl<'p> Program<'p> {
                     }
                     todo.extend(children.iter().rev().map(|child| Todo::Step(*child)));
                 }
-                Some(Step::Leaf { source, negated, estimate }) => {
-                    leaves.push((step, ops.len()));
-                    push_source(&mut ops, source, (step, estimate.cost), *negated, outer);
+                Some(Step::Leaf { path, negated, estimate }) => {
+                    push_path(&mut ops, path, (step, estimate.cost), *negated, outer);
                 }
-                Some(Step::Settled(value)) => ops.push(Op::Constant(*value)),
-                None => ops.push(Op::Constant(false)),
+                Some(Step::Settled(value)) => ops.push(Op::constant(*value)),
+                None => ops.push(Op::constant(false)),
             }
         }
-        match live {
-            Selection::All => {}
-            Selection::None => ops.push(Op::Constant(false)),
-            Selection::Bitmap(live) => ops.push(Op::Words { words: live.words(), negated: false }),
+        if *live != Selection::All {
+            ops.push(Op::Rows { rows: live.set(), negated: false });
         }
-        Self { plan, ops, leaves, is_all_live: matches!(live, Selection::All) }
+        Self { steps, ops }
     }
 
-    /// These instructions.
-    #[cfg(test)]
-    pub(super) fn of_ops(steps: Vec<Step<'p>>, ops: Vec<Op<'p>>) -> Self {
-        Self { plan: Plan::of_steps(steps), ops, leaves: Vec::new(), is_all_live: true }
-    }
-
-    /// Makes the program of one batch that of another batch, if that has the same instructions on other rows; else it has no meaning
-    /// any more.
-    pub(super) fn rebind(
-        &mut self,
-        needed: &MadeBy,
-        query: &'p Query<'p>,
-        number: usize,
-        batch: &'p Batch,
-        live: &Selection,
-    ) -> bool {
-        let is_all_live = self.is_all_live && matches!(live, Selection::All);
-        if !is_all_live || !self.plan.rebind(needed, query, number, batch) {
-            return false;
-        }
-        for (step, at) in &self.leaves {
-            if let Some(Step::Leaf { source, negated, .. }) = self.plan.steps.get(*step) {
-                let behind = self.ops.get_mut(*at..).unwrap_or_default();
-                match behind {
-                    [Op::Open { .. }, members @ ..] => put_source(members, source, false),
-                    members => put_source(members, source, *negated),
-                }
-            }
-        }
-        true
-    }
-
-    /// What is known of the rows, whether live or not.
+    /// Returns what is known of the rows, whether live or not.
     pub(super) fn estimate(&self, root: usize) -> Estimate {
-        estimate(&self.plan.steps, root)
+        estimate(&self.steps, root)
     }
 
-    /// The instruction behind the member that starts at one.
-    pub(super) fn behind(&self, at: usize) -> usize {
+    /// Returns the instruction after the member that starts at one.
+    pub(super) fn after(&self, at: usize) -> usize {
         match self.ops.get(at) {
-            Some(Op::Open { close, .. }) => close.saturating_add(1),
-            _ => at.saturating_add(1),
+            Some(Op::Open { close, .. }) => close + 1,
+            _ => at + 1,
         }
     }
 
-    /// Whether a row passes the members from an instruction on.
+    /// True when a row passes the members from an instruction on.
     pub(super) fn passes(&self, mut from: usize, row: usize) -> bool {
         while from < self.ops.len() {
             if !self.member_passes(from, row) {
                 return false;
             }
-            from = self.behind(from);
+            from = self.after(from);
         }
         true
     }
 
     /// Keeps those of some rows, in any order, that are of the member that starts at an instruction.
-    pub(super) fn retain(&self, at: usize, rows: &mut Vec<u16>) {
-        if let Some(Op::Words { words, negated }) = self.ops.get(at) {
-            return kernels::retain(rows, |row| has_bit(words, row) != *negated);
+    pub(super) fn filter_rows(&self, at: usize, rows: &mut Vec<u16>) {
+        if let Some(Op::Rows { rows: set @ RowSet::Bitmap(_), negated }) = self.ops.get(at) {
+            return set.retain_unless(*negated, rows);
         }
-        match self.source_of(at) {
-            Some((source, negated)) => source::retain(source, negated, rows),
+        match self.path_of(at) {
+            Some((path, negated)) => path.filter_rows(negated, rows),
             None => {
                 // The misses of the cache of all rows then overlap.
                 rows.iter().for_each(|row| self.prefetch(at, usize::from(*row)));
@@ -169,18 +125,16 @@ impl<'p> Program<'p> {
         }
     }
 
-    /// What asking one of many rows for the member that starts at an instruction costs.
-    pub(super) fn cost_of_asking(&self, at: usize) -> usize {
-        /// Asking a row for a bit.
-        const COST_OF_A_BIT: usize = 6;
+    /// Returns what testing one of many rows for the member that starts at an instruction costs.
+    pub(super) fn cost_of_testing(&self, at: usize) -> Cost {
         match self.ops.get(at) {
-            Some(Op::Open { close, .. }) => close.saturating_sub(at).saturating_mul(COST_OF_A_ROW),
-            Some(Op::Words { .. } | Op::Span { .. }) => COST_OF_A_BIT,
+            Some(Op::Open { close, .. }) => COST_OF_A_ROW * (close - at),
+            Some(Op::Rows { rows: RowSet::Bitmap(_) | RowSet::Range(_), .. }) => COST_OF_A_TESTED_BIT,
             _ => COST_OF_A_ROW,
         }
     }
 
-    /// Whether a row is of the member that starts at an instruction.
+    /// True when a row is of the member that starts at an instruction.
     pub(super) fn member_passes(&self, from: usize, row: usize) -> bool {
         let mut open: SmallVec<[(Connective, usize); 8]> = SmallVec::new();
         let mut at = from;
@@ -188,11 +142,11 @@ impl<'p> Program<'p> {
             let mut value = match self.ops.get(at) {
                 Some(Op::Open { close, by_row: Some(step), .. }) => {
                     at = *close;
-                    self.source_passes(*step, row) != self.is_negated(at)
+                    self.path_matches(*step, row) != self.is_negated(at)
                 }
                 Some(Op::Open { connective, close, by_row: None, .. }) => {
                     open.push((*connective, *close));
-                    at = at.saturating_add(1);
+                    at += 1;
                     continue;
                 }
                 Some(Op::Close { negated }) => match open.pop() {
@@ -200,16 +154,8 @@ impl<'p> Program<'p> {
                     Some((connective, _)) => (connective == Connective::And) != *negated,
                     None => return false,
                 },
-                Some(Op::Words { words, negated }) => has_bit(words, row) != *negated,
-                Some(Op::List { list, negated }) => {
-                    u16::try_from(row).is_ok_and(|row| list.binary_search(&row).is_ok()) != *negated
-                }
-                Some(Op::Keys { keys, negated }) => {
-                    keys.binary_search_by_key(&row, |key| usize::from(split(*key).1)).is_ok() != *negated
-                }
-                Some(Op::Span { rows, negated }) => rows.contains(&row) != *negated,
-                Some(Op::Made { step, negated, .. }) => self.source_passes(*step, row) != *negated,
-                Some(Op::Constant(value)) => *value,
+                Some(Op::Rows { rows, negated }) => rows.contains(row) != *negated,
+                Some(Op::Computed { step, negated, .. }) => self.path_matches(*step, row) != *negated,
                 None => return false,
             };
             // What settles its group is the value of the group.
@@ -224,76 +170,81 @@ impl<'p> Program<'p> {
             if open.is_empty() {
                 return value;
             }
-            at = at.saturating_add(1);
+            at += 1;
         }
     }
 
     /// Has the processor fetch what an instruction reads.
     pub(super) fn announce(&self, at: usize) {
         match self.ops.get(at) {
-            Some(Op::Words { words, .. }) => kernels::announce(words),
-            Some(Op::List { list, .. }) => kernels::announce(list),
-            Some(Op::Made { step, .. }) => {
-                if let Some(Step::Leaf { source, .. }) = self.plan.steps.get(*step) {
-                    source::announce(source);
+            Some(Op::Rows { rows, .. }) => rows.announce(),
+            Some(Op::Computed { step, .. }) => {
+                if let Some(Step::Leaf { path, .. }) = self.steps.get(*step) {
+                    path.announce();
                 }
             }
             _ => {}
         }
     }
 
-    /// Has the processor fetch what tells of a row whether it is of the member that starts at an instruction.
+    /// Has the processor fetch what tests a row for the member that starts at an instruction.
     pub(super) fn prefetch(&self, from: usize, row: usize) {
-        let (mut at, behind) = (from, self.behind(from));
-        while at < behind {
+        let (mut at, end) = (from, self.after(from));
+        while at < end {
             let step = match self.ops.get(at) {
-                Some(Op::Words { words, .. }) => {
-                    kernels::prefetch(words, row / LANES);
+                Some(Op::Rows { rows, .. }) => {
+                    rows.prefetch(row);
                     None
                 }
                 Some(Op::Open { by_row: Some(step), close, .. }) => {
                     at = *close;
                     Some(*step)
                 }
-                Some(Op::Made { step, .. }) => Some(*step),
+                Some(Op::Computed { step, .. }) => Some(*step),
                 _ => None,
             };
-            if let Some(Step::Leaf { source, .. }) = step.and_then(|step| self.plan.steps.get(step)) {
-                source::prefetch(source, row);
+            if let Some(Step::Leaf { path, .. }) = step.and_then(|step| self.steps.get(step)) {
+                path.prefetch(row);
             }
-            at = at.saturating_add(1);
+            at += 1;
         }
     }
 
-    /// What alone tells of a row whether it is of the member that starts at an instruction, and whether of all other rows.
-    pub(super) fn source_of(&self, from: usize) -> Option<(&Source<'p>, bool)> {
+    /// Returns the access path that decides the member that starts at an instruction, and whether it is negated.
+    fn path_of(&self, from: usize) -> Option<(&AccessPath<'p>, bool)> {
         let (step, negated) = match self.ops.get(from)? {
-            Op::Made { step, negated, .. } => (step, *negated),
+            Op::Computed { step, negated, .. } => (step, *negated),
             Op::Open { by_row: Some(step), close, .. } => (step, self.is_negated(*close)),
             _ => return None,
         };
-        match self.plan.steps.get(*step)? {
-            Step::Leaf { source, .. } => Some((source, negated)),
+        match self.steps.get(*step)? {
+            Step::Leaf { path, .. } => Some((path, negated)),
             _ => None,
         }
     }
 
-    /// Whether a group that closes there stands for all other rows; that around all groups closes behind the last instruction.
+    /// True when a group that closes there stands for all other rows; the group around all others closes after the last
+    /// instruction.
     pub(super) fn is_negated(&self, close: usize) -> bool {
         matches!(self.ops.get(close), Some(Op::Close { negated: true }))
     }
 
-    fn source_passes(&self, step: usize, row: usize) -> bool {
-        match self.plan.steps.get(step) {
-            Some(Step::Leaf { source, .. }) => source::passes(source, row),
+    fn path_matches(&self, step: usize, row: usize) -> bool {
+        match self.steps.get(step) {
+            Some(Step::Leaf { path, .. }) => path.matches_row(row),
             _ => false,
         }
     }
 }
 
 impl Op<'_> {
+    /// Every row, or none.
+    fn constant(value: bool) -> Self {
+        Op::Rows { rows: if value { RowSet::All } else { RowSet::None }, negated: false }
+    }
+
     /// Where it closes is told when it does.
-    fn open(connective: Connective, effort: usize, by_row: Option<usize>) -> Self {
+    fn open(connective: Connective, effort: Cost, by_row: Option<usize>) -> Self {
         Op::Open { connective, close: 0, effort, by_row }
     }
 }
@@ -307,59 +258,47 @@ fn close(ops: &mut Vec<Op<'_>>, open: usize, negated: bool) {
 }
 
 /// Writes the rows of a leaf as members of the group `outer`, or as a group of their own.
-fn push_source<'p>(
+fn push_path<'p>(
     ops: &mut Vec<Op<'p>>,
-    source: &Source<'p>,
-    (step, effort): (usize, usize),
+    path: &AccessPath<'p>,
+    (step, effort): (usize, Cost),
     negated: bool,
     outer: Connective,
 ) {
-    let (inner, members) = match source.form() {
-        Form::Any(members) => (Connective::Or, members),
-        Form::Each(members) => (Connective::And, members),
-        Form::One => (outer, 1),
-        Form::Made => return ops.push(Op::Made { step, effort, negated }),
-    };
-    let write = |ops: &mut Vec<Op<'p>>, negated: bool| {
-        let from = ops.len();
-        ops.extend((0..members).map(|_| Op::Constant(negated)));
-        put_source(ops.get_mut(from..).unwrap_or_default(), source, negated);
+    let mut members: SmallVec<[RowSet<'p>; 4]> = SmallVec::new();
+    let inner = match path {
+        AccessPath::Ready(rows) => {
+            members.push(rows.clone());
+            outer
+        }
+        AccessPath::StringBitmaps(each) => {
+            members.extend(each.iter().map(|words| RowSet::bits(words)));
+            Connective::And
+        }
+        AccessPath::AnyPosting(_, postings, codes) => {
+            members.extend(codes.iter().map(|code| postings.get(*code)));
+            Connective::Or
+        }
+        AccessPath::EachPosting(_, postings, codes) => {
+            members.extend(codes.iter().map(|code| postings.get(*code)));
+            Connective::And
+        }
+        AccessPath::Sorted { sorted: Sorted::AsStored(_), parts, .. } => {
+            members.extend(parts.iter().map(|part| RowSet::Range(part.clone())));
+            Connective::Or
+        }
+        AccessPath::Sorted { .. } | AccessPath::Scan(..) | AccessPath::Present(_) => {
+            return ops.push(Op::Computed { step, effort, negated });
+        }
     };
     // Not one of them: not this one, and not that one.
-    if members == 1 || (inner == outer) != negated {
-        return write(ops, negated);
+    if members.len() == 1 || (inner == outer) != negated {
+        return ops.extend(members.into_iter().map(|rows| Op::Rows { rows, negated }));
     }
-    // A row has its code ready, so that it need not be sought in each member.
+    // Testing one row reads its code, which is faster than looking the row up in each member.
     let open = ops.len();
-    ops.push(Op::open(inner, effort, (members > 2).then_some(step)));
-    write(ops, false);
+    let by_row = (members.len() > 2).then_some(step);
+    ops.push(Op::open(inner, effort, by_row));
+    ops.extend(members.into_iter().map(|rows| Op::Rows { rows, negated: false }));
     close(ops, open, negated);
-}
-
-/// Writes the rows of a source over the instructions that were made for one of the same [form](Form).
-fn put_source<'p>(ops: &mut [Op<'p>], source: &Source<'p>, negated: bool) {
-    fn put<'p>(ops: &mut [Op<'p>], members: impl Iterator<Item = Op<'p>>) {
-        ops.iter_mut().zip(members).for_each(|(op, member)| *op = member);
-    }
-    match source {
-        Source::Kept(words) => put(ops, std::iter::once(Op::Words { words, negated })),
-        Source::Dense(each) => put(ops, each.iter().map(|words| Op::Words { words, negated })),
-        Source::Listed(keys) => put(ops, std::iter::once(Op::Keys { keys, negated })),
-        Source::AnyPosting(_, postings, codes) | Source::EachPosting(_, postings, codes) => {
-            put(ops, codes.iter().map(|code| posting(postings, *code, negated)));
-        }
-        Source::Sorted { sorted: Sorted::AsStored(_), parts, .. } => {
-            put(ops, parts.iter().map(|part| Op::Span { rows: part.clone(), negated }));
-        }
-        // What makes the rows is found by the step.
-        Source::Asked(_) | Source::Sorted { .. } | Source::Scan(..) | Source::Present(_) => {}
-    }
-}
-
-fn posting<'p>(postings: &'p Postings, code: u32, negated: bool) -> Op<'p> {
-    match postings.get(code) {
-        Posting::All => Op::Constant(!negated),
-        Posting::Words(words) => Op::Words { words, negated },
-        Posting::List(list) => Op::List { list, negated },
-    }
 }

@@ -9,7 +9,7 @@ use std::cell::{Cell, RefCell};
 use super::evaluate::{Selected, select};
 use super::query::Query;
 use crate::batch::Batch;
-use crate::column::Selection;
+use crate::rows::Selection;
 
 /// A batch that may have selected rows.
 #[derive(Clone, Copy)]

@@ -1,4 +1,5 @@
 //! What a search does, noted while it runs.
+#![expect(clippy::arithmetic_side_effects, reason = "counts of what one search does, in 64 bits")]
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -116,8 +117,8 @@ impl<'c> Trace<'c> {
     /// Does the evaluation of so many rows.
     pub(super) fn evaluate<T>(&self, rows: usize, evaluate: impl FnOnce() -> T) -> T {
         self.note(|work| {
-            work.evaluations = work.evaluations.saturating_add(1);
-            work.rows_evaluated = work.rows_evaluated.saturating_add(rows as u64);
+            work.evaluations += 1;
+            work.rows_evaluated += rows as u64;
         });
         timed(self.clock, &self.evaluating, evaluate)
     }

@@ -3,14 +3,15 @@
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
-use super::keys::{BatchKeys, KeyIndex, RunMerge, join, split};
+use super::global_row::{GlobalRow, join, split};
+use super::keys::{BatchKeys, KeyIndex, RunMerge};
 use super::strings::Strings;
 use super::top_rows::{Leaders, Leading};
 use super::zones::Zones;
 use crate::batch::{Batch, MAX_BATCHES};
 use crate::catalog::{Catalog, FieldId, FieldType};
-use crate::column::{Column, Data, LANES};
-use crate::index::GlobalRow;
+use crate::column::{Column, Data};
+use crate::rows::LANES;
 
 /// Zone maps, values and keys of all covered batches, by field.
 ///

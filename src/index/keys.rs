@@ -6,10 +6,9 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use crate::column::{Column, Data, LANES, sort_from_bit};
-
-/// A row of some batch of a snapshot: the batch's number in the upper half, the row's in the lower.
-pub(crate) type GlobalRow = u32;
+use super::global_row::{GlobalRow, join};
+use crate::column::{Column, Data, sort_from_bit};
+use crate::rows::LANES;
 
 /// The hashes of a field's values, each with its row; values that share a hash are told apart by the caller.
 ///
@@ -341,23 +340,9 @@ impl KeyIndex {
     }
 }
 
-/// The batch and row of a global row.
-#[inline]
-pub(crate) fn split(row: GlobalRow) -> (usize, u16) {
-    #[expect(clippy::cast_possible_truncation, reason = "the row in its batch is the lower half")]
-    ((row >> 16) as usize, row as u16)
-}
-
-/// The global row of a row in a batch; `None` beyond 65,536 batches.
-#[inline]
-pub(crate) fn join(batch: usize, row: usize) -> Option<GlobalRow> {
-    let batch = u16::try_from(batch).ok()?;
-    let row = u16::try_from(row).ok()?;
-    Some(u32::from(batch) << 16 | u32::from(row))
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::global_row::split;
     use super::*;
 
     fn hash(value: u64) -> u64 {

@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::column::{Column, Data, Posting, Postings, Slice};
+use crate::column::{Column, Data, Postings};
+use crate::rows::RowSet;
+use crate::slice::Slice;
 
 type Hasher = foldhash::quality::RandomState;
 
@@ -47,7 +49,7 @@ impl Dense {
     /// The rows of a code in the batch of this number, if they are so many.
     fn new(batch: u32, postings: &Postings, code: u32) -> Option<Self> {
         let words = postings.words(code);
-        if words.is_none() && postings.get(code) != Posting::All {
+        if words.is_none() && !matches!(postings.get(code), RowSet::All) {
             return None;
         }
         let rows = u32::try_from(postings.count(code)).ok()?;

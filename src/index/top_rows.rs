@@ -2,10 +2,10 @@
 
 use std::sync::OnceLock;
 
-use super::keys::{join, split};
+use super::global_row::{GlobalRow, join, split};
 use crate::catalog::{Catalog, FieldId};
-use crate::column::{Column, LANES};
-use crate::index::GlobalRow;
+use crate::column::Column;
+use crate::rows::LANES;
 
 /// A row, and what stands for its value: the ordinal, or in descending order that turned over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

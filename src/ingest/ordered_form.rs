@@ -116,7 +116,7 @@ impl OrderedForm {
             Self::Number => match Number::plain_at_front(text.as_bytes()) {
                 Some((number, len)) => {
                     // So few digits are kept: there is nothing to remark on.
-                    row.push_borrowed(field, Value::Number(number));
+                    row.push(field, Value::Number(number));
                     return text.get(len..);
                 }
                 None => {
@@ -135,7 +135,7 @@ impl OrderedForm {
             }
         };
         let remark = self.remark(field, &value, own);
-        row.push_borrowed(field, value);
+        row.push(field, value);
         if let Some(remark) = remark {
             row.remark(remark);
         }

@@ -137,7 +137,7 @@ impl<'a> Walk<'a, '_> {
             match form {
                 Form::String(field) => match plain_string(rest) {
                     Some((string, behind)) => {
-                        self.row.push_borrowed(field, Value::String(Cow::Borrowed(string)));
+                        self.row.push(field, Value::String(Cow::Borrowed(string)));
                         rest = behind;
                     }
                     None => {
@@ -153,7 +153,7 @@ impl<'a> Walk<'a, '_> {
                 },
                 Form::Boolean(field) => match boolean(rest) {
                     Some((boolean, behind)) => {
-                        self.row.push_borrowed(field, Value::Boolean(boolean));
+                        self.row.push(field, Value::Boolean(boolean));
                         rest = behind;
                     }
                     None => (rest, slot) = self.behind_nothing(text, rest, slot)?,

@@ -10,7 +10,8 @@ use super::sorted::{Walk, pass_over, row_at};
 use crate::batch::{Batch, RowAddr};
 use crate::catalog::FieldId;
 use crate::column::{Codes, Data, Layout, Postings, Sorted};
-use crate::exec::{Rows, Selected, Visit};
+use crate::exec::{Selected, Visit};
+use crate::rows::RowSet;
 
 /// A selected row and its key.
 #[derive(Clone, Copy)]
@@ -241,7 +242,7 @@ impl<'b, 's> Best<'b, 's> {
             if found.len() >= self.wanted || self.is_behind(&key) {
                 return found;
             }
-            let with_code = Rows::from(postings.get(code));
+            let with_code = postings.get(code);
             if *skip > 0 && found.is_empty() {
                 let count = rows.count_both(&with_code, source.batch.rows());
                 if count <= *skip {
@@ -260,7 +261,7 @@ impl<'b, 's> Best<'b, 's> {
     }
 
     /// Those of the selected rows without a value that may be wanted.
-    fn absent(&self, source: &Source<'b, '_, '_>, rows: &Rows<'_>, found: &mut Vec<Candidate<'b>>) {
+    fn absent(&self, source: &Source<'b, '_, '_>, rows: &RowSet<'_>, found: &mut Vec<Candidate<'b>>) {
         let is_present = |row: usize| match source.keys.column.map(|column| &column.layout) {
             Some(Layout::Single(present)) => present.contains(row),
             _ => false,
@@ -396,7 +397,7 @@ impl<'b> Source<'b, '_, '_> {
         }
     }
 
-    fn iter(&self, rows: &Rows<'_>) -> impl Iterator<Item = u16> {
+    fn iter(&self, rows: &RowSet<'_>) -> impl Iterator<Item = u16> {
         rows.iter(self.batch.rows()).filter_map(|row| u16::try_from(row).ok())
     }
 }
@@ -405,7 +406,7 @@ impl<'b> Source<'b, '_, '_> {
 enum Members<'s, 'q> {
     /// So many more are asked before all are gathered.
     Asked(&'s Selected<'q>, usize),
-    Gathered(Rows<'q>),
+    Gathered(RowSet<'q>),
 }
 
 impl<'s, 'q> Members<'s, 'q> {
@@ -435,7 +436,7 @@ impl<'s, 'q> Members<'s, 'q> {
             // Their places are their rows.
             (Self::Gathered(rows), Sorted::AsStored(_)) => rows.list_within(places, list),
             (Self::Asked(selected, _), Sorted::AsStored(_)) => {
-                Rows::All.list_within(places, list);
+                RowSet::All.list_within(places, list);
                 selected.retain(list);
             }
             (_, Sorted::Listed(sorted)) => {
@@ -451,13 +452,13 @@ impl<'s, 'q> Members<'s, 'q> {
         }
     }
 
-    fn gathered(&mut self) -> &Rows<'q> {
+    fn gathered(&mut self) -> &RowSet<'q> {
         if let Self::Asked(selected, _) = self {
             *self = Self::Gathered(selected.rows());
         }
         match self {
             Self::Gathered(rows) => rows,
-            Self::Asked(..) => &Rows::None,
+            Self::Asked(..) => &RowSet::None,
         }
     }
 }

@@ -6,7 +6,8 @@ use super::batch_order::{Ordered, Ranged};
 use super::key::{Key, Keys, SortBy};
 use super::sorted::{pass_over, row_at, sorted_rows};
 use crate::column::Sorted;
-use crate::exec::{Rows, Scan, Selected, Visit};
+use crate::exec::{Scan, Selected, Visit};
+use crate::rows::RowSet;
 
 /// A key, and how many selected rows have one before it: no more than are to be passed over.
 #[derive(Clone, Copy)]
@@ -226,7 +227,7 @@ fn count_first(
 }
 
 /// How many of the rows at the first so many places are among the selected ones of `rows` rows.
-fn count_places(selected: &Rows<'_>, sorted: Sorted<'_>, places: usize, rows: usize) -> usize {
+fn count_places(selected: &RowSet<'_>, sorted: Sorted<'_>, places: usize, rows: usize) -> usize {
     match sorted {
         Sorted::AsStored(_) => selected.count_below(places, rows),
         Sorted::Listed(list) => {

@@ -3,7 +3,7 @@
 use super::key::SortBy;
 use crate::batch::Batch;
 use crate::column::{Data, Postings, Sorted};
-use crate::exec::Rows;
+use crate::rows::RowSet;
 
 /// How the rows of a batch are met in order.
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +48,7 @@ pub(super) fn row_at(sorted: Sorted<'_>, step: usize, descending: bool) -> Optio
 /// as there are.
 pub(super) fn pass_over(
     sorted: Sorted<'_>,
-    selected: &Rows<'_>,
+    selected: &RowSet<'_>,
     rows: usize,
     descending: bool,
     skip: &mut usize,

@@ -55,15 +55,22 @@ const ROOMS: &[Room] = &[
         &["error", "operator", "catalog", "value", "criteria", "predicate"],
         "the one door from the body as written to what it means",
     ),
-    room("column", &["catalog", "value"], "how values lie in memory, whatever they belong to"),
+    room("kernels", &[], "loops over words: slices in, words out, whatever they stand for"),
+    room("slice", &[], "where plain values lie in memory, whatever they mean"),
+    room("rows", &["kernels", "slice"], "sets of rows of a batch, whatever selected them"),
+    room(
+        "column",
+        &["catalog", "value", "kernels", "slice", "rows"],
+        "how values lie in memory, whatever they belong to",
+    ),
     room(
         "batch",
-        &["error", "catalog", "value", "column"],
+        &["error", "catalog", "value", "rows", "column"],
         "rows at rest: they do not know who reads or writes them",
     ),
     room(
         "index",
-        &["catalog", "value", "column", "batch"],
+        &["catalog", "value", "slice", "rows", "column", "batch"],
         "all batches together: strings, keys and zone maps, not what is asked of them",
     ),
     room(
@@ -71,10 +78,9 @@ const ROOMS: &[Room] = &[
         &["error", "limits", "catalog", "json", "value", "batch"],
         "documents become rows; no filter has a say in that",
     ),
-    room("exec/kernels", &["column"], "loops over words: slices in, words out, whatever the predicate was"),
     room(
         "exec",
-        &["operator", "catalog", "value", "predicate", "column", "batch", "index", "exec/kernels"],
+        &["operator", "catalog", "value", "predicate", "kernels", "rows", "column", "batch", "index"],
         "a predicate meets one batch: exec knows neither requests nor the engine around the batch",
     ),
     room(
@@ -117,7 +123,7 @@ const ROOMS: &[Room] = &[
     ),
     room(
         "topk",
-        &["catalog", "value", "column", "batch", "index", "exec", "filter/order"],
+        &["catalog", "value", "rows", "column", "batch", "index", "exec", "filter/order"],
         "which of the selected rows make the page",
     ),
     room(
@@ -127,6 +133,8 @@ const ROOMS: &[Room] = &[
             "limits",
             "lock",
             "catalog",
+            "kernels",
+            "rows",
             "column",
             "batch",
             "index",
@@ -153,7 +161,7 @@ const FEATURE_USES: &[(&str, &str)] = &[
 ];
 
 /// The only file with `unsafe`.
-const UNSAFE_HOME: &str = "exec/kernels/simd";
+const UNSAFE_HOME: &str = "kernels/simd";
 
 /// The one part of the core that may start threads, under the feature `parallel`: those of rayon's will not do for it.
 const THREADS_HOME: &str = "engine/write/threads";

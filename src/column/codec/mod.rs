@@ -22,9 +22,13 @@ mod bytes;
 
 pub(crate) use bytes::{Fault, Reader, Writer};
 
-use super::builder;
-use super::{Bitmap, Codes, Column, Data, Dictionary, LANES, Layout, Ordinals, Selection, SortedRows};
+use super::dictionary::{Codes, Dictionary};
+use super::index_values;
+use super::ordinals::Ordinals;
+use super::sealed::{Column, Data, Layout};
+use super::sorted_rows::SortedRows;
 use crate::catalog::{Field, FieldType};
+use crate::rows::{Bitmap, LANES, Selection};
 use crate::value::{Number, OrderedType, OrdinalRange};
 
 const NONE: u8 = 0;
@@ -117,7 +121,7 @@ pub(crate) fn read(field: &Field, rows: usize, bytes: &[u8]) -> Result<Column, F
             let values = read_doubles(values, &mut reader)?;
             let (sorted, zone) =
                 read_order(rows, &layout, |at| values.get(at).copied(), values.len(), &mut reader)?;
-            let values = builder::ordinals(values, &layout, zone);
+            let values = index_values::ordinals(values, &layout, zone);
             Data::Ordered { kind: OrderedType::Number, values, zone, sorted }
         }
         FieldType::Timestamp => {
@@ -127,7 +131,7 @@ pub(crate) fn read(field: &Field, rows: usize, bytes: &[u8]) -> Result<Column, F
         }
         FieldType::Boolean => {
             let values = read_bitmap(values, &mut reader)?;
-            let holders = Box::new(builder::holders(rows, &layout, &values));
+            let holders = Box::new(index_values::holders(rows, &layout, &values));
             Data::Booleans { values, holders }
         }
     };
@@ -173,8 +177,8 @@ fn read_strings(rows: usize, layout: &Layout, values: usize, reader: &mut Reader
         Codes::U16(codes) => check_codes(codes, layout, distinct),
         Codes::U32(codes) => check_codes(codes, layout, distinct),
     }?;
-    let wanted = builder::are_postings_wanted(rows, values, dictionary.len());
-    let postings = wanted.then(|| builder::postings(rows, layout, &dictionary, &codes));
+    let wanted = index_values::are_postings_wanted(rows, values, dictionary.len());
+    let postings = wanted.then(|| index_values::postings(rows, layout, &dictionary, &codes));
     Ok(Data::Strings { dictionary, codes, postings })
 }
 

@@ -1,7 +1,7 @@
 //! Where the cases that a change stores are, by the hashes of their ids.
 
 use crate::batch::RowAddr;
-use crate::exec::prefetch;
+use crate::kernels::prefetch;
 
 /// A table of the cases of a change, as large as an import has cases.
 ///

@@ -1,18 +1,18 @@
 //! Asking the first rows in an order, which lie in many batches, a few in each.
+#![expect(clippy::arithmetic_side_effects, reason = "a count of what one search does, in 64 bits")]
 
 use std::cell::OnceCell;
 
 use smallvec::SmallVec;
 
-use super::few::{
-    passing, rows_of, {self},
-};
-use super::kernels::equal_numbers;
-use super::query::{Access, Query};
-use super::source::codes_of;
+use super::access_path::codes_of;
+use super::index_lookup::IndexLookup;
+use super::query::Query;
+use super::row_at_a_time::{self, passing, rows_of};
 use crate::batch::Batch;
 use crate::column::Column;
 use crate::index::{Leader, Leading, split};
+use crate::kernels::equal_numbers;
 use crate::predicate::{Leaf, Test};
 
 /// A query made ready to ask the first rows of the covered batches, `B` being what gives the batch of a number.
@@ -49,11 +49,13 @@ impl<'q, 'b, B: Fn(usize) -> Option<&'b Batch>> Spread<'q, 'b, B> {
     /// Of the leaders from 64 · `chunk` on, at most 64, those that the query selects, dead ones among them, a bit each.
     pub(crate) fn select(&self, chunk: usize, leaders: &[Leader]) -> u64 {
         if let Some(trace) = self.query.trace {
-            trace.note(|work| work.rows_ranked = work.rows_ranked.saturating_add(leaders.len() as u64));
+            trace.note(|work| work.rows_ranked += leaders.len() as u64);
         }
-        few::selected(self.query.predicate, few::all(leaders.len()), |node, leaf, asked| {
-            self.passing(node, leaf, chunk, leaders, asked)
-        })
+        row_at_a_time::selected(
+            self.query.predicate,
+            row_at_a_time::all(leaders.len()),
+            |node, leaf, asked| self.passing(node, leaf, chunk, leaders, asked),
+        )
     }
 
     /// Those of the asked leaders, a bit each, that pass a leaf.
@@ -61,11 +63,11 @@ impl<'q, 'b, B: Fn(usize) -> Option<&'b Batch>> Spread<'q, 'b, B> {
         let is_negated = matches!(leaf.test, Test::None(_));
         let rows = rows_of(asked).filter_map(|at| Some((at, leaders.get(at)?.row)));
         match (self.query.accesses.get(node), &leaf.test) {
-            (Some(Access::Rows(found)), Test::Any(_) | Test::None(_)) => {
+            (Some(IndexLookup::Rows(found)), Test::Any(_) | Test::None(_)) => {
                 let found = found.ascending();
                 passing(rows, |row| found.binary_search(&row).is_ok() != is_negated)
             }
-            (Some(access @ Access::Strings(found, _)), Test::Any(_) | Test::None(_))
+            (Some(access @ IndexLookup::Strings(found, _)), Test::Any(_) | Test::None(_))
                 if found.len() <= FEW_STRINGS =>
             {
                 let directory = self.query.directory;
@@ -81,7 +83,7 @@ impl<'q, 'b, B: Fn(usize) -> Option<&'b Batch>> Spread<'q, 'b, B> {
                     strings.is_some_and(|strings| strings.are_any(row)) != is_negated
                 })
             }
-            (Some(access @ Access::Strings(found, wanted)), Test::All(_)) if *wanted <= FEW_STRINGS => {
+            (Some(access @ IndexLookup::Strings(found, wanted)), Test::All(_)) if *wanted <= FEW_STRINGS => {
                 let by_batch = self.by_batch(node).filter(|_| found.len() == *wanted);
                 passing(rows, |row| {
                     let (number, row) = split(row);
@@ -107,12 +109,12 @@ impl<'q, 'b, B: Fn(usize) -> Option<&'b Batch>> Spread<'q, 'b, B> {
         &'s self,
         by_batch: &'s ByBatch<'b>,
         leaf: &Leaf,
-        access: &Access<'_>,
+        access: &IndexLookup<'_>,
         number: usize,
     ) -> Option<&'s Strings<'b>> {
         let found = || {
             let column = (self.batch)(number)?.column(leaf.field)?;
-            let Access::Strings(found, _) = access else { return None };
+            let IndexLookup::Strings(found, _) = access else { return None };
             let codes = found.iter().filter_map(|string| string.code(number)).collect();
             Some(Strings { column, codes })
         };

@@ -1,6 +1,6 @@
-//! Every so many of sorted values, and where among them a value lies.
+//! Fence keys: the value of every 64th sorted row, with a table that narrows the search among them.
 
-use super::slice::{Move, Slice};
+use crate::slice::{Move, Slice};
 
 /// Ascending values, fewer than 65,536.
 ///
@@ -8,7 +8,7 @@ use super::slice::{Move, Slice};
 /// spread evenly, as most timestamps are, a look-up reads that and one or two values, where halving reads ten, each of
 /// which waits for the one before it. Of others it halves what lies in one part.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Samples {
+pub(super) struct FenceKeys {
     values: Slice<i64>,
     /// One for each part, and one more; none where there are few values.
     starts: Slice<u16>,
@@ -21,7 +21,7 @@ const PARTS: usize = 1 << 9;
 /// Fewer values are halved from the start.
 const FEW: usize = 1 << 6;
 
-impl Samples {
+impl FenceKeys {
     pub(super) fn new(values: Vec<i64>) -> Self {
         let (Some(least), Some(greatest)) = (values.first().copied(), values.last().copied()) else {
             return Self { values: values.into(), starts: Vec::new().into(), shift: 0 };
@@ -95,7 +95,7 @@ mod tests {
         for spread in spreads {
             for len in [0, 1, FEW - 1, FEW, FEW + 1, 1024] {
                 let values: Vec<i64> = (0..len as i64).map(spread).collect();
-                let samples = Samples::new(values.clone());
+                let samples = FenceKeys::new(values.clone());
                 let mut bounds = vec![i64::MIN, -8, 0, 1, i64::MAX];
                 bounds.extend(values.iter().flat_map(|value| {
                     [
@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn as_many_values_as_there_may_be_are_found() {
         let values: Vec<i64> = (0..65_535).collect();
-        let samples = Samples::new(values);
+        let samples = FenceKeys::new(values);
         assert_eq!(
             [0, 1, 40_000, 65_534, 65_535].map(|bound| samples.below(bound)),
             [0, 1, 40_000, 65_534, 65_535]

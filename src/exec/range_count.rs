@@ -1,14 +1,19 @@
 //! Counting from what indexes hold ready, without a plan: a range, or a range and a string.
+#![expect(
+    clippy::arithmetic_side_effects,
+    reason = "rows that are left out are some of the selected ones; `Cost` saturates"
+)]
 
-use super::plan::rows_of_batch;
-use super::query::{Access, Query};
+use super::cost::{COST_OF_SEEKING, Cost};
+use super::count_beside::count_sorted;
+use super::index_lookup::IndexLookup;
+use super::query::Query;
 use super::ranges::sorted_parts;
-use super::rows::has_bit;
-use super::source::count_sorted;
 use crate::batch::Batch;
-use crate::column::{Data, LANES, Posting, Selection};
-use crate::index::{Occurrences, split};
+use crate::column::Data;
+use crate::index::{Occurrences, places_of_batch, split};
 use crate::predicate::{Intervals, Leaf, Node, Set, Test};
+use crate::rows::{RowSet, Selection, has_bit};
 
 /// A query for rows whose value lies in ranges and, if one is asked for, that have a string.
 pub(crate) struct Ready<'q> {
@@ -31,7 +36,7 @@ impl<'q> Ready<'q> {
             _ => None,
         };
         let string = |node: &usize| match (query.predicate.get(*node)?, query.accesses.get(*node)?) {
-            (Node::Leaf(leaf @ Leaf { test: Test::Any(_), .. }), Access::Strings(found, _)) => {
+            (Node::Leaf(leaf @ Leaf { test: Test::Any(_), .. }), IndexLookup::Strings(found, _)) => {
                 let [found] = found.as_slice() else { return None };
                 Some((leaf, *found))
             }
@@ -55,7 +60,7 @@ impl<'q> Ready<'q> {
         if !is_known || !matches!(live, Selection::All) || batch.few_rows().is_some() {
             return None;
         }
-        let words = match &self.string {
+        let string = match &self.string {
             None => None,
             Some((leaf, string)) => {
                 let Some(code) = string.code(number) else { return Some(0) };
@@ -63,34 +68,35 @@ impl<'q> Ready<'q> {
                     return None;
                 };
                 match postings.get(code) {
-                    Posting::All => None,
-                    Posting::Words(words) => Some((words, postings.count(code))),
-                    Posting::List(_) => return None,
+                    RowSet::All => None,
+                    RowSet::Bitmap(words) => Some((words, postings.count(code))),
+                    _ => return None,
                 }
             }
         };
         let (leaf, ranges) = self.ranges;
         let column = batch.column(leaf.field)?;
         let (sorted, parts) = sorted_parts(column, ranges)?;
-        let selected = parts.into_iter().map(|part| match words {
+        let selected = parts.into_iter().map(|part| match &string {
             None => part.len(),
-            Some((_, all)) if part.len() == batch.rows() => all,
+            Some((_, all)) if part.len() == batch.rows() => *all,
             Some((words, _)) => count_sorted(sorted, part, words, batch.rows()),
         });
         let selected: usize = selected.sum();
-        let left_out = rows_of_batch(self.query.left_out_rows(), number).iter().filter(|row| {
-            let row = usize::from(split(**row).1);
-            words.is_none_or(|(words, _)| has_bit(words, row)) && leaf.matches(column.values(row))
-        });
-        Some(selected.saturating_sub(left_out.count()))
+        let left_out = self.query.left_out_rows();
+        let left_out =
+            left_out.get(places_of_batch(left_out, number)).unwrap_or_default().iter().filter(|row| {
+                let row = usize::from(split(**row).1);
+                string.as_ref().is_none_or(|(words, _)| has_bit(words, row))
+                    && leaf.matches(column.values(row))
+            });
+        Some(selected - left_out.count())
     }
 
     /// What counting the rows of a batch takes at most, in the time that a word of 64 rows takes.
     pub(crate) fn effort(&self, batch: &Batch) -> usize {
-        /// A range is sought in a few steps.
-        const EFFORT_OF_SEEKING: usize = 512;
-        let words = if self.string.is_some() { batch.rows() / LANES } else { 0 };
+        let bitmap = if self.string.is_some() { Cost::of_bitmap(batch.rows()) } else { Cost::NONE };
         let (_, ranges) = self.ranges;
-        words.saturating_mul(3).saturating_add(EFFORT_OF_SEEKING).saturating_mul(ranges.as_slice().len())
+        ((bitmap * 3 + COST_OF_SEEKING) * ranges.as_slice().len()).get()
     }
 }

@@ -45,7 +45,7 @@ impl<T: Plain> Deref for Slice<T> {
 
 impl<T: Plain> Slice<T> {
     /// Some of the values, where they lie; none when there are no such.
-    pub(super) fn part(&self, range: Range<usize>) -> Option<Self> {
+    pub(crate) fn part(&self, range: Range<usize>) -> Option<Self> {
         let start = range.start.checked_mul(size_of::<T>())?;
         let end = range.end.checked_mul(size_of::<T>())?;
         let is_there = start <= end && end <= self.bytes.len();

@@ -2,11 +2,14 @@
 
 use std::ops::Range;
 
-use super::super::plan::{Estimate, Source, ValueTest};
-use super::super::ranges::{near_part, parts};
+use super::super::access_path::ValueTest;
+use super::super::cost::Cost;
+use super::super::ranges::parts;
+use super::super::step::Estimate;
 use super::*;
 use crate::catalog::Catalog;
 use crate::column::{Codes, Column, ColumnBuilder, Data, Sorted};
+use crate::rows::clear_tail;
 use crate::value::{Number, OrdinalRange, Value};
 
 /// Random numbers, the same in each run.
@@ -24,7 +27,7 @@ fn code(row: usize) -> usize {
     row * 7919 % 50
 }
 
-/// What programs are made of: bits behind the last row are set in some of the sets.
+/// What programs are made of.
 struct Sets {
     rows: usize,
     words: Vec<Vec<u64>>,
@@ -43,7 +46,11 @@ impl Sets {
             2 => u64::MAX,
             _ => 1 << random.below(64),
         };
-        let words = (0..12).map(|set| (0..rows.div_ceil(LANES)).map(|_| word(set / 2 % 4)).collect());
+        let words = (0..12).map(|set| {
+            let mut words: Vec<u64> = (0..rows.div_ceil(LANES)).map(|_| word(set / 2 % 4)).collect();
+            clear_tail(&mut words, rows);
+            words
+        });
         let words = words.collect();
         let steps = [1, 2, 3, 7, 64, rows];
         let lists = steps.iter().map(|step| (0..rows as u16).step_by(*step).collect()).collect();
@@ -67,7 +74,7 @@ impl Sets {
     }
 
     /// The rows with one of a random set of strings, by reading their codes; none, where rows have no codes of bytes.
-    fn scan(&self, random: &mut Random) -> Option<(Source<'_>, Vec<bool>)> {
+    fn scan(&self, random: &mut Random) -> Option<(AccessPath<'_>, Vec<bool>)> {
         let with_gaps = random.below(2) == 0;
         let column = &self.strings[usize::from(!with_gaps)];
         let Data::Strings { dictionary, codes: Codes::U8(_), .. } = &column.data else { return None };
@@ -77,25 +84,22 @@ impl Sets {
             code.is_some_and(|code| set[0] >> code & 1 == 1) && !(with_gaps && row.is_multiple_of(3))
         };
         let rows = (0..self.rows).map(is_in).collect();
-        Some((Source::Scan(column, [ValueTest::Codes(set)].into_iter().collect()), rows))
+        Some((AccessPath::Scan(column, [ValueTest::Codes(set)].into_iter().collect()), rows))
     }
 
     /// The rows whose number lies in a random range, as sorted rows have them, and the test for it; none, where that is no row or
     /// every one with a number.
-    fn sorted(&self, random: &mut Random) -> Option<(Source<'_>, Range<usize>)> {
+    fn sorted(&self, random: &mut Random) -> Option<(AccessPath<'_>, Range<usize>)> {
         let (Data::Ordered { sorted, .. }, column) = (&self.column.data, &self.column) else { return None };
         let sorted = Sorted::new(sorted, column)?;
         let low = random.below(self.rows as u64) as usize;
         let high = low + random.below((self.rows - low) as u64) as usize;
         let [least, greatest] = [low, high].map(|number| Number::new(number as f64).unwrap().ordinal());
         let ranges: &[OrdinalRange] = Box::leak(Box::new([(least, greatest)]));
-        // Plans that need no exact numbers of rows go by parts that are nearly those.
-        let near = if random.below(2) == 0 { near_part(column, sorted, ranges) } else { None };
-        let is_exact = near.is_none();
-        let parts = near.map_or_else(|| parts(column, sorted, ranges), |part| [part].into_iter().collect());
+        let parts = parts(column, sorted, ranges);
         let selected: usize = parts.iter().map(Range::len).sum();
         let is_some = selected > 0 && selected < sorted.len();
-        is_some.then_some((Source::Sorted { column, sorted, parts, is_exact, ranges }, low..high + 1))
+        is_some.then_some((AccessPath::Sorted { column, sorted, parts, ranges }, low..high + 1))
     }
 
     fn number(&self, row: usize) -> Option<usize> {
@@ -113,55 +117,57 @@ fn member<'s>(
 ) -> Vec<bool> {
     let rows = sets.rows;
     let negated = random.below(4) == 0;
-    let effort = if random.below(2) == 0 { 0 } else { 1_000_000 };
+    let effort = if random.below(2) == 0 { Cost::NONE } else { Cost::of_words(1_000_000) };
     let having = |is_in: &dyn Fn(usize) -> bool| (0..rows).map(|row| is_in(row) != negated).collect();
-    let estimate = Estimate { rows, is_exact: false, cost: 0 };
+    let estimate = Estimate { rows, is_exact: false, cost: Cost::NONE };
     match random.below(if depth == 0 { 6 } else { 10 }) {
         0 | 1 => {
             let words = sets.words[random.below(sets.words.len() as u64) as usize].as_slice();
-            ops.push(Op::Words { words, negated });
+            ops.push(Op::Rows { rows: RowSet::bits(words), negated });
             having(&|row| words[row / LANES] >> (row % LANES) & 1 == 1)
         }
         2 => {
             let list = sets.lists[random.below(sets.lists.len() as u64) as usize].as_slice();
-            ops.push(Op::List { list, negated });
+            ops.push(Op::Rows { rows: RowSet::listed(list), negated });
             having(&|row| list.contains(&(row as u16)))
         }
         3 => {
             let end = 1 + random.below(rows as u64) as usize;
             let span = random.below(end as u64) as usize..end;
-            ops.push(Op::Span { rows: span.clone(), negated });
+            ops.push(Op::Rows { rows: RowSet::Range(span.clone()), negated });
             having(&|row| span.contains(&row))
         }
         4 => {
-            let bits = match random.below(3) {
-                0 => 0,
-                _ => random.below(1 << 31) | random.below(1 << 31) << 33,
-            };
-            ops.push(Op::Made { step: steps.len(), effort, negated });
-            steps.push(Step::Leaf { source: Source::Asked(bits), negated: false, estimate });
-            having(&|row| row < 64 && bits >> row & 1 == 1)
+            // Few rows that were tested one by one, as a bitmap that the set owns.
+            let mut bits = vec![0; rows.div_ceil(LANES)];
+            if random.below(3) > 0 {
+                bits[0] = random.below(1 << 31) | random.below(1 << 31) << 33;
+            }
+            clear_tail(&mut bits, rows);
+            let first = bits[0];
+            ops.push(Op::Rows { rows: RowSet::Bitmap(bits.into()), negated });
+            having(&|row| row < 64 && first >> row & 1 == 1)
         }
         5 if random.below(2) == 0
-            && let Some((source, scanned)) = sets.scan(random) =>
+            && let Some((path, scanned)) = sets.scan(random) =>
         {
-            ops.push(Op::Made { step: steps.len(), effort, negated });
-            steps.push(Step::Leaf { source, negated: false, estimate });
+            ops.push(Op::Computed { step: steps.len(), effort, negated });
+            steps.push(Step::Leaf { path, negated: false, estimate });
             having(&|row| scanned[row])
         }
-        5 if let Some((source, range)) = sets.sorted(random) => {
-            ops.push(Op::Made { step: steps.len(), effort, negated });
-            steps.push(Step::Leaf { source, negated: false, estimate });
+        5 if let Some((path, range)) = sets.sorted(random) => {
+            ops.push(Op::Computed { step: steps.len(), effort, negated });
+            steps.push(Step::Leaf { path, negated: false, estimate });
             having(&|row| sets.number(row).is_some_and(|number| range.contains(&number)))
         }
         5 => {
-            ops.push(Op::Constant(negated));
+            ops.push(Op::Rows { rows: RowSet::None, negated });
             having(&|_| false)
         }
         _ => {
             let connective = if random.below(2) == 0 { Connective::And } else { Connective::Or };
             let open = ops.len();
-            ops.push(Op::Constant(false));
+            ops.push(Op::Close { negated: false });
             let mut own = vec![connective == Connective::And; rows];
             for _ in 0..1 + random.below(3) {
                 let next = member(sets, random, depth - 1, ops, steps);
@@ -179,7 +185,7 @@ fn member<'s>(
 #[test]
 fn a_program_finds_and_counts_the_rows_that_pass_one_by_one() {
     let mut random = Random(7);
-    let mut room = Room::default();
+    let mut scratch = Scratch::default();
     for number in 0..30_000_u32 {
         // Of many rows, sorted ones keep bitmaps.
         let few = [1, 63, 64, 65, 130, 200][random.below(6) as usize];
@@ -191,24 +197,13 @@ fn a_program_finds_and_counts_the_rows_that_pass_one_by_one() {
             let next = member(&sets, &mut random, 3, &mut ops, &mut steps);
             expected.iter_mut().zip(next).for_each(|(own, next)| *own &= next);
         }
-        let program = Program::of_ops(steps, ops);
+        let program = Program { steps, ops };
         let selected: Vec<usize> = (0..rows).filter(|row| expected[*row]).collect();
         let passing: Vec<usize> = (0..rows).filter(|row| program.passes(0, *row)).collect();
         assert_eq!(passing, selected, "program {number} row by row: {:?}", program.ops);
-        for count in [true, false] {
-            let found = match run(&program, rows, &mut room, count) {
-                State::Zero => 0,
-                State::Full => rows,
-                // In the sets of a batch no bit is set behind the last row.
-                State::Borrowed(words) => {
-                    (0..rows).filter(|row| words[row / LANES] >> (row % LANES) & 1 == 1).count()
-                }
-                State::Own => kernels::count_ones(room.bits(rows)),
-                State::Listed => room.list().len(),
-                State::Counted(counted) if count => counted,
-                State::Counted(_) | State::Pair(..) => panic!("program {number} is not done"),
-            };
-            assert_eq!(found, selected.len(), "program {number} of {rows} rows: {:?}", program.ops);
-        }
+        let counted = count(&program, rows, &mut scratch);
+        assert_eq!(counted, selected.len(), "program {number} of {rows} rows: {:?}", program.ops);
+        let found = run(&program, rows, &mut scratch);
+        assert!(found.iter(rows).eq(selected), "program {number} of {rows} rows: {:?}", program.ops);
     }
 }

@@ -1,9 +1,14 @@
-//! Cases that wait to be sealed, each in as few allocations as can be.
+//! Buffered rows: cases that are not sealed yet, each in as few allocations as can be.
+#![expect(
+    clippy::arithmetic_side_effects,
+    reason = "values and bytes of one case, whose document is shorter than 4 GiB, and rows of heads in memory"
+)]
 
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
-use super::{Document, Row};
+use super::document::Document;
+use super::row::Row;
 use crate::catalog::FieldId;
 use crate::column::ColumnBuilder;
 use crate::value::{Number, Timestamp, Value};
@@ -36,27 +41,27 @@ enum Scalar {
 impl OwnedRow {
     /// The texts of a case are together shorter than 4 GiB, since its document is.
     pub(crate) fn new(row: &Row<'_>, document: Document<'_>, place: u64) -> Self {
-        let fields = row.iter().map(|(field, _)| field.index().saturating_add(1)).max();
+        let fields = row.iter().map(|(field, _)| field.index() + 1).max();
         // How many values each field has, then where its next one goes, and at last where its last one ends.
         let mut ends = vec![0_u32; fields.unwrap_or(0)].into_boxed_slice();
         let mut bytes = 0_usize;
         for (field, value) in row.iter() {
             if let Some(count) = ends.get_mut(field.index()) {
-                *count = count.saturating_add(1);
+                *count += 1;
             }
             if let Value::String(string) = value {
-                bytes = bytes.saturating_add(string.len());
+                bytes += string.len();
             }
         }
         let mut next = 0_u32;
         for end in &mut ends {
-            next = next.saturating_add(std::mem::replace(end, next));
+            next += std::mem::replace(end, next);
         }
         let document_bytes = match document {
             Document::Text(document) => document.len(),
             Document::Number { .. } => 0,
         };
-        let mut text = String::with_capacity(bytes.saturating_add(document_bytes));
+        let mut text = String::with_capacity(bytes + document_bytes);
         let length = |text: &str| u32::try_from(text.len()).unwrap_or(u32::MAX);
         let mut values = vec![Scalar::Boolean(false); row.iter().len()];
         for (field, value) in row.iter() {
@@ -74,7 +79,7 @@ impl OwnedRow {
                 if let Some(value) = values.get_mut(*next as usize) {
                     *value = scalar;
                 }
-                *next = next.saturating_add(1);
+                *next += 1;
             }
         }
         let document_start = length(&text);
@@ -168,10 +173,7 @@ impl Head {
     fn bytes(&self) -> (usize, usize) {
         *self.bytes.get_or_init(|| {
             let bytes = |row: &Arc<OwnedRow>| (row.values_bytes(), row.document().size_bytes());
-            self.rows
-                .iter()
-                .map(bytes)
-                .fold((0, 0), |sum, next| (sum.0.saturating_add(next.0), sum.1.saturating_add(next.1)))
+            self.rows.iter().map(bytes).fold((0, 0), |sum, next| (sum.0 + next.0, sum.1 + next.1))
         })
     }
 }
@@ -186,7 +188,7 @@ impl OwnedRows {
     /// These rows, and others behind them.
     pub(crate) fn joined(&self, behind: &Self) -> Self {
         let first = self.len();
-        let moved = behind.0.iter().map(|head| Head { end: first.saturating_add(head.end), ..head.clone() });
+        let moved = behind.0.iter().map(|head| Head { end: first + head.end, ..head.clone() });
         Self(self.0.iter().cloned().chain(moved).collect())
     }
 
@@ -197,7 +199,7 @@ impl OwnedRows {
     pub(crate) fn get(&self, row: usize) -> Option<&OwnedRow> {
         let at = self.0.partition_point(|head| head.end <= row);
         let head = self.0.get(at)?;
-        let start = head.end.saturating_sub(head.rows.len());
+        let start = head.end - head.rows.len();
         head.rows.get(row.checked_sub(start)?).map(|row| &**row)
     }
 

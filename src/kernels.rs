@@ -11,13 +11,14 @@
 mod simd;
 
 pub(crate) use simd::{
-    ByteSet, Combine, Outcome, Three, combine, combine_into, combine_three, count_between, count_both,
-    count_ones, has_byte_sets, in_byte_set, prefetch,
+    ByteSet, Combine, Uniform, combine, combine_into, combine_three, count_between, count_both, count_ones,
+    has_byte_sets, in_byte_set, prefetch,
 };
 
 use wide::u32x4;
 
-use crate::column::LANES;
+/// Rows of a word of a bitmap.
+pub(crate) const LANES: usize = 64;
 
 /// Two sets of rows of a batch, to be put together; bits behind the last row mean nothing.
 #[derive(Clone, Copy)]
@@ -73,7 +74,7 @@ pub(crate) fn count_pairs(one: Pair<'_>, how: Combine, other: Pair<'_>, rows: us
 
 /// Has the processor fetch what will be read next from front to back: it goes on by itself to the end of a page once it has
 /// seen the first lines, and begins with those before it is needed.
-pub(super) fn announce<T>(values: &[T]) {
+pub(crate) fn announce<T>(values: &[T]) {
     const PAGE: usize = 4096;
     const LINE: usize = 64;
     const LINES: usize = 4;
@@ -96,7 +97,7 @@ fn pack<T: Copy>(values: &[T], words: &mut [u64], test: impl Fn(T) -> bool) {
 
 /// Keeps the rows that pass a test, in order; as fast whether many or few do.
 #[inline(always)]
-pub(super) fn retain(rows: &mut Vec<u16>, test: impl Fn(usize) -> bool) {
+pub(crate) fn retain(rows: &mut Vec<u16>, test: impl Fn(usize) -> bool) {
     let mut kept = 0;
     for at in 0..rows.len() {
         let row = rows[at];
@@ -107,12 +108,12 @@ pub(super) fn retain(rows: &mut Vec<u16>, test: impl Fn(usize) -> bool) {
 }
 
 /// Lanes whose code is this one.
-pub(super) fn equal<T: Copy + PartialEq>(codes: &[T], code: T, words: &mut [u64]) {
+pub(crate) fn equal<T: Copy + PartialEq>(codes: &[T], code: T, words: &mut [u64]) {
     pack(codes, words, |value| value == code);
 }
 
 /// A bit for each of 64 numbers that is this one.
-pub(super) fn equal_numbers(numbers: &[u32; LANES], number: u32) -> u64 {
+pub(crate) fn equal_numbers(numbers: &[u32; LANES], number: u32) -> u64 {
     let (chunks, _) = numbers.as_chunks();
     chunks.iter().rev().fold(0, |word, chunk: &[u32; 4]| {
         word << 4 | u64::from(u32x4::new(*chunk).simd_eq(u32x4::splat(number)).to_bitmask())
@@ -120,20 +121,27 @@ pub(super) fn equal_numbers(numbers: &[u32; LANES], number: u32) -> u64 {
 }
 
 /// Lanes whose code has its bit set in `set`; codes beyond it have none.
-pub(super) fn in_set<T: Copy + Into<u32>>(codes: &[T], set: &[u64], words: &mut [u64]) {
+pub(crate) fn in_set<T: Copy + Into<u32>>(codes: &[T], set: &[u64], words: &mut [u64]) {
     pack(codes, words, |code| {
         let code = code.into() as usize;
         set.get(code / LANES).is_some_and(|word| word >> (code % LANES) & 1 == 1)
     });
 }
 
+/// Returns the set of bytes whose bits are in these words, fewer than a byte has or as many.
+pub(crate) fn byte_set(set: &[u64]) -> ByteSet {
+    let mut bytes = ByteSet::default();
+    bytes.iter_mut().zip(set).for_each(|(byte, word)| *byte = *word);
+    bytes
+}
+
 /// Lanes in the closed range; added to what the words hold.
-pub(super) fn in_range<T: Copy + PartialOrd>(values: &[T], low: T, high: T, words: &mut [u64]) {
+pub(crate) fn in_range<T: Copy + PartialOrd>(values: &[T], low: T, high: T, words: &mut [u64]) {
     pack(values, words, |value| low <= value && value <= high);
 }
 
 /// Lanes in one of the closed ranges, which are ascending and disjoint.
-pub(super) fn in_ranges<T: Copy + PartialOrd>(values: &[T], ranges: &[(T, T)], words: &mut [u64]) {
+pub(crate) fn in_ranges<T: Copy + PartialOrd>(values: &[T], ranges: &[(T, T)], words: &mut [u64]) {
     pack(values, words, |value| {
         let behind = ranges.partition_point(|(low, _)| *low <= value);
         behind > 0 && value <= ranges[behind - 1].1
@@ -141,7 +149,7 @@ pub(super) fn in_ranges<T: Copy + PartialOrd>(values: &[T], ranges: &[(T, T)], w
 }
 
 /// Rows of which one value's bit at least is set; `ends` is where the values of each row end.
-pub(super) fn any_of_row(bits: &[u64], ends: &[u32], words: &mut [u64]) {
+pub(crate) fn any_of_row(bits: &[u64], ends: &[u32], words: &mut [u64]) {
     let mut start = 0;
     for (word, ends) in words.iter_mut().zip(ends.chunks(LANES)) {
         let mut rows = 0;
@@ -168,40 +176,8 @@ fn any_bit(bits: &[u64], start: usize, end: usize) -> bool {
     bits[first] & head != 0 || bits[first + 1..last].iter().any(|word| *word != 0) || bits[last] & tail != 0
 }
 
-/// Sets the bits of a range of rows, all of which lie within the words.
-pub(super) fn set_range(rows: std::ops::Range<usize>, words: &mut [u64]) {
-    if rows.is_empty() {
-        return;
-    }
-    let (first, last) = (rows.start / LANES, (rows.end - 1) / LANES);
-    let head = u64::MAX << (rows.start % LANES);
-    let tail = u64::MAX >> (LANES - 1 - (rows.end - 1) % LANES);
-    if first == last {
-        words[first] |= head & tail;
-    } else {
-        words[first] |= head;
-        words[first + 1..last].fill(u64::MAX);
-        words[last] |= tail;
-    }
-}
-
-/// How many bits are set of a range of rows, all of which lie within the words.
-pub(super) fn count_range(words: &[u64], rows: std::ops::Range<usize>) -> usize {
-    if rows.is_empty() {
-        return 0;
-    }
-    let (first, last) = (rows.start / LANES, (rows.end - 1) / LANES);
-    let head = u64::MAX << (rows.start % LANES);
-    let tail = u64::MAX >> (LANES - 1 - (rows.end - 1) % LANES);
-    let count = |word: u64| word.count_ones() as usize;
-    if first == last {
-        return count(words[first] & head & tail);
-    }
-    count(words[first] & head) + count_ones(&words[first + 1..last]) + count(words[last] & tail)
-}
-
 /// Rows that have a value at all.
-pub(super) fn non_empty(ends: &[u32], words: &mut [u64]) {
+pub(crate) fn non_empty(ends: &[u32], words: &mut [u64]) {
     let mut start = 0;
     for (word, ends) in words.iter_mut().zip(ends.chunks(LANES)) {
         let mut rows = 0;
@@ -230,18 +206,6 @@ mod tests {
             numbers[at] = 1 << 31 | at as u32;
             assert_eq!(equal_numbers(&numbers, 1 << 31 | at as u32), 1 << at);
             assert_eq!(equal_numbers(&numbers, 7), u64::MAX.checked_shl(at as u32 + 1).unwrap_or(0));
-        }
-    }
-
-    #[test]
-    fn the_bits_of_a_range_are_counted() {
-        let words: Vec<u64> = (0..5_u64).map(|at| at.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
-        let set = bits(&words, 320);
-        for start in 0..=320 {
-            for end in start..=320 {
-                let expected = set[start..end].iter().filter(|bit| **bit).count();
-                assert_eq!(count_range(&words, start..end), expected, "{start}..{end}");
-            }
         }
     }
 
@@ -302,20 +266,6 @@ mod tests {
                     (0..rows).filter(passes).count()
                 );
             }
-        }
-    }
-
-    #[test]
-    fn a_range_of_rows_sets_its_bits_and_no_other() {
-        for (start, end) in
-            [(0, 0), (0, 1), (5, 5), (3, 64), (0, 64), (63, 65), (64, 128), (1, 191), (70, 192)]
-        {
-            let mut words = vec![0; 3];
-            set_range(start..end, &mut words);
-            assert_eq!(
-                bits(&words, 192),
-                (0..192).map(|row| (start..end).contains(&row)).collect::<Vec<_>>()
-            );
         }
     }
 

@@ -1,0 +1,99 @@
+//! Batches with lazy columns: made of buffered rows, joined, and read row by row.
+
+use std::sync::Arc;
+
+use super::buffered_row::{OwnedRow, OwnedRows};
+use super::document::{Document, Keep};
+use super::documents::{Documents, DocumentsBuilder};
+use super::lazy_columns::{FewRows, LazyColumns};
+use super::places::Places;
+use super::sealed::{Batch, Columns};
+use crate::catalog::Catalog;
+use crate::column::{Column, Picks};
+
+impl Batch {
+    /// The rows, at most 64, if asking each for what a filter asks takes less than making columns.
+    pub(crate) fn few_rows(&self) -> Option<FewRows<'_>> {
+        match &self.columns {
+            Columns::Sealed(_) => None,
+            Columns::Lazy(lazy) => lazy.few_rows(),
+        }
+    }
+
+    /// True when columns wait.
+    pub(crate) fn is_waiting(&self) -> bool {
+        matches!(self.columns, Columns::Lazy(_))
+    }
+
+    /// A row of a batch whose columns wait.
+    pub(super) fn waiting_row(&self, row: usize) -> Option<&OwnedRow> {
+        match &self.columns {
+            Columns::Sealed(_) => None,
+            Columns::Lazy(lazy) => lazy.row(row),
+        }
+    }
+
+    /// Makes all columns that are still waiting.
+    pub(crate) fn seal_columns(&self) {
+        if let Columns::Lazy(lazy) = &self.columns {
+            lazy.seal_all();
+        }
+    }
+
+    /// Of rows that are no more than a batch holds.
+    pub(crate) fn waiting(catalog: &Catalog, keep: Keep, rows: Vec<Arc<OwnedRow>>) -> Self {
+        let places = Places::new(rows.iter().map(|row| row.place).collect());
+        let rows = OwnedRows::new(rows);
+        let documents = match keep {
+            Keep::Text => Documents::Rows(rows.clone()),
+            Keep::Nothing | Keep::Numbers => {
+                let mut documents = DocumentsBuilder::new(keep);
+                rows.iter().for_each(|row| documents.push(row.document()));
+                documents.seal()
+            }
+        };
+        Self { rows: rows.len(), columns: Columns::Lazy(LazyColumns::new(catalog, rows)), places, documents }
+    }
+
+    /// The rows of two batches whose columns wait, the one's behind the other's; `None` when columns do not wait.
+    ///
+    /// Those columns that the first was asked for are made at once, by merging, and are there when they are asked for
+    /// again.
+    pub(crate) fn joined(&self, behind: &Self, keep: Keep) -> Option<Self> {
+        let (Columns::Lazy(first), Columns::Lazy(second)) = (&self.columns, &behind.columns) else {
+            return None;
+        };
+        let rows = first.rows.joined(&second.rows);
+        let each = || {
+            (0_u16..).zip([self, behind]).flat_map(|(source, batch)| {
+                (0..batch.rows).filter_map(move |row| Some((source, u16::try_from(row).ok()?, batch)))
+            })
+        };
+        let places = each().map(|(_, row, batch)| batch.place(usize::from(row)));
+        let documents = match keep {
+            Keep::Text => Documents::Rows(rows.clone()),
+            Keep::Nothing => Documents::Nothing,
+            Keep::Numbers => {
+                let mut documents = DocumentsBuilder::new(keep);
+                for (_, row, batch) in each() {
+                    let number = batch.document_number(usize::from(row)).unwrap_or(0);
+                    documents.push(Document::Number { number, size_bytes: 0 });
+                }
+                documents.seal()
+            }
+        };
+        let places = Places::new(places.collect());
+        let joined = LazyColumns::new(&first.catalog, rows);
+        let picks = each().map(|(source, row, _)| (source, row)).collect();
+        let picks = Picks::new(picks, [self.rows, behind.rows]);
+        for (field, lazy) in first.catalog.field_ids().zip(&joined.columns) {
+            if first.is_asked_for(field) {
+                let columns = [first.column(field), second.column(field)];
+                let column = columns[0].map(|_| Column::merged(first.catalog.field(field), &columns, &picks));
+                // Nobody else knows of this batch yet.
+                lazy.column.get_or_init(|| column);
+            }
+        }
+        Some(Self { rows: joined.rows.len(), columns: Columns::Lazy(joined), places, documents })
+    }
+}

@@ -1,0 +1,176 @@
+//! A batch: rows that are never changed again.
+
+use super::buffered_row::OwnedRow;
+use super::documents::Documents;
+use super::lazy_columns::LazyColumns;
+use super::places::Places;
+use crate::catalog::{Catalog, FieldId};
+use crate::column::{self, Column, Data};
+use crate::rows::MAX_ROWS;
+
+/// The most batches of an engine, so that a batch's number and a row's fit 32 bits together.
+pub(crate) const MAX_BATCHES: usize = 1 << 16;
+/// A batch whose documents reach this size is sealed early, so that offsets in it are `u32`s.
+pub(crate) const MAX_DOCUMENT_BYTES: usize = 1 << 30;
+
+/// Up to 65,536 cases, never changed again.
+///
+/// Invariants: a column for each visible field of the catalogue and for `id`, each with a value
+/// set for each row; the `id` column has a value in each row.
+#[derive(Debug)]
+pub(crate) struct Batch {
+    pub(super) rows: usize,
+    pub(super) columns: Columns,
+    pub(super) places: Places,
+    pub(super) documents: Documents,
+}
+
+/// The columns of a batch, by field number.
+#[derive(Debug)]
+pub(super) enum Columns {
+    Sealed(Box<[Option<Column>]>),
+    /// Each is made when it is asked for: few searches ask for more than a few.
+    Lazy(LazyColumns),
+}
+
+impl Batch {
+    /// Of columns that are whole.
+    pub(super) fn sealed(
+        rows: usize,
+        mut columns: Box<[Option<Column>]>,
+        places: Places,
+        documents: Documents,
+    ) -> Self {
+        column::pack(columns.iter_mut().flatten());
+        Self { rows, columns: Columns::Sealed(columns), places, documents }
+    }
+
+    pub(crate) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// The column of a field; `None` when the engine's catalogue hides it.
+    #[inline]
+    pub(crate) fn column(&self, field: FieldId) -> Option<&Column> {
+        match &self.columns {
+            Columns::Sealed(columns) => columns.get(field.index())?.as_ref(),
+            Columns::Lazy(lazy) => lazy.column(field),
+        }
+    }
+
+    /// How many fields the catalogue has, those without a column counted.
+    pub(crate) fn fields(&self) -> usize {
+        match &self.columns {
+            Columns::Sealed(columns) => columns.len(),
+            Columns::Lazy(lazy) => lazy.fields(),
+        }
+    }
+
+    /// The columns that there are, and that were asked for if they waited for that.
+    pub(crate) fn columns(&self) -> impl Iterator<Item = &Column> {
+        let (sealed, lazy) = match &self.columns {
+            Columns::Sealed(columns) => (Some(columns.iter().flatten()), None),
+            Columns::Lazy(lazy) => (None, Some(lazy.columns())),
+        };
+        sealed.into_iter().flatten().chain(lazy.into_iter().flatten())
+    }
+
+    pub(crate) fn id(&self, row: usize) -> &str {
+        match &self.columns {
+            Columns::Sealed(_) => {
+                self.column(FieldId::ID).and_then(|ids| ids.string(row)).unwrap_or_default()
+            }
+            Columns::Lazy(lazy) => lazy.row(row).map_or("", OwnedRow::id),
+        }
+    }
+
+    /// How many of its ids are less than this one: the codes below are theirs.
+    pub(crate) fn ids_below(&self, id: &str) -> usize {
+        match self.column(FieldId::ID).map(|ids| &ids.data) {
+            Some(Data::Strings { dictionary, .. }) => dictionary.count_below(id),
+            _ => 0,
+        }
+    }
+
+    pub(crate) fn place(&self, row: usize) -> u64 {
+        self.places.get(row)
+    }
+
+    /// Puts the rows at other places.
+    pub(crate) fn set_places(&mut self, places: Vec<u64>) {
+        self.places = Places::new(places);
+    }
+
+    /// The first and the last place, when the rows stand in the order of their places.
+    pub(crate) fn ordered_places(&self) -> Option<(u64, u64)> {
+        if self.places.is_ordered() { self.place_range() } else { None }
+    }
+
+    /// The least and the greatest place; `None` without rows.
+    pub(crate) fn place_range(&self) -> Option<(u64, u64)> {
+        self.places.range(self.rows)
+    }
+
+    /// The document of a row as given; empty when the texts are not kept here.
+    pub(crate) fn document(&self, row: usize) -> &str {
+        self.documents.text(row)
+    }
+
+    /// The number of a row's document, when documents are kept elsewhere.
+    pub(crate) fn document_number(&self, row: usize) -> Option<u64> {
+        self.documents.number(row)
+    }
+
+    pub(crate) fn documents_bytes(&self) -> usize {
+        self.documents.size_bytes()
+    }
+
+    pub(crate) fn places_bytes(&self) -> usize {
+        self.places.size_bytes()
+    }
+
+    /// What rows take whose columns wait, documents apart.
+    pub(crate) fn waiting_bytes(&self) -> usize {
+        match &self.columns {
+            Columns::Sealed(_) => 0,
+            Columns::Lazy(lazy) => lazy.size_bytes(),
+        }
+    }
+
+    /// What offsets into the texts of this batch, or of a column, can reach at most.
+    pub(crate) fn text_bytes(&self) -> usize {
+        let columns = match &self.columns {
+            Columns::Sealed(columns) => columns.iter().flatten().map(Column::data_bytes).sum(),
+            Columns::Lazy(lazy) => lazy.size_bytes(),
+        };
+        self.documents.size_bytes().saturating_add(columns)
+    }
+
+    /// Says which invariant does not hold.
+    pub(crate) fn validate(&self, catalog: &Catalog) -> Result<(), String> {
+        if self.rows > MAX_ROWS {
+            return Err(format!("{} rows in a batch", self.rows));
+        }
+        for field in catalog.field_ids() {
+            let name = catalog.field(field).name();
+            match self.column(field) {
+                None if field == FieldId::ID || catalog.is_visible(field) => {
+                    return Err(format!("no column for {name}"));
+                }
+                None => {}
+                Some(column) if column.rows() != self.rows => {
+                    return Err(format!("{name}: {} rows in a batch of {}", column.rows(), self.rows));
+                }
+                Some(column) => column.validate().map_err(|fault| format!("{name}: {fault}"))?,
+            }
+        }
+        if let Columns::Lazy(lazy) = &self.columns {
+            lazy.validate()?;
+        }
+        if (0..self.rows).any(|row| self.id(row).is_empty()) {
+            return Err("a row without an id".into());
+        }
+        self.places.validate(self.rows)?;
+        self.documents.validate(self.rows)
+    }
+}

@@ -1,0 +1,185 @@
+//! The rows of a column sorted by their values, with bitmaps of the first of them.
+#![expect(
+    clippy::arithmetic_side_effects,
+    reason = "places among the sorted rows of one batch, at most 65,536, and sizes in memory"
+)]
+
+use std::ops::Range;
+
+use super::fence_keys::FenceKeys;
+use crate::rows::{LANES, RowSet, set_rows};
+use crate::slice::{Move, Slice};
+
+/// Rows ascending by value, then by row, and bitmaps of the first so many of them.
+///
+/// With the bitmaps, the rows of any range of values are two of them and at most [`FENCE`] rows to
+/// put right, after the cumulative bitmaps of BinDex (Li et al., SIGMOD 2020). Four bytes a row beside the
+/// two of the rows themselves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SortedRows {
+    pub(super) rows: Slice<u16>,
+    /// The ordinal of the value of every so many rows, from the first one on.
+    pub(super) keys: FenceKeys,
+    /// For each fence: the bits of the rows before it.
+    prefixes: Slice<u64>,
+    /// How many rows the batch has, with a value or not.
+    pub(super) batch_rows: usize,
+}
+
+/// Sorted rows between two bitmaps: 2,048 make 32 bitmaps, of a bit a row each, in a full batch.
+const FENCE: usize = 1 << 11;
+/// Sorted rows for each of the samples, which lie side by side: a value looked up among them costs few misses of
+/// the cache, where one among the rows costs two at each step.
+pub(super) const KEY_STEP: usize = 1 << 6;
+
+impl SortedRows {
+    /// Of these rows in a batch of `batch_rows`, by their ordinals.
+    pub(crate) fn new(rows: Vec<u16>, batch_rows: usize, ordinal: impl Fn(usize) -> i64) -> Self {
+        let words = batch_rows.div_ceil(LANES);
+        let mut prefix = vec![0; words];
+        let mut prefixes = Vec::new();
+        for chunk in rows.chunks(FENCE) {
+            set_rows(&mut prefix, chunk);
+            prefixes.extend_from_slice(&prefix);
+        }
+        let keys = rows.iter().step_by(KEY_STEP).map(|row| ordinal(usize::from(*row))).collect();
+        Self { rows: rows.into(), keys: FenceKeys::new(keys), prefixes: prefixes.into(), batch_rows }
+    }
+
+    pub(crate) fn rows(&self) -> &[u16] {
+        &self.rows
+    }
+
+    /// How many rows are before each fence but the first, and their bitmap.
+    pub(crate) fn fences(&self) -> impl Iterator<Item = (usize, &[u64])> {
+        let len = self.rows.len();
+        let places = (1_usize..).map(move |number| (number * FENCE).min(len));
+        places.zip(self.prefixes.chunks_exact(self.words().max(1)))
+    }
+
+    /// Words of a bitmap of the batch.
+    fn words(&self) -> usize {
+        self.batch_rows.div_ceil(LANES)
+    }
+
+    /// The nearest fence to a place among the rows, and the rows before it.
+    ///
+    /// A fence stands before the first row, behind every so many, and behind the last.
+    fn fence(&self, place: usize) -> (usize, RowSet<'_>) {
+        let len = self.rows.len();
+        let whole = (place + FENCE / 2) / FENCE;
+        let at = whole * FENCE;
+        let (fence, number) = if at <= len && at.abs_diff(place) <= len.abs_diff(place) {
+            (at, whole)
+        } else {
+            (len, len.div_ceil(FENCE))
+        };
+        let before = match number.checked_sub(1) {
+            None => RowSet::None,
+            Some(_) if fence == self.batch_rows => RowSet::All,
+            Some(number) => {
+                let start = number * self.words();
+                RowSet::bits(self.prefixes.get(start..start + self.words()).unwrap_or_default())
+            }
+        };
+        (fence, before)
+    }
+
+    /// What gives the rows at these places: those before the first fence and not before the second, with those of both
+    /// lists turned over.
+    pub(crate) fn pieces(&self, part: Range<usize>) -> [(RowSet<'_>, &[u16]); 2] {
+        let rows = |places: Range<usize>| self.rows.get(places).unwrap_or_default();
+        if part.len() <= Self::LISTED {
+            return [(RowSet::None, rows(part)), (RowSet::None, &[])];
+        }
+        [part.end, part.start].map(|end| {
+            let (fence, before) = self.fence(end);
+            (before, rows(fence.min(end)..fence.max(end)))
+        })
+    }
+
+    /// Of parts up to this long, the rows are listed.
+    pub(crate) const LISTED: usize = FENCE / 2;
+
+    /// The rows of these parts by themselves, in the order of their values, where no bitmap has a part in them.
+    pub(crate) fn listed(&self, parts: &[Range<usize>]) -> Option<&[u16]> {
+        match parts {
+            [part] if part.len() <= Self::LISTED => self.rows.get(part.clone()),
+            _ => None,
+        }
+    }
+
+    /// How many rows there are in the lists of the pieces of these parts.
+    pub(crate) fn touched(&self, parts: &[Range<usize>]) -> usize {
+        parts.iter().flat_map(|part| self.pieces(part.clone())).map(|(_, list)| list.len()).sum()
+    }
+
+    pub(super) fn slices<'s>(&'s mut self, all: &mut Vec<&'s mut dyn Move>) {
+        all.push(&mut self.prefixes);
+        all.push(&mut self.rows);
+        self.keys.slices(all);
+    }
+
+    pub(crate) fn size_bytes(&self) -> usize {
+        let rows = size_of_val::<[u16]>(&self.rows);
+        let prefixes = size_of_val::<[u64]>(&self.prefixes);
+        rows + prefixes + self.keys.size_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rows::flip_rows;
+
+    #[test]
+    fn the_rows_of_any_range_are_written_whatever_lies_between_the_fences() {
+        for (batch, every) in [(65_536_usize, 1_usize), (65_536, 3), (40_000, 2), (FENCE, 1), (100, 1)] {
+            // Some order of some rows.
+            let rows: Vec<u16> = (0..batch)
+                .step_by(every)
+                .map(|row| (row * 40_503 % batch.next_power_of_two()) as u16)
+                .collect();
+            let rows: Vec<u16> = rows.into_iter().filter(|row| usize::from(*row) < batch).collect();
+            let sorted = SortedRows::new(rows.clone(), batch, |row| row as i64);
+            let len = rows.len();
+            let ends = [
+                0,
+                1,
+                63,
+                4095,
+                4096,
+                4097,
+                5000,
+                8191,
+                8192,
+                8193,
+                12_287,
+                12_289,
+                20_000,
+                len / 2,
+                len.saturating_sub(1),
+                len,
+            ];
+            for start in ends.iter().copied().filter(|start| *start <= len) {
+                for end in ends.iter().copied().filter(|end| (start..=len).contains(end)) {
+                    let bits = |before: RowSet<'_>| {
+                        let mut words = vec![7; batch.div_ceil(LANES)];
+                        before.write(&mut words, batch);
+                        words
+                    };
+                    let [(until, list), (from, other)] = sorted.pieces(start..end);
+                    let mut words = bits(until);
+                    words.iter_mut().zip(bits(from)).for_each(|(word, from)| *word &= !from);
+                    for list in [list, other] {
+                        assert!(list.len() <= FENCE / 2);
+                        flip_rows(&mut words, list);
+                    }
+                    let mut expected = vec![0; batch.div_ceil(LANES)];
+                    set_rows(&mut expected, &rows[start..end]);
+                    assert!(words == expected, "{start}..{end} of {len} in {batch}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! The invariants of a column, checked by reading all of it.
+
+use super::index_values;
+use super::sealed::{Column, Data, Layout};
+use super::sorted::{Sorted, is_exact};
+use crate::rows::Selection;
+
+impl Column {
+    /// Says which invariant does not hold.
+    pub(crate) fn validate(&self) -> Result<(), String> {
+        let values = self.data.len();
+        match &self.layout {
+            Layout::Single(present) => {
+                present.validate(self.rows)?;
+                if values != self.rows && !(values == 0 && *present == Selection::None) {
+                    return Err(format!("{values} values in {} rows", self.rows));
+                }
+            }
+            Layout::Many(ends) => {
+                if ends.len() != self.rows
+                    || !ends.is_sorted()
+                    || ends.last().is_none_or(|end| *end == 0 || *end as usize != values)
+                {
+                    return Err("offsets that do not part the values among the rows".into());
+                }
+            }
+        }
+        let present = |at: usize| match &self.layout {
+            Layout::Single(present) => present.contains(at),
+            Layout::Many(_) => true,
+        };
+        match &self.data {
+            Data::Strings { dictionary, codes, postings } => {
+                dictionary.validate()?;
+                let mut used = vec![false; dictionary.len()];
+                for at in (0..codes.len()).filter(|at| present(*at)) {
+                    match used.get_mut(codes.get(at)) {
+                        Some(flag) => *flag = true,
+                        None => return Err("a code that the dictionary lacks".into()),
+                    }
+                }
+                if used.contains(&false) {
+                    return Err("a string in the dictionary that no row has".into());
+                }
+                match postings {
+                    Some(postings)
+                        if *postings
+                            != index_values::plain_postings(self.rows, &self.layout, dictionary, codes) =>
+                    {
+                        Err("postings that are not those of the codes".into())
+                    }
+                    _ => Ok(()),
+                }
+            }
+            Data::Ordered { kind, values, zone, sorted } => {
+                let places = || (0..values.len()).filter(|at| present(*at));
+                is_exact(Sorted::new(sorted, self), places(), |row| values.get(row).unwrap_or(0))?;
+                let all: Vec<i64> = places().filter_map(|at| values.get(at)).collect();
+                let (least, greatest) = kind.range();
+                if all.iter().any(|ordinal| !(least..=greatest).contains(ordinal)) {
+                    return Err("an ordinal of no value".into());
+                }
+                if *zone == all.iter().min().copied().zip(all.iter().max().copied()) {
+                    Ok(())
+                } else {
+                    Err("a zone map that is not the range of the values".into())
+                }
+            }
+            Data::Booleans { values, holders } => {
+                values.validate()?;
+                if **holders == index_values::holders(self.rows, &self.layout, values) {
+                    Ok(())
+                } else {
+                    Err("rows of booleans that are not those of the values".into())
+                }
+            }
+        }
+    }
+}

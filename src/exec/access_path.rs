@@ -1,0 +1,198 @@
+//! Access paths: where the rows of a leaf come from in one batch, and testing single rows by them.
+
+use std::ops::Range;
+
+use smallvec::SmallVec;
+
+use crate::column::{Codes, Column, Data, Layout, Ordinals, Postings, Sorted};
+use crate::kernels;
+use crate::predicate::in_ranges;
+use crate::rows::{LANES, RowSet, Selection, has_bit};
+use crate::value::OrdinalRange;
+
+/// Where the rows of a leaf come from.
+pub(super) enum AccessPath<'p> {
+    /// A set that an index holds ready, or whose few rows were tested one by one.
+    Ready(RowSet<'p>),
+    /// The rows that all of these bitmaps have, one for each string; the index over all batches holds them.
+    StringBitmaps(SmallVec<[&'p [u64]; 2]>),
+    /// The rows of any of these codes.
+    AnyPosting(&'p Column, &'p Postings, SmallVec<[u32; 4]>),
+    /// The rows that have each of these codes.
+    EachPosting(&'p Column, &'p Postings, SmallVec<[u32; 4]>),
+    /// These parts of the rows sorted by value, which are those whose value lies in the ranges.
+    Sorted {
+        column: &'p Column,
+        sorted: Sorted<'p>,
+        parts: SmallVec<[Range<usize>; 2]>,
+        ranges: &'p [OrdinalRange],
+    },
+    /// The rows of a column of many values that have one.
+    Present(&'p Column),
+    /// The rows with a value that passes each of these tests, by reading the column.
+    Scan(&'p Column, SmallVec<[ValueTest<'p>; 1]>),
+}
+
+/// A test on the values of a row: some value passes it.
+pub(super) enum ValueTest<'p> {
+    /// The row has a value.
+    Present,
+    /// One code.
+    Code(u32),
+    /// One of several codes, a bit each.
+    Codes(Box<[u64]>),
+    /// In one of these closed ranges, ascending.
+    Ranges(&'p [OrdinalRange]),
+    Boolean(bool),
+}
+
+impl<'p> AccessPath<'p> {
+    /// True when a row is among those of the path.
+    pub(super) fn matches_row(&self, row: usize) -> bool {
+        match self {
+            Self::Ready(rows) => rows.contains(row),
+            Self::StringBitmaps(each) => each.iter().all(|words| has_bit(words, row)),
+            Self::Present(column) => !column.places(row).is_empty(),
+            Self::AnyPosting(column, _, wanted) => {
+                codes_of(column, row).any(|code| wanted.binary_search(&code).is_ok())
+            }
+            Self::EachPosting(column, _, wanted) => {
+                wanted.iter().all(|wanted| codes_of(column, row).any(|code| code == *wanted))
+            }
+            Self::Sorted { column, ranges, .. } => match &column.data {
+                Data::Ordered { values, .. } => {
+                    column.places(row).any(|at| values.get(at).is_some_and(|value| in_ranges(ranges, value)))
+                }
+                _ => false,
+            },
+            Self::Scan(column, tests) => {
+                tests.iter().all(|test| column.places(row).any(|at| value_passes(&column.data, at, test)))
+            }
+        }
+    }
+
+    /// Returns the rows of the path, in any order, where they are listed and few.
+    pub(super) fn listed(&self) -> Option<&'p [u16]> {
+        match self {
+            Self::Sorted { sorted: Sorted::Listed(sorted), parts, .. } => sorted.listed(parts),
+            _ => None,
+        }
+    }
+
+    /// Keeps those of some rows that are among those of the path, or with `negated` the others.
+    pub(super) fn filter_rows(&self, negated: bool, rows: &mut Vec<u16>) {
+        // The misses of the cache of all rows then overlap.
+        rows.iter().for_each(|row| self.prefetch(usize::from(*row)));
+        // A loop of its own for what rows are tested most.
+        match self {
+            Self::Ready(ready) => ready.retain_unless(negated, rows),
+            Self::Sorted {
+                column: Column { layout: Layout::Single(present), data: Data::Ordered { values, .. }, .. },
+                ranges: [(low, high)],
+                ..
+            } => {
+                let range = *low..=*high;
+                let passes = |row: usize| values.get(row).is_some_and(|value| range.contains(&value));
+                kernels::retain(rows, |row| (passes(row) && present.contains(row)) != negated);
+            }
+            Self::AnyPosting(
+                Column { layout: Layout::Single(present), data: Data::Strings { codes, .. }, .. },
+                _,
+                wanted,
+            ) => {
+                let passes = |row: usize| {
+                    u32::try_from(codes.get(row)).is_ok_and(|code| wanted.binary_search(&code).is_ok())
+                };
+                kernels::retain(rows, |row| (passes(row) && present.contains(row)) != negated);
+            }
+            _ => kernels::retain(rows, |row| self.matches_row(row) != negated),
+        }
+    }
+
+    /// Has the processor fetch what the bits of the path are made of.
+    pub(super) fn announce(&self) {
+        match self {
+            Self::Sorted { sorted: Sorted::Listed(sorted), parts, .. } => {
+                for (before, list) in parts.iter().flat_map(|part| sorted.pieces(part.clone())) {
+                    before.announce();
+                    kernels::announce(list);
+                }
+            }
+            Self::Scan(Column { data: Data::Strings { codes: Codes::U8(codes), .. }, .. }, _) => {
+                kernels::announce(codes);
+            }
+            _ => {}
+        }
+    }
+
+    /// Has the processor fetch the value by which [`matches_row`](Self::matches_row) tests a row.
+    #[inline]
+    pub(super) fn prefetch(&self, row: usize) {
+        let column = match self {
+            Self::AnyPosting(column, ..)
+            | Self::EachPosting(column, ..)
+            | Self::Sorted { column, .. }
+            | Self::Scan(column, _) => column,
+            Self::Ready(rows) => return rows.prefetch(row),
+            Self::StringBitmaps(each) => {
+                return each.iter().for_each(|words| kernels::prefetch(words, row / LANES));
+            }
+            Self::Present(_) => return,
+        };
+        prefetch_values(column, row);
+    }
+}
+
+/// Returns the codes of a row's strings.
+pub(super) fn codes_of(column: &Column, row: usize) -> impl Iterator<Item = u32> {
+    let values = match &column.data {
+        Data::Strings { .. } => column.places(row),
+        _ => 0..0,
+    };
+    values.filter_map(|at| match &column.data {
+        Data::Strings { codes, .. } => u32::try_from(codes.get(at)).ok(),
+        _ => None,
+    })
+}
+
+/// True when the value at a place of a column passes the test.
+fn value_passes(data: &Data, at: usize, test: &ValueTest<'_>) -> bool {
+    match (data, test) {
+        (_, ValueTest::Present) => true,
+        (Data::Strings { codes, .. }, ValueTest::Code(code)) => codes.get(at) == *code as usize,
+        (Data::Strings { codes, .. }, ValueTest::Codes(set)) => {
+            let code = codes.get(at);
+            has_bit(set, code)
+        }
+        (Data::Ordered { values, .. }, ValueTest::Ranges(ranges)) => {
+            values.get(at).is_some_and(|value| in_ranges(ranges, value))
+        }
+        (Data::Booleans { values, .. }, ValueTest::Boolean(wanted)) => values.get(at) == *wanted,
+        _ => false,
+    }
+}
+
+/// Has the processor fetch the values of a row, or where they stand.
+#[inline]
+fn prefetch_values(column: &Column, row: usize) {
+    if let Layout::Single(Selection::Bitmap(present)) = &column.layout {
+        kernels::prefetch(present.words(), row / LANES);
+    }
+    match (&column.layout, &column.data) {
+        (Layout::Many(ends), _) => kernels::prefetch(ends, row),
+        (_, Data::Strings { codes, .. }) => prefetch_code(codes, row),
+        (_, Data::Ordered { values: Ordinals::Wide(values), .. }) => kernels::prefetch(values, row),
+        (_, Data::Ordered { values: Ordinals::Steps { steps, .. }, .. }) => kernels::prefetch(steps, row),
+        (_, Data::Booleans { .. }) => {}
+    }
+}
+
+/// Has the processor fetch one of many codes.
+#[inline]
+pub(super) fn prefetch_code(codes: &Codes, at: usize) {
+    match codes {
+        Codes::U8(codes) => kernels::prefetch(codes, at),
+        Codes::U16(codes) => kernels::prefetch(codes, at),
+        Codes::U32(codes) => kernels::prefetch(codes, at),
+    }
+}

@@ -1,0 +1,281 @@
+//! Running a program on all rows of a batch at once: sets of rows are combined group by group.
+//!
+//! A bitmap of a full batch has 8 KiB. Every set that the indexes hold ready is read once, from front to back, and combined
+//! into the bitmap of its group, which stays in the nearest cache. Pieces of a sixteenth to a half of that were slower, in
+//! cache and out of it: the machine fetches ahead along 8 KiB, and each piece costs a turn of the loop. When rows are only
+//! counted, the last set is not combined: bits are counted from the sets themselves, those of up to two groups of two, and
+//! written nowhere. A conjunction whose rows have become few is a list of them, each of which is tested for what follows.
+//!
+//! Out of cache, time goes into misses. So the processor is told of the next set before one is combined, of the first ones
+//! of the next batch before a batch is counted, and of all values that rows are tested for before the first is.
+#![expect(
+    clippy::arithmetic_side_effects,
+    reason = "indexes of instructions, the members of a group before its end, and counts of rows of one batch"
+)]
+
+use std::borrow::Cow;
+
+use smallvec::SmallVec;
+
+use super::access_path::AccessPath;
+use super::count_beside::count_beside;
+use super::groups::{Executor, Group, State, combination};
+use super::program::{Op, Program};
+use super::scratch::Scratch;
+use super::step::Step;
+use super::write_rows::write;
+use crate::kernels::{self, Pair};
+use crate::operator::Connective;
+use crate::rows::{LANES, RowSet};
+
+/// Returns the rows of a batch of `rows` rows that a program selects.
+pub(super) fn run<'q>(program: &Program<'q>, rows: usize, scratch: &mut Scratch) -> RowSet<'q> {
+    let (state, _) = execute(program, rows, scratch, None);
+    match state {
+        State::Few(mut list) => {
+            list.sort_unstable();
+            let set = RowSet::from_list(list.to_vec());
+            scratch.put_list(list);
+            set
+        }
+        State::Rows(RowSet::Bitmap(Cow::Owned(words))) => {
+            let count = kernels::count_ones(&words);
+            let set = if count * LANES > rows {
+                RowSet::Bitmap(Cow::Owned(words.to_vec()))
+            } else {
+                let mut list = Vec::with_capacity(count);
+                RowSet::bits(&words).list_within(0..rows, &mut list);
+                RowSet::from_list(list)
+            };
+            scratch.put_bitmap(words);
+            set
+        }
+        State::Rows(set) => set,
+    }
+}
+
+/// Returns how many rows of a batch of `rows` rows a program selects.
+pub(super) fn count(program: &Program<'_>, rows: usize, scratch: &mut Scratch) -> usize {
+    let last = program.ops.iter().rposition(|op| !matches!(op, Op::Close { .. }));
+    let (state, counted) = execute(program, rows, scratch, last);
+    match state {
+        State::Few(list) => {
+            let count = list.len();
+            scratch.put_list(list);
+            count
+        }
+        State::Rows(set) => {
+            let count = counted.unwrap_or_else(|| set.count(rows));
+            if let RowSet::Bitmap(Cow::Owned(words)) = set {
+                scratch.put_bitmap(words);
+            }
+            count
+        }
+    }
+}
+
+/// Runs a program; the set `last`, if there is one, may be counted with what came before instead of being combined.
+fn execute<'q>(
+    program: &Program<'q>,
+    rows: usize,
+    scratch: &mut Scratch,
+    last: Option<usize>,
+) -> (State<'q>, Option<usize>) {
+    let mut executor = Executor { program, rows, scratch, groups: SmallVec::new(), last, counted: None };
+    executor.open(Connective::And, program.ops.len());
+    let mut at: usize = 0;
+    while let Some(op) = program.ops.get(at) {
+        program.announce(at + 1);
+        at = executor.step(op, at);
+    }
+    executor.combine_pending();
+    (executor.take_state(), executor.counted)
+}
+
+impl<'q> Executor<'_, 'q> {
+    /// Does one instruction and returns the next.
+    fn step(&mut self, op: &Op<'q>, at: usize) -> usize {
+        if let Some(Group { state: State::Few(_), .. }) = self.groups.last()
+            && !matches!(op, Op::Close { .. } | Op::Rows { rows: RowSet::None | RowSet::All, .. })
+        {
+            if self.filter_few(op, at) {
+                return self.next(self.program.after(at) - 1);
+            }
+            self.spread();
+        }
+        match op {
+            Op::Open { connective, close, effort, .. } => {
+                if self.filter(at, *effort, close - at) {
+                    return self.next(*close);
+                }
+                self.open(*connective, *close);
+                return at + 1;
+            }
+            Op::Close { negated } => self.close(*negated, at),
+            Op::Rows { rows, negated } => return self.join_set(rows, *negated, at),
+            Op::Computed { step, effort, negated } => {
+                if !self.filter(at, *effort, 1)
+                    && let Some(Step::Leaf { path, .. }) = self.program.steps.get(*step)
+                {
+                    return self.join_path(path, *negated, at);
+                }
+            }
+        }
+        self.next(at)
+    }
+
+    /// Joins a set to the innermost group and returns the next instruction.
+    fn join_set(&mut self, rows: &RowSet<'q>, negated: bool, at: usize) -> usize {
+        match rows {
+            RowSet::None => self.constant(negated),
+            RowSet::All => self.constant(!negated),
+            RowSet::List(list) => self.list(list, negated),
+            RowSet::Range(_) => {
+                let mut words = self.scratch.bitmap(self.rows);
+                rows.write(&mut words, self.rows);
+                return self.count_or_join(Cow::Owned(words), negated, at);
+            }
+            RowSet::Bitmap(words) => return self.count_or_join(words.clone(), negated, at),
+        }
+        self.next(at)
+    }
+
+    /// Joins the rows of an access path to the innermost group and returns the next instruction.
+    fn join_path(&mut self, path: &AccessPath<'q>, negated: bool, at: usize) -> usize {
+        if let Some(count) = self.count_beside(at, path, negated) {
+            return self.finish(count);
+        }
+        if let Some(list) = path.listed() {
+            self.list(list, negated);
+            return self.next(at);
+        }
+        let mut words = self.scratch.bitmap(self.rows);
+        write(path, self.rows, &mut words);
+        self.count_or_join(Cow::Owned(words), negated, at)
+    }
+
+    /// Joins a bitmap to the innermost group, or counts it together with all that came before if it is the last set.
+    fn count_or_join(&mut self, words: Cow<'q, [u64]>, negated: bool, at: usize) -> usize {
+        if let Some(count) = self.count_together(at, &words, negated) {
+            if let Cow::Owned(words) = words {
+                self.scratch.put_bitmap(words);
+            }
+            return self.finish(count);
+        }
+        self.join(words, negated, at);
+        self.next(at)
+    }
+
+    /// Closes the innermost group, which becomes a member of the one around it.
+    fn close(&mut self, negated: bool, at: usize) {
+        let outer = self.groups.iter().nth_back(1);
+        if negated || !outer.is_some_and(Group::is_neutral) {
+            self.combine_pending();
+        }
+        let Some(Group { state, pending, .. }) = self.groups.pop() else { return };
+        match state {
+            State::Few(list) => {
+                self.list(&list, negated);
+                self.scratch.put_list(list);
+            }
+            State::Rows(set) if pending.is_some() => {
+                self.settle(set);
+                if let Some(outer) = self.groups.last_mut() {
+                    outer.pending = pending;
+                }
+                self.combine_unless_joined(at);
+            }
+            State::Rows(RowSet::Bitmap(words)) => self.join(words, negated, at),
+            // A group comes to no other set.
+            State::Rows(set) => self.constant(matches!(set, RowSet::All) != negated),
+        }
+    }
+
+    /// Returns how many rows there are, when the set of an instruction is the last one and all that it meets on its way out
+    /// are two sets, or two groups of two.
+    fn count_together(&self, at: usize, words: &[u64], negated: bool) -> Option<usize> {
+        if self.last != Some(at) {
+            return None;
+        }
+        let mut found = LastSet { pair: Pair::of(words), is_negated: negated, beside: None };
+        for group in self.groups.iter().rev() {
+            if !group.is_neutral() {
+                let State::Rows(RowSet::Bitmap(one)) = &group.state else { return None };
+                let before = match &group.pending {
+                    None => Pair::of(one),
+                    Some((how, other)) => Pair { how: *how, one, other },
+                };
+                found = found.joined(group.connective, before)?;
+            }
+            found.is_negated ^= self.program.is_negated(group.close);
+        }
+        Some(found.count(self.rows))
+    }
+
+    /// Returns how many rows there are, when the access path of an instruction is the last set and can be counted beside all
+    /// that came before without a bitmap of its rows.
+    fn count_beside(&self, at: usize, path: &AccessPath<'q>, negated: bool) -> Option<usize> {
+        match self.groups.as_slice() {
+            [
+                Group {
+                    connective: Connective::And,
+                    state: State::Rows(RowSet::Bitmap(before)),
+                    pending: None,
+                    ..
+                },
+            ] if self.last == Some(at) && !negated => count_beside(path, before, self.rows),
+            _ => None,
+        }
+    }
+
+    /// Ends the program, whose rows were counted.
+    fn finish(&mut self, count: usize) -> usize {
+        for group in self.groups.drain(..) {
+            let bitmaps =
+                [Some(group.state), group.pending.map(|(_, words)| State::Rows(RowSet::Bitmap(words)))];
+            for state in bitmaps.into_iter().flatten() {
+                match state {
+                    State::Rows(RowSet::Bitmap(Cow::Owned(words))) => self.scratch.put_bitmap(words),
+                    State::Rows(_) => {}
+                    State::Few(list) => self.scratch.put_list(list),
+                }
+            }
+        }
+        self.counted = Some(count);
+        self.program.ops.len()
+    }
+}
+
+/// What the last set of a program comes to on its way out of its groups.
+struct LastSet<'t> {
+    pair: Pair<'t>,
+    /// All other rows are meant.
+    is_negated: bool,
+    /// What the pair, or all other rows, is combined with.
+    beside: Option<(kernels::Combine, Pair<'t>)>,
+}
+
+impl<'t> LastSet<'t> {
+    /// Combines this with what was there before in a group; `None` when that makes too many sets.
+    fn joined(self, connective: Connective, before: Pair<'t>) -> Option<Self> {
+        let how = combination(connective, self.is_negated);
+        match (self.beside, self.pair.single(), before.single()) {
+            (None, Some(last), Some(before)) => {
+                Some(Self { pair: Pair { how, one: before, other: last }, is_negated: false, beside: None })
+            }
+            (None, _, _) => Some(Self { pair: self.pair, is_negated: false, beside: Some((how, before)) }),
+            (Some(_), _, _) => None,
+        }
+    }
+
+    fn count(&self, rows: usize) -> usize {
+        let count = match self.beside {
+            None => kernels::count_pair(self.pair, rows),
+            Some((how, before)) => kernels::count_pairs(before, how, self.pair, rows),
+        };
+        if self.is_negated { rows - count } else { count }
+    }
+}
+
+#[cfg(test)]
+mod tests;

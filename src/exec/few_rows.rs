@@ -1,0 +1,119 @@
+//! Lists in a running program: a conjunction whose rows have become few is a list of them, each of which is tested for what
+//! follows.
+#![expect(clippy::arithmetic_side_effects, reason = "`Cost` saturates")]
+
+use std::borrow::Cow;
+
+use super::cost::{COST_OF_A_ROW, COST_OF_LISTING, Cost};
+use super::groups::{Executor, Group, State, combination};
+use super::program::Op;
+use crate::operator::Connective;
+use crate::rows::{RowSet, list_bits, set_rows};
+
+impl<'q> Executor<'_, 'q> {
+    /// Joins listed rows, in any order, or with `negated` all others, to the innermost group.
+    pub(super) fn list(&mut self, rows: &[u16], negated: bool) {
+        self.combine_pending();
+        let Some(connective) = self.groups.last().map(|group| group.connective) else { return };
+        let state = self.take_state();
+        if connective == Connective::And && !negated {
+            let mut list = self.scratch.list();
+            list.extend_from_slice(rows);
+            if let State::Rows(before) = state {
+                before.retain(&mut list);
+                if let RowSet::Bitmap(Cow::Owned(words)) = before {
+                    self.scratch.put_bitmap(words);
+                }
+            }
+            return self.settle_few(list);
+        }
+        let mut words = self.own_bitmap(state);
+        let how = combination(connective, negated);
+        let uniform = RowSet::List(Cow::Borrowed(rows)).combine_into(how, &mut words, self.rows);
+        self.settle_bitmap(words, uniform);
+    }
+
+    /// Returns a state as a bitmap that the executor owns.
+    fn own_bitmap(&mut self, state: State<'q>) -> Vec<u64> {
+        if let State::Rows(RowSet::Bitmap(Cow::Owned(words))) = state {
+            return words;
+        }
+        let mut words = self.scratch.bitmap(self.rows);
+        match state {
+            State::Rows(set) => set.write(&mut words, self.rows),
+            State::Few(list) => {
+                words.fill(0);
+                set_rows(&mut words, &list);
+                self.scratch.put_list(list);
+            }
+        }
+        words
+    }
+
+    /// Of a conjunction whose rows have become few, lists those that pass the member at an instruction, tested one by one;
+    /// false when they are too many for that.
+    pub(super) fn filter(&mut self, at: usize, effort: Cost, members: usize) -> bool {
+        if effort < (Cost::of_bitmap(self.rows) * 2).max(COST_OF_LISTING) {
+            return false;
+        }
+        let Some(Group {
+            connective: Connective::And,
+            state: State::Rows(RowSet::Bitmap(words)),
+            pending: None,
+            ..
+        }) = self.groups.last()
+        else {
+            return false;
+        };
+        if are_likely_more(words, effort.pays(COST_OF_A_ROW * members)) {
+            return false;
+        }
+        let mut list = self.scratch.list();
+        list_bits(words, &mut list);
+        if let State::Rows(RowSet::Bitmap(Cow::Owned(words))) = self.take_state() {
+            self.scratch.put_bitmap(words);
+        }
+        self.program.filter_rows(at, &mut list);
+        self.settle_few(list);
+        true
+    }
+
+    /// Of listed rows, keeps those that pass the member at an instruction, tested one by one; false when they are too many
+    /// for that.
+    pub(super) fn filter_few(&mut self, op: &Op<'q>, at: usize) -> bool {
+        let bitmaps = Cost::of_bitmap(self.rows) * 2;
+        let each = self.program.cost_of_testing(at);
+        let effort = match op {
+            Op::Open { effort, .. } | Op::Computed { effort, .. } => *effort,
+            Op::Rows { .. } | Op::Close { .. } => Cost::NONE,
+        };
+        let Some(Group { state: State::Few(list), .. }) = self.groups.last_mut() else { return false };
+        if each * list.len() > effort + bitmaps {
+            return false;
+        }
+        let mut list = std::mem::take(list);
+        self.program.filter_rows(at, &mut list);
+        self.settle_few(list);
+        true
+    }
+
+    /// Makes a bitmap of the listed rows of the innermost group.
+    pub(super) fn spread(&mut self) {
+        let state = self.take_state();
+        let words = self.own_bitmap(state);
+        self.settle_bitmap(words, None);
+    }
+}
+
+/// True when more bits are likely set than `most`, judged by some of the words, and by no more of them than it takes.
+fn are_likely_more(words: &[u64], most: usize) -> bool {
+    const STEP: usize = 16;
+    let mut left = most / STEP;
+    words.iter().step_by(STEP).any(|word| match left.checked_sub(word.count_ones() as usize) {
+        Some(rest) => {
+            left = rest;
+            false
+        }
+        None => true,
+    })
+}

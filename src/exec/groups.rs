@@ -1,0 +1,231 @@
+//! The groups of a running program that are open, and what the members of each have come to so far.
+#![expect(clippy::arithmetic_side_effects, reason = "indexes of instructions")]
+
+use std::borrow::Cow;
+
+use smallvec::SmallVec;
+
+use super::program::{Op, Program};
+use super::scratch::Scratch;
+use crate::kernels::{self, Combine, Uniform};
+use crate::operator::Connective;
+use crate::rows::{RowSet, clear_tail};
+
+/// What the members of a group have come to.
+pub(super) enum State<'p> {
+    /// A set: none, all, a bitmap that an index holds ready, or one that the executor owns.
+    Rows(RowSet<'p>),
+    /// Rows of a conjunction that have become few, in any order, each once; each is tested for what follows.
+    Few(Vec<u16>),
+}
+
+/// A group that is open.
+pub(super) struct Group<'p> {
+    pub(super) connective: Connective,
+    pub(super) close: usize,
+    pub(super) state: State<'p>,
+    /// A bitmap that is to be combined with the state, which is a bitmap then: both stay apart where a third bitmap follows, to
+    /// be combined with it in one pass, or where the last set of the program may be counted together with them.
+    pub(super) pending: Option<(Combine, Cow<'p, [u64]>)>,
+}
+
+impl Group<'_> {
+    /// True when the members so far have decided nothing.
+    pub(super) fn is_neutral(&self) -> bool {
+        matches!(
+            (self.connective, &self.state),
+            (Connective::And, State::Rows(RowSet::All)) | (Connective::Or, State::Rows(RowSet::None))
+        )
+    }
+}
+
+/// A program that runs on the rows of one batch.
+pub(super) struct Executor<'m, 'q> {
+    pub(super) program: &'m Program<'q>,
+    /// How many rows the batch has.
+    pub(super) rows: usize,
+    pub(super) scratch: &'m mut Scratch,
+    /// The innermost last; the outermost is a conjunction around the whole program.
+    pub(super) groups: SmallVec<[Group<'q>; 8]>,
+    /// The last set of the program, after which groups are but closed, when its rows may be counted together with what came
+    /// before.
+    pub(super) last: Option<usize>,
+    /// How many rows were counted thus.
+    pub(super) counted: Option<usize>,
+}
+
+impl<'q> Executor<'_, 'q> {
+    pub(super) fn open(&mut self, connective: Connective, close: usize) {
+        let neutral = if connective == Connective::And { RowSet::All } else { RowSet::None };
+        self.groups.push(Group { connective, close, state: State::Rows(neutral), pending: None });
+    }
+
+    /// Returns the instruction after one that was done: where the group closes, when its members so far have settled it.
+    pub(super) fn next(&self, at: usize) -> usize {
+        match self.groups.last() {
+            Some(
+                Group { connective: Connective::And, close, state: State::Rows(RowSet::None), .. }
+                | Group { connective: Connective::Or, close, state: State::Rows(RowSet::All), .. },
+            ) if *close > at => *close,
+            _ => at + 1,
+        }
+    }
+
+    /// Makes a set what the innermost group has come to, whatever that was before.
+    pub(super) fn settle(&mut self, set: RowSet<'q>) {
+        if let Some(group) = self.groups.last_mut() {
+            group.state = State::Rows(set);
+            group.pending = None;
+        }
+    }
+
+    /// Makes a bitmap what the innermost group has come to.
+    pub(super) fn settle_bitmap(&mut self, words: Vec<u64>, uniform: Uniform) {
+        match uniform {
+            None => self.settle(RowSet::Bitmap(Cow::Owned(words))),
+            Some(all) => {
+                self.scratch.put_bitmap(words);
+                self.settle(if all { RowSet::All } else { RowSet::None });
+            }
+        }
+    }
+
+    /// Makes a list what the innermost group, a conjunction, has come to.
+    pub(super) fn settle_few(&mut self, list: Vec<u16>) {
+        if list.is_empty() {
+            self.scratch.put_list(list);
+            self.settle(RowSet::None);
+        } else if let Some(group) = self.groups.last_mut() {
+            group.state = State::Few(list);
+        }
+    }
+
+    /// Takes what the innermost group has come to; it must be settled anew.
+    pub(super) fn take_state(&mut self) -> State<'q> {
+        let none = State::Rows(RowSet::None);
+        self.groups
+            .last_mut()
+            .map_or(none, |group| std::mem::replace(&mut group.state, State::Rows(RowSet::None)))
+    }
+
+    /// Joins no row, or every row, to the innermost group.
+    pub(super) fn constant(&mut self, value: bool) {
+        match self.groups.last().map(|group| (group.connective, value)) {
+            Some((Connective::And, false)) => self.settle(RowSet::None),
+            Some((Connective::Or, true)) => self.settle(RowSet::All),
+            _ => {}
+        }
+    }
+
+    /// Joins the rows of a bitmap, or with `negated` all others, to the innermost group.
+    pub(super) fn join(&mut self, words: Cow<'q, [u64]>, negated: bool, at: usize) {
+        if self.groups.last().is_some_and(|group| group.pending.is_some()) {
+            self.combine_three(&words, negated);
+            if let Cow::Owned(words) = words {
+                self.scratch.put_bitmap(words);
+            }
+            return;
+        }
+        let Some(group) = self.groups.last_mut() else { return };
+        if group.is_neutral() {
+            let words = if negated { Cow::Owned(self.inverted(words)) } else { words };
+            return self.settle(RowSet::Bitmap(words));
+        }
+        if matches!(group.state, State::Rows(RowSet::Bitmap(_))) {
+            group.pending = Some((combination(group.connective, negated), words));
+            self.combine_unless_joined(at);
+        }
+    }
+
+    /// Returns all rows but those of a bitmap.
+    fn inverted(&mut self, words: Cow<'q, [u64]>) -> Vec<u64> {
+        let mut inverted = match words {
+            Cow::Owned(words) => words,
+            Cow::Borrowed(words) => {
+                let mut own = self.scratch.bitmap(self.rows);
+                own.copy_from_slice(words);
+                own
+            }
+        };
+        inverted.iter_mut().for_each(|word| *word = !*word);
+        clear_tail(&mut inverted, self.rows);
+        inverted
+    }
+
+    /// Combines the two bitmaps of the innermost group after an instruction, unless a third one follows or the last set of
+    /// the program may be counted together with both.
+    pub(super) fn combine_unless_joined(&mut self, at: usize) {
+        let Some(group) = self.groups.last() else { return };
+        let may_be_joined = match self.program.ops.get(at + 1) {
+            Some(Op::Rows { rows: RowSet::Bitmap(_), .. }) => true,
+            Some(Op::Close { .. }) => self.last.is_some(),
+            // The last group. A conjunction with few rows tests each of them for what follows.
+            Some(Op::Open { close, .. }) => {
+                group.connective == Connective::Or && self.last.is_some_and(|last| last < *close)
+            }
+            _ => false,
+        };
+        if !may_be_joined {
+            self.combine_pending();
+        }
+    }
+
+    /// Combines the two bitmaps of the innermost group and a third one in one pass.
+    fn combine_three(&mut self, words: &[u64], negated: bool) {
+        let Some(group) = self.groups.last_mut() else { return };
+        let second = combination(group.connective, negated);
+        let Some((first, other)) = group.pending.take() else { return };
+        let State::Rows(RowSet::Bitmap(one)) = self.take_state() else { return };
+        let mut combined = self.scratch.bitmap(self.rows);
+        let uniform = kernels::combine_three([first, second], &mut combined, [&one, &other, words]);
+        clear_tail(&mut combined, self.rows);
+        for set in [one, other] {
+            if let Cow::Owned(set) = set {
+                self.scratch.put_bitmap(set);
+            }
+        }
+        self.settle_bitmap(combined, uniform);
+    }
+
+    /// Combines the two bitmaps of the innermost group, if there are two.
+    pub(super) fn combine_pending(&mut self) {
+        let Some((how, other)) = self.groups.last_mut().and_then(|group| group.pending.take()) else {
+            return;
+        };
+        let State::Rows(RowSet::Bitmap(one)) = self.take_state() else { return };
+        let (mut words, uniform) = match (one, other) {
+            (Cow::Owned(mut words), other) => {
+                let uniform = kernels::combine(how, &mut words, &other);
+                if let Cow::Owned(other) = other {
+                    self.scratch.put_bitmap(other);
+                }
+                (words, uniform)
+            }
+            (Cow::Borrowed(one), Cow::Borrowed(other)) => {
+                let mut words = self.scratch.bitmap(self.rows);
+                let uniform = kernels::combine_into(how, &mut words, one, other);
+                (words, uniform)
+            }
+            (Cow::Borrowed(one), Cow::Owned(mut words)) => {
+                if matches!(how, Combine::AndNot | Combine::OrNot) {
+                    words.iter_mut().for_each(|word| *word = !*word);
+                }
+                let any = matches!(how, Combine::Or | Combine::OrNot);
+                let uniform = kernels::combine(if any { Combine::Or } else { Combine::And }, &mut words, one);
+                (words, uniform)
+            }
+        };
+        clear_tail(&mut words, self.rows);
+        self.settle_bitmap(words, uniform);
+    }
+}
+
+/// Returns how a member of a group is combined with those before.
+pub(super) fn combination(connective: Connective, negated: bool) -> Combine {
+    match (connective, negated) {
+        (Connective::And, false) => Combine::And,
+        (Connective::And, true) => Combine::AndNot,
+        (Connective::Or, false) => Combine::Or,
+        (Connective::Or, true) => Combine::OrNot,
+    }
+}

@@ -1,0 +1,164 @@
+//! Leaves looked up in the index over all batches, once for a query.
+
+use std::sync::OnceLock;
+
+use super::access_path::prefetch_code;
+use crate::batch::Batch;
+use crate::catalog::FieldId;
+use crate::column::{Codes, Dictionary};
+use crate::index::{Directory, FieldDirectory, GlobalRow, Occurrences, places_of_batch, split};
+use crate::kernels;
+use crate::predicate::{Leaf, Set, Test};
+
+/// How the rows of a leaf are reached.
+pub(super) enum IndexLookup<'q> {
+    /// Not at all: they are left out.
+    Nowhere,
+    /// Through the column of each batch.
+    Column,
+    /// Through the occurrences of its strings.
+    Strings(Vec<&'q Occurrences>, /* of how many strings */ usize),
+    /// Through these rows, which have one of its strings.
+    Rows(KeyRows),
+}
+
+/// Rows found by key, which are sorted only when a caller needs that.
+pub(super) struct KeyRows {
+    found: Vec<GlobalRow>,
+    ascending: OnceLock<Ascending>,
+}
+
+/// Rows of all batches, ascending, and beside them which row of its batch each is.
+struct Ascending {
+    rows: Vec<GlobalRow>,
+    in_batch: Vec<u16>,
+}
+
+impl KeyRows {
+    /// Returns the rows, in any order.
+    pub(super) fn found(&self) -> &[GlobalRow] {
+        &self.found
+    }
+
+    fn sorted(&self) -> &Ascending {
+        self.ascending.get_or_init(|| {
+            let mut rows = self.found.clone();
+            rows.sort_unstable();
+            let in_batch = rows.iter().map(|row| split(*row).1).collect();
+            Ascending { rows, in_batch }
+        })
+    }
+
+    /// Returns the rows, ascending.
+    pub(super) fn ascending(&self) -> &[GlobalRow] {
+        &self.sorted().rows
+    }
+
+    /// Returns the rows of the batch of a number, ascending.
+    pub(super) fn of_batch(&self, number: usize) -> &[u16] {
+        let Ascending { rows, in_batch } = self.sorted();
+        in_batch.get(places_of_batch(rows, number)).unwrap_or_default()
+    }
+}
+
+/// Looks a leaf up in the index over all batches; `batch` gives a covered batch by its number.
+pub(super) fn look_up<'q, 'b>(
+    leaf: &'q Leaf,
+    directory: &'q Directory,
+    batch: &impl Fn(usize) -> Option<&'b Batch>,
+) -> IndexLookup<'q> {
+    let (Test::Any(Set::Strings(points))
+    | Test::None(Set::Strings(points))
+    | Test::All(Set::Strings(points))) = &leaf.test
+    else {
+        return IndexLookup::Column;
+    };
+    let texts = points.as_slice();
+    match directory.field(leaf.field) {
+        FieldDirectory::Strings(strings) => {
+            IndexLookup::Strings(texts.iter().filter_map(|text| strings.get(text)).collect(), texts.len())
+        }
+        FieldDirectory::Keys(_) => {
+            /// A string that is a key for some still has a few rows.
+            const LIKELY: usize = 4;
+            let mut found = Vec::with_capacity(texts.len().max(LIKELY));
+            find_keys(directory, leaf.field, texts, batch, |row, _| found.push(row));
+            IndexLookup::Rows(KeyRows { found, ascending: OnceLock::new() })
+        }
+        _ => IndexLookup::Column,
+    }
+}
+
+/// Rows whose strings are compared together.
+const TOGETHER: usize = 32;
+
+/// Gives the rows of covered batches, dead ones too, that have one of these strings in a key field, each with the
+/// number of its string; `batch` gives a covered batch by its number.
+///
+/// Candidates go through loops in each of which the processor is told of one load, so that those of many overlap: the code, where its
+/// string stands, the string.
+pub(crate) fn find_keys<'b>(
+    directory: &Directory,
+    field: FieldId,
+    texts: &[impl AsRef<str>],
+    batch: &impl Fn(usize) -> Option<&'b Batch>,
+    mut take: impl FnMut(GlobalRow, u32),
+) {
+    let FieldDirectory::Keys(keys) = directory.field(field) else { return };
+    let column = |row| {
+        let (batch_number, row) = split(row);
+        Some((batch(batch_number)?.column(field)?, usize::from(row)))
+    };
+    if let [text] = texts {
+        for found in directory.probe(keys, text.as_ref()) {
+            if column(found).and_then(|(column, row)| column.string(row)) == Some(text.as_ref()) {
+                take(found, 0);
+            }
+        }
+        return;
+    }
+    let found = directory.probe_all(keys, texts, kernels::prefetch);
+    // Where more rows are found than there are batches, each of these is looked up once.
+    let batches = if found.len() > directory.numbers() { directory.numbers() } else { 0 };
+    let mut known: Vec<Option<Option<(&Dictionary, &Codes)>>> = vec![None; batches];
+    let mut strings = |number: usize| {
+        let strings = || batch(number)?.column(field)?.dictionary();
+        match known.get_mut(number) {
+            Some(known) => *known.get_or_insert_with(strings),
+            None => strings(),
+        }
+    };
+    for found in found.chunks(TOGETHER) {
+        let mut places = [None; TOGETHER];
+        for (place, (row, _)) in places.iter_mut().zip(found) {
+            let (number, row) = split(*row);
+            *place = strings(number).map(|(dictionary, codes)| {
+                prefetch_code(codes, usize::from(row));
+                (dictionary, codes, usize::from(row))
+            });
+        }
+        let mut coded = [None; TOGETHER];
+        for (coded, place) in coded.iter_mut().zip(&places) {
+            // What the directory has a key of has a value.
+            *coded = place.map(|(dictionary, codes, row)| {
+                let code = codes.get(row);
+                kernels::prefetch(dictionary.ends(), code);
+                (dictionary, code)
+            });
+        }
+        let mut texts_found = [None; TOGETHER];
+        for (text, coded) in texts_found.iter_mut().zip(&coded) {
+            *text = coded.map(|(dictionary, code)| {
+                let text = dictionary.bytes(code);
+                kernels::prefetch(text, 0);
+                text
+            });
+        }
+        for ((row, number), text) in found.iter().zip(&texts_found) {
+            let wanted = texts.get(*number as usize).map(|text| text.as_ref().as_bytes());
+            if text.is_some() && *text == wanted {
+                take(*row, *number);
+            }
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Writing the rows of an access path as a bitmap.
+#![expect(clippy::arithmetic_side_effects, reason = "rows of one batch")]
+
+use std::ops::Range;
+
+use super::access_path::{AccessPath, ValueTest};
+use crate::column::{Codes, Column, Data, Layout, Sorted, SortedRows};
+use crate::kernels::{self, Combine};
+use crate::rows::{LANES, RowSet, Selection, clear_tail, flip_rows};
+
+/// Writes the bits of a part of the sorted rows of a batch of `rows` rows.
+fn write_part(sorted: &SortedRows, part: Range<usize>, rows: usize, words: &mut [u64]) {
+    let [(until, list), (from, other)] = sorted.pieces(part);
+    match (until, from) {
+        (RowSet::Bitmap(until), RowSet::Bitmap(from)) => {
+            kernels::combine_into(Combine::AndNot, words, &until, &from);
+        }
+        (RowSet::All, RowSet::Bitmap(from)) => {
+            words.iter_mut().zip(&*from).for_each(|(word, from)| *word = !from);
+            clear_tail(words, rows);
+        }
+        (until, from) => {
+            until.write(words, rows);
+            from.combine_into(Combine::AndNot, words, rows);
+        }
+    }
+    flip_rows(words, list);
+    flip_rows(words, other);
+}
+
+/// Writes the bits of those of `rows` rows that are among those of a path over what the words held.
+pub(super) fn write(path: &AccessPath<'_>, rows: usize, words: &mut [u64]) {
+    match path {
+        AccessPath::Ready(ready) => ready.write(words, rows),
+        AccessPath::Present(column) => write_passing(column, &ValueTest::Present, words),
+        AccessPath::Sorted { sorted: Sorted::Listed(sorted), parts, .. } => match parts.as_slice() {
+            [part] => write_part(sorted, part.clone(), rows, words),
+            parts => {
+                words.fill(0);
+                let mut more = vec![0; words.len()];
+                for part in parts {
+                    write_part(sorted, part.clone(), rows, &mut more);
+                    kernels::combine(Combine::Or, words, &more);
+                }
+            }
+        },
+        AccessPath::Scan(column, tests) => {
+            for (number, test) in tests.iter().enumerate() {
+                if number == 0 {
+                    write_passing(column, test, words);
+                } else {
+                    let mut more = vec![0; words.len()];
+                    write_passing(column, test, &mut more);
+                    kernels::combine(Combine::And, words, &more);
+                }
+            }
+        }
+        other => {
+            words.fill(0);
+            for (word, first) in words.iter_mut().zip((0..rows).step_by(LANES)) {
+                let lanes = first..rows.min(first + LANES);
+                *word = lanes.rev().fold(0, |word, row| word << 1 | u64::from(other.matches_row(row)));
+            }
+        }
+    }
+    clear_tail(words, rows);
+}
+
+/// Writes the bits of the rows that have a value which passes the test, by reading the column.
+fn write_passing(column: &Column, test: &ValueTest<'_>, words: &mut [u64]) {
+    words.fill(0);
+    match &column.layout {
+        Layout::Single(present) => {
+            write_values(&column.data, test, words);
+            match present {
+                Selection::All => {}
+                Selection::None => words.fill(0),
+                Selection::Bitmap(present) => {
+                    kernels::combine(Combine::And, words, present.words());
+                }
+            }
+        }
+        Layout::Many(ends) => match test {
+            ValueTest::Present => kernels::non_empty(ends, words),
+            _ => {
+                let mut values = vec![0; column.values_len().div_ceil(LANES)];
+                write_values(&column.data, test, &mut values);
+                kernels::any_of_row(&values, ends, words);
+            }
+        },
+    }
+}
+
+/// Up to this many ranges, one pass for each is faster than a search for each value.
+const FEW_RANGES: usize = 4;
+
+/// A bit for each value, of meaning only where the row is present; the words must be zero.
+fn write_values(data: &Data, test: &ValueTest<'_>, words: &mut [u64]) {
+    match (data, test) {
+        (_, ValueTest::Present) => words.fill(u64::MAX),
+        (Data::Strings { codes, .. }, ValueTest::Code(code)) => match codes {
+            // A code that does not fit the width of the column's codes is none of them.
+            Codes::U8(codes) => {
+                if let Ok(code) = u8::try_from(*code) {
+                    kernels::equal(codes, code, words);
+                }
+            }
+            Codes::U16(codes) => {
+                if let Ok(code) = u16::try_from(*code) {
+                    kernels::equal(codes, code, words);
+                }
+            }
+            Codes::U32(codes) => kernels::equal(codes, *code, words),
+        },
+        (Data::Strings { codes, .. }, ValueTest::Codes(set)) => match codes {
+            Codes::U8(codes) => kernels::in_byte_set(codes, &kernels::byte_set(set), words),
+            Codes::U16(codes) => kernels::in_set(codes, set, words),
+            Codes::U32(codes) => kernels::in_set(codes, set, words),
+        },
+        (Data::Ordered { values, .. }, ValueTest::Ranges(ranges)) => {
+            let values = values.to_wide();
+            if ranges.len() <= FEW_RANGES {
+                ranges.iter().for_each(|(low, high)| kernels::in_range(&values, *low, *high, words));
+            } else {
+                kernels::in_ranges(&values, ranges, words);
+            }
+        }
+        (Data::Booleans { values, .. }, ValueTest::Boolean(wanted)) => {
+            for (word, bits) in words.iter_mut().zip(values.words()) {
+                *word = if *wanted { *bits } else { !*bits };
+            }
+        }
+        _ => debug_assert!(false, "a test of the column's type"),
+    }
+}

@@ -1,0 +1,109 @@
+//! The bitmap that columns and indexes keep, in memory that can be laid out in large pages.
+
+use super::LANES;
+use super::words::{self, clear_tail, has_bit};
+use crate::kernels;
+use crate::slice::{Move, Slice};
+
+/// A bitmap that a column or an index keeps: a bit for each row. Invariant: bits after the last row are zero.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Bitmap {
+    words: Slice<u64>,
+    rows: usize,
+}
+
+impl Bitmap {
+    /// Returns a bitmap with no bit set.
+    pub(crate) fn zeros(rows: usize) -> Self {
+        Self { words: vec![0; rows.div_ceil(LANES)].into(), rows }
+    }
+
+    /// Returns a bitmap with every row's bit set.
+    pub(crate) fn ones(rows: usize) -> Self {
+        Self::filled_by(rows, |words| words.fill(u64::MAX))
+    }
+
+    /// Returns the bitmap that `kernel` writes into the words that it gets; bits after the last row are cleared.
+    pub(crate) fn filled_by(rows: usize, kernel: impl FnOnce(&mut [u64])) -> Self {
+        let mut words = vec![0; rows.div_ceil(LANES)];
+        kernel(&mut words);
+        clear_tail(&mut words, rows);
+        Self { words: words.into(), rows }
+    }
+
+    pub(crate) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    pub(crate) fn words(&self) -> &[u64] {
+        &self.words
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, row: usize) -> bool {
+        has_bit(&self.words, row)
+    }
+
+    /// Returns this bitmap without the bits of some rows.
+    pub(crate) fn without(&self, rows: impl IntoIterator<Item = usize>) -> Self {
+        Self::filled_by(self.rows, |words| {
+            words.copy_from_slice(&self.words);
+            for row in rows {
+                if let Some(word) = words.get_mut(row / LANES) {
+                    *word &= !(1 << (row % LANES));
+                }
+            }
+        })
+    }
+
+    /// Returns how many bits are set.
+    pub(crate) fn count(&self) -> usize {
+        kernels::count_ones(&self.words)
+    }
+
+    /// Returns the rows whose bit is set, ascending.
+    pub(crate) fn ones_iter(&self) -> impl Iterator<Item = usize> {
+        words::ones(self.words.iter().copied())
+    }
+
+    pub(crate) fn size_bytes(&self) -> usize {
+        size_of_val::<[u64]>(&self.words)
+    }
+
+    pub(crate) fn slices<'s>(&'s mut self, all: &mut Vec<&'s mut dyn Move>) {
+        all.push(&mut self.words);
+    }
+
+    /// Says which invariant does not hold.
+    pub(crate) fn validate(&self) -> Result<(), String> {
+        let used = self.rows % LANES;
+        let is_clean = used == 0 || self.words.last().is_none_or(|last| last >> used == 0);
+        match self.words.len() == self.rows.div_ceil(LANES) && is_clean {
+            true => Ok(()),
+            false => Err(format!(
+                "a bitmap of {} rows with {} words or bits behind its end",
+                self.rows,
+                self.words.len()
+            )),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_after_the_last_row_stay_zero() {
+        for rows in [0, 1, 63, 64, 65, 65_535, 65_536] {
+            let bitmap = Bitmap::ones(rows);
+            assert_eq!(bitmap.count(), rows);
+            assert_eq!(bitmap.ones_iter().count(), rows);
+            assert_eq!(bitmap.validate(), Ok(()));
+            assert_eq!(bitmap.without(0..rows), Bitmap::zeros(rows));
+            let bitmap = Bitmap::filled_by(rows, |words| words.fill(u64::MAX));
+            assert_eq!(bitmap.validate(), Ok(()));
+            assert_eq!(bitmap, Bitmap::ones(rows));
+        }
+    }
+}

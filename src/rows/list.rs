@@ -1,0 +1,19 @@
+//! Rows as a list: ascending, each once.
+
+use std::ops::Range;
+
+/// Returns how many listed rows are below a row.
+pub(super) fn count_below(list: &[u16], row: usize) -> usize {
+    list.partition_point(|listed| usize::from(*listed) < row)
+}
+
+/// True when a row is listed.
+#[inline]
+pub(super) fn contains(list: &[u16], row: usize) -> bool {
+    u16::try_from(row).is_ok_and(|row| list.binary_search(&row).is_ok())
+}
+
+/// Returns the listed rows that lie in a range.
+pub(super) fn within(list: &[u16], range: Range<usize>) -> &[u16] {
+    list.get(count_below(list, range.start)..count_below(list, range.end)).unwrap_or_default()
+}

@@ -1,0 +1,50 @@
+//! Sets of rows of one batch.
+//!
+//! A batch has at most 65,536 rows, numbered from 0, so that a row is a `u16` and a bitmap of all rows at most 1,024 words
+//! (8 KiB). Nearly everything that the engine does with a batch is a set of its rows: the rows that an index holds for a
+//! string, the rows whose value lies in a range, the rows that are live, and the rows that a query selects. All of them are a
+//! [`RowSet`].
+//!
+//! # Representations
+//!
+//! [`RowSet`] is one enum with five representations. Each has a file of functions on plain slices, and each verb of the set
+//! is a short `match` over them in `set.rs`:
+//!
+//! | representation | file | contents | invariant |
+//! |---|---|---|---|
+//! | `None` | | no row | |
+//! | `All` | | every row of the batch | |
+//! | `List` | `list.rs` | `[u16]` | ascending, each row once |
+//! | `Range` | `range.rs` | `start..end` | not beyond the last row |
+//! | `Bitmap` | `words.rs` | `[u64]`, bit `r % 64` of word `r / 64` for row `r` | a word for each 64 rows; bits after the last row are zero |
+//!
+//! A set does not know how many rows its batch has: `All` is the same set in every batch. Verbs that need the number take it
+//! as `rows`. The representation is the cheapest one at hand, not a normal form: a list may hold every row and a bitmap none.
+//! Two sets are compared by their rows, not by their representation.
+//!
+//! # Borrowed and owned
+//!
+//! `RowSet<'b>` borrows from the batch, for as long as an index holds the rows ready, or owns its list or bitmap. Copying a
+//! borrowed one is cheap. What an index or a column *keeps* is a [`Selection`]: none, all, or a [`Bitmap`] in memory that a
+//! batch can lay out in large pages, which is also the form of the file format. [`Selection::set`] is the `RowSet` of it.
+//! Postings and sorted rows keep their lists and words packed and hand out `RowSet`s.
+//!
+//! # Combining
+//!
+//! Any two sets combine into an owned bitmap ([`RowSet::combine_into`], by one of the four operations of
+//! [`Combine`](crate::kernels::Combine)); the loops over words are in [`crate::kernels`].
+
+mod bitmap;
+mod list;
+mod range;
+mod selection;
+mod set;
+mod words;
+
+pub(crate) use bitmap::Bitmap;
+pub(crate) use range::count_range;
+pub(crate) use selection::Selection;
+pub(crate) use set::RowSet;
+pub(crate) use words::{MAX_ROWS, clear_tail, flip_rows, has_bit, list_bits, ones_of_word, set_rows};
+
+pub(crate) use crate::kernels::LANES;
