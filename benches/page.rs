@@ -77,7 +77,7 @@ fn overlapping(criterion: &mut Criterion) {
         let whole = engine.search(&whole).unwrap();
         assert!(sought.ids().eq(whole.ids().skip(offset as usize)), "{name}");
         group.bench_function(name, |bencher| {
-            bencher.iter(|| engine.search(black_box(&request)).unwrap().len())
+            bencher.iter(|| engine.search(black_box(&request)).unwrap().len());
         });
     }
 }

@@ -103,10 +103,9 @@ impl<'q> Collector<'q> for SortedPage<'q, '_> {
     fn need(&mut self, item: &Ranged<'q>) -> Need {
         self.heap.wanted = self.offset.saturating_add(self.limit);
         match self.total {
-            Some(_) => Need::Rows,
             None if self.is_behind(item) => Need::End,
             None if self.heap.is_before(&item.last) => Need::Nothing,
-            None => Need::Rows,
+            _ => Need::Rows,
         }
     }
 
