@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use crate::catalog::Catalog;
 use crate::column::Column;
+use crate::engine::handle::Engine;
 use crate::engine::snapshot::{Slot, View};
 
 /// What the cases of an engine take in memory, in bytes of heap.
@@ -35,8 +36,25 @@ pub struct FieldMemory {
     pub index_bytes: u64,
 }
 
+impl Engine {
+    /// What the cases take in memory.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Engine};
+    /// let memory = Engine::new(Catalog::cases()).memory();
+    /// assert_eq!(memory.fields[0].name, "id");
+    /// ```
+    #[must_use]
+    pub fn memory(&self) -> Memory {
+        let waiting_bytes = self.current.write().size_bytes();
+        let snapshot = self.current.load();
+        let view = snapshot.view(&self.catalog, self.keep);
+        Memory::new(view, waiting_bytes, &self.catalog)
+    }
+}
+
 impl Memory {
-    pub(super) fn new(view: &View, waiting_bytes: usize, catalog: &Catalog) -> Self {
+    fn new(view: &View, waiting_bytes: usize, catalog: &Catalog) -> Self {
         let sum = |size: &dyn Fn(&Slot) -> usize| -> u64 {
             view.slots().map(|slot| size(slot) as u64).fold(0, u64::saturating_add)
         };

@@ -1,14 +1,10 @@
 //! What a store of documents needs of an engine beyond [`Change`](super::Change) and [`Parts`](super::Parts).
 
-use std::any::Any;
 use std::sync::Arc;
 
-use super::snapshot::Snapshot;
-use super::{Answer, Engine};
-use crate::engine::snapshot::{BatchId, View};
-
-/// Something that belongs to a snapshot, of which the engine knows nothing but that both go together.
-pub(crate) type Attachment = Arc<dyn Any + Send + Sync>;
+use super::handle::Engine;
+use super::search::Answer;
+use super::snapshot::{Attachment, BatchId, Snapshot, View};
 
 impl Engine {
     /// The batches of a snapshot, its head sealed.

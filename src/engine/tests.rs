@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
+use super::handle::EngineBuilder;
+use super::snapshot::BatchId;
 use super::*;
-use crate::batch::OwnedRow;
+use crate::batch::{Document, OwnedRow, Row};
+use crate::catalog::Catalog;
 use crate::engine::snapshot::Where;
 use crate::engine::write::{Change, Parts};
 use crate::filter::{Filter, Order, Request};

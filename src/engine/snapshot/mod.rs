@@ -82,6 +82,10 @@ impl Head {
     }
 }
 
+/// A value of the host's that belongs to a snapshot; the engine only keeps it as long as the snapshot.
+#[cfg(feature = "store")]
+pub(crate) type Attachment = Arc<dyn std::any::Any + Send + Sync>;
+
 /// The cases at one moment; never changed.
 #[derive(Debug)]
 pub(crate) struct Snapshot {
@@ -93,7 +97,7 @@ pub(crate) struct Snapshot {
     /// That of an earlier snapshot with the same base, if one was made, and how many edits its head had.
     earlier: Option<(Arc<View>, usize)>,
     #[cfg(feature = "store")]
-    pub(crate) attachment: arc_swap::ArcSwapOption<crate::engine::stored::Attachment>,
+    pub(crate) attachment: arc_swap::ArcSwapOption<Attachment>,
 }
 
 impl Snapshot {

@@ -11,24 +11,16 @@ use super::lookup::Lookup;
 use super::merge::{Merge, join_head};
 use super::own_ids::OwnIds;
 use super::prepared::{Effects, Prepared};
+use super::report::Upserted;
 use crate::batch::RowAddr;
 use crate::batch::{Batch, BatchBuilder, Document, MAX_BATCHES, OwnedRow, Row};
 use crate::catalog::FieldId;
 use crate::column::{Bitmap, Selection};
-use crate::engine::Engine;
 use crate::engine::current::Writing;
+use crate::engine::handle::Engine;
 use crate::engine::snapshot::{BatchId, Head, Slot, Snapshot, View, Where};
 use crate::error::{Error, ErrorKind};
 use crate::index::BatchKeys;
-
-/// What became of a document that was stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Upserted {
-    /// Its `id` is new.
-    Stored,
-    /// It replaced the document of the same `id`, and keeps its place.
-    Replaced,
-}
 
 /// Values that a write copies of a merge under way, for each case that it stores or deletes, and one more
 /// time. A case is copied at most three times, a value a field, so that merging keeps up with writing.

@@ -4,14 +4,14 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Arc, Weak};
 
-use super::import::{Mode, Reading};
 use super::lookup::Lookup;
-use super::merge::Sizes;
+use super::reading::{Mode, Reading};
 use super::report::{Refusal, Report};
+use super::sizes::Sizes;
 use super::threads::{Scope, Task, Turns};
 use crate::batch::{Batch, BatchBuilder, Document, Keep};
 use crate::catalog::Catalog;
-use crate::engine::Engine;
+use crate::engine::handle::Engine;
 use crate::engine::snapshot::View;
 use crate::error::Error;
 use crate::ingest::{Checked, Habits, Piece, trim};

@@ -4,7 +4,7 @@ use unicode_normalization::{UnicodeNormalization, is_nfc};
 
 use crate::catalog::FieldId;
 use crate::column::Data;
-use crate::engine::Engine;
+use crate::engine::handle::Engine;
 use crate::engine::snapshot::Slot;
 use crate::error::quote;
 use crate::filter::{Asked, Filter, Warning, WarningKind};
@@ -185,7 +185,7 @@ fn cases_with(slots: &[&Slot], field: FieldId, text: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use crate::catalog::Catalog;
-    use crate::engine::Engine;
+    use crate::engine::handle::Engine;
     use crate::filter::Filter;
 
     fn engine() -> Engine {

@@ -3,7 +3,7 @@
 use std::hash::BuildHasher;
 use std::sync::{Arc, Weak};
 
-use super::merge::Sizes;
+use super::sizes::Sizes;
 use crate::batch::Batch;
 use crate::catalog::{Catalog, FieldId};
 use crate::engine::snapshot::{View, Where};

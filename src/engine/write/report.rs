@@ -4,11 +4,19 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::change::Upserted;
 use super::note::Note;
 use crate::batch::Row;
 use crate::catalog::Catalog;
 use crate::error::Error;
+
+/// What became of a document that was stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Upserted {
+    /// Its `id` is new.
+    Stored,
+    /// It replaced the document of the same `id`, and keeps its place.
+    Replaced,
+}
 
 /// A case, or a field value of one, that was not taken in as it stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,8 +7,8 @@ use super::writer::Writer;
 use crate::batch::{Batch, OwnedRow};
 use crate::column::Selection;
 use crate::engine::current::Current;
+use crate::engine::handle::{Engine, EngineBuilder};
 use crate::engine::snapshot::{BatchId, Head, Slot, Snapshot, View, Where};
-use crate::engine::{Engine, EngineBuilder};
 
 /// What an engine holds: its batches with their live rows, the cases stored since, and the next free numbers.
 ///

@@ -9,9 +9,12 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 
 use crate::batch::{BatchBuilder, Document, Keep, Row};
+use crate::engine::handle::Engine;
 use crate::engine::write::gathered::Built;
-use crate::engine::write::import::{Engine, Import, Pending, Reading, Refusal, Report};
+use crate::engine::write::import::{Import, Pending};
 use crate::engine::write::lookup::Lookup;
+use crate::engine::write::reading::Reading;
+use crate::engine::write::report::{Refusal, Report};
 use crate::engine::write::threads::{scope, spawn_or_do};
 use crate::error::Error;
 
