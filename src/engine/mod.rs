@@ -41,6 +41,7 @@
 
 mod current;
 mod handle;
+mod hints;
 #[cfg(test)]
 mod interleavings;
 mod memory;
@@ -64,13 +65,8 @@ pub use search::{Answer, explain};
 #[cfg(feature = "store")]
 pub(crate) use snapshot::Slot;
 pub(crate) use snapshot::{BatchId, Snapshot};
-#[cfg(all(feature = "arrow", feature = "parallel"))]
-pub(crate) use write::Apart;
-#[cfg(all(feature = "arrow", feature = "parallel"))]
-pub(crate) use write::Groups;
-#[cfg(feature = "store")]
-pub(crate) use write::Parts;
-#[cfg(feature = "store")]
-pub(crate) use write::Prepared;
-pub(crate) use write::{Change, StoreDocument};
+#[cfg(feature = "arrow")]
+pub(crate) use write::{Cases, RowBound, RowGroup};
 pub use write::{Import, Mode, Note, NoteKind, Refusal, Report, Upserted};
+#[cfg(feature = "store")]
+pub(crate) use write::{Parts, StagedWrite, StoreDocument, WriteTxn};

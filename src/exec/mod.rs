@@ -20,7 +20,6 @@ mod trace;
 pub(crate) use evaluate::Selected;
 pub use explain::Means;
 pub(crate) use explain::{Explained, Measured, explain, measure};
-pub(crate) use kernels::prefetch;
 pub(crate) use query::{Known, Query, counted_strings, find_keys};
 pub(crate) use ready::Ready;
 pub(crate) use rows::Rows;

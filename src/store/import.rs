@@ -163,8 +163,7 @@ impl<'s> StoreImport<'s> {
     pub fn commit(self) -> Result<Report, StoreError> {
         // The log goes last, so that no other write begins while the transaction is there.
         let Self { mut log, store, import, sink } = self;
-        let (prepared, report) =
-            import.prepare().map_err(|refusal| StoreError::refused(&store.name, refusal))?;
+        let (staged, report) = import.stage().map_err(|refusal| StoreError::refused(&store.name, refusal))?;
         let mut sink = lock(&sink);
         sink.flush();
         let fault = sink.fault.take();
@@ -173,7 +172,7 @@ impl<'s> StoreImport<'s> {
         let result = guarded(|| match (fault, transaction) {
             (None, Some(transaction)) => {
                 let state = State { next_document, ..log.state };
-                store.finish(&mut log, transaction, prepared, state, added)
+                store.finish(&mut log, transaction, staged, state, added)
             }
             (fault, _) => Err(fault.unwrap_or_else(|| Fault::new(StoreErrorKind::Failed, "no transaction"))),
         });

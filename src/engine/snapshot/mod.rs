@@ -1,11 +1,13 @@
 //! The cases at one moment: sealed batches, and the small writes since, which are sealed when a search asks.
 
+mod slot;
 mod tombstones;
 mod view;
 
 use std::sync::{Arc, OnceLock};
 
-pub(crate) use self::view::{BatchId, Slot, View, Where};
+pub(crate) use self::slot::{BatchId, Slot, StoredAddr};
+pub(crate) use self::view::View;
 use crate::batch::{Batch, Keep, OwnedRow};
 use crate::catalog::Catalog;
 use crate::column::Selection;
@@ -15,7 +17,7 @@ use crate::column::Selection;
 pub(crate) struct Edit {
     before: Option<Arc<Edit>>,
     pub(crate) stored: Option<Arc<OwnedRow>>,
-    pub(crate) died: Option<Where>,
+    pub(crate) died: Option<StoredAddr>,
 }
 
 /// The small writes since the head was last sealed, the newest first: adding one, and keeping an older
@@ -52,7 +54,7 @@ impl Head {
     }
 
     /// Adds edits: cases stored, in order, and deaths of whichever rows.
-    pub(crate) fn extend(&mut self, rows: &[Arc<OwnedRow>], dead: impl Iterator<Item = Where>) {
+    pub(crate) fn extend(&mut self, rows: &[Arc<OwnedRow>], dead: impl Iterator<Item = StoredAddr>) {
         let mut dead = dead.fuse();
         let mut rows = rows.iter();
         loop {
@@ -140,20 +142,20 @@ impl Snapshot {
     fn sealed(&self, catalog: &Catalog, keep: Keep) -> View {
         let (view, known) = self.earlier.as_ref().map_or((&self.base, 0), |(view, edits)| (view, *edits));
         let mut view = View::clone(view);
-        view.pop_apart(self.head.id);
+        view.pop_uncovered(self.head.id);
         let mut rows = Vec::with_capacity(usize::from(self.head.rows));
         let mut dead = Vec::new();
         for (number, edit) in self.head.edits().into_iter().enumerate() {
             // The head is sealed anew, all else is dead already in what was made earlier.
-            let is_in_head = matches!(edit.died, Some(Where::Apart(id, _)) if id == self.head.id);
+            let is_in_head = matches!(edit.died, Some(StoredAddr::Uncovered(id, _)) if id == self.head.id);
             dead.extend(edit.died.filter(|_| is_in_head || number >= known));
             rows.extend(edit.stored.clone());
         }
         if !rows.is_empty() {
             let batch = Batch::waiting(catalog, keep, rows);
-            view.push_apart(Slot::new(self.head.id, batch, Selection::All));
+            view.push_uncovered(Slot::new(self.head.id, batch, Selection::All));
         }
-        view.kill(dead);
+        view.delete_rows(dead);
         view.settle();
         view
     }

@@ -11,7 +11,7 @@ const MOST_STRINGS: usize = 1 << 10;
 
 /// For each field that somebody asked about: by code of its column, how many of the dead rows have it.
 #[derive(Clone, Debug)]
-pub(crate) struct DeadRows {
+pub(crate) struct Tombstones {
     /// By field number.
     counts: Box<[OnceLock<Counts>]>,
 }
@@ -23,7 +23,7 @@ struct Counts {
     by_code: Option<Box<[u32]>>,
 }
 
-impl DeadRows {
+impl Tombstones {
     pub(crate) fn new(batch: &Batch) -> Self {
         Self { counts: (0..batch.fields()).map(|_| OnceLock::new()).collect() }
     }

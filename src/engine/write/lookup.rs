@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 use super::sizes::Sizes;
 use crate::batch::Batch;
 use crate::catalog::{Catalog, FieldId};
-use crate::engine::snapshot::{View, Where};
+use crate::engine::snapshot::{StoredAddr, View};
 use crate::index::BatchKeys;
 
 /// What was looked up for a batch, in the base of a snapshot.
@@ -15,7 +15,7 @@ pub(crate) struct Lookup {
     /// The base; of no use any more when another write has put a new one in its place.
     pub(crate) base: Weak<View>,
     /// Of each row: the hash of its id, and the live covered row that has the id, as far as the base tells.
-    pub(crate) ids: Vec<(u64, Option<Where>)>,
+    pub(crate) ids: Vec<(u64, Option<StoredAddr>)>,
     /// Of its key fields; none when the batch is too small to be covered.
     pub(crate) keys: Vec<(FieldId, BatchKeys)>,
 }

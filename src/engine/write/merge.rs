@@ -133,18 +133,18 @@ impl Merge {
         let slot = Slot::shared(id, batch, Selection::from_bitmap(live));
         let is_covered = sizes.is_covered(slot.live_rows);
         let moved = Moved {
-            sources: self.sources.iter().map(|id| (*id, view.apart(*id).is_some())).collect(),
+            sources: self.sources.iter().map(|id| (*id, view.uncovered(*id).is_some())).collect(),
             first: 0,
             rows,
             to: slot.clone(),
-            is_apart: !is_covered,
+            is_uncovered: !is_covered,
             gone,
         };
         view.drop_where(catalog, |slot| self.sources.contains(&slot.id));
         if slot.live_rows > 0 && is_covered {
             view.push_covered(catalog, slot, keys);
         } else if slot.live_rows > 0 {
-            view.push_apart(slot);
+            view.push_uncovered(slot);
         }
         Some(moved)
     }
@@ -204,14 +204,14 @@ pub(crate) fn join_head(
         first,
         rows: rows.collect(),
         to: Slot::new(before.id, batch, Selection::from_bitmap(live)),
-        is_apart: true,
+        is_uncovered: true,
         gone: Vec::new(),
     };
     view.join_newest(moved.to.clone());
     Some(moved)
 }
 
-/// Where the rows of merged batches went.
+/// StoredAddr the rows of merged batches went.
 pub(crate) struct Moved {
     /// The batches they were in, and whether those were apart.
     sources: Vec<(BatchId, bool)>,
@@ -220,7 +220,7 @@ pub(crate) struct Moved {
     /// For each from there on: its source, as an index, and the row in it.
     rows: Vec<(u16, u16)>,
     to: Slot,
-    is_apart: bool,
+    is_uncovered: bool,
     /// Those of the batches that take long to free.
     pub(crate) gone: Vec<Arc<Batch>>,
 }
@@ -229,12 +229,12 @@ impl Moved {
     /// Gives for each live row of an apart batch its id, where it was, and where it is if that is apart as well.
     pub(crate) fn each(&self, mut take: impl FnMut(&str, Option<(BatchId, u16)>, Option<(BatchId, u16)>)) {
         for (row, (source, from)) in (self.first..).zip(&self.rows) {
-            let Some((batch, was_apart)) = self.sources.get(usize::from(*source)) else { continue };
+            let Some((batch, was_uncovered)) = self.sources.get(usize::from(*source)) else { continue };
             if !self.to.live.contains(row) {
                 continue;
             }
-            let to = u16::try_from(row).ok().filter(|_| self.is_apart).map(|row| (self.to.id, row));
-            let from = was_apart.then_some((*batch, *from));
+            let to = u16::try_from(row).ok().filter(|_| self.is_uncovered).map(|row| (self.to.id, row));
+            let from = was_uncovered.then_some((*batch, *from));
             if from.is_some() || to.is_some() {
                 take(self.to.batch.id(row), from, to);
             }

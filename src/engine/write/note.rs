@@ -125,7 +125,6 @@ impl Note {
     }
 
     /// Adds the notes on later documents.
-    #[cfg(feature = "parallel")]
     pub(crate) fn append(notes: &mut Vec<Self>, later: Vec<Self>) {
         for note in later {
             let known = notes.iter_mut().find(|own| own.kind == note.kind && own.path == note.path);

@@ -18,14 +18,14 @@ pub enum Mode {
     Lenient,
 }
 
-/// How documents are read.
-pub(crate) struct Reading<'e> {
+/// Reads documents, and reports their faults.
+pub(crate) struct DocumentReader<'e> {
     pub(crate) catalog: &'e Catalog,
     pub(crate) limits: &'e Limits,
     pub(crate) mode: Mode,
 }
 
-impl Reading<'_> {
+impl DocumentReader<'_> {
     /// Reads a document into a row; none when it is refused, and the report says so.
     ///
     /// # Errors
@@ -35,7 +35,7 @@ impl Reading<'_> {
         piece: Piece<'t>,
         checked: &mut Checked<'b>,
         source: &str,
-        habits: &mut Habits,
+        template: &mut Habits,
         row: &mut Row<'t>,
         report: &mut Report,
     ) -> Result<Option<&'t str>, Box<Refusal>> {
@@ -57,7 +57,7 @@ impl Reading<'_> {
             let before = text.as_bytes().get(..error.offset.min(text.len())).unwrap_or_default();
             line.saturating_add(memchr::memchr_iter(b'\n', before).count() as u64)
         };
-        if let Err(error) = read_usual_case(text, self.catalog, self.limits, habits, row) {
+        if let Err(error) = read_usual_case(text, self.catalog, self.limits, template, row) {
             return refuse(line_of(&error), error, report).map(|()| None);
         }
         self.note_faults(row, source, line_of, report)?;
@@ -65,8 +65,25 @@ impl Reading<'_> {
         Ok(Some(text))
     }
 
+    /// Reports the faults and remarks of a row, which is a case of its own.
+    ///
+    /// # Errors
+    /// The fault that ends a strict import.
+    #[cfg(feature = "arrow")]
+    pub(super) fn note_row(
+        &self,
+        row: &mut Row<'_>,
+        source: &str,
+        line: u64,
+        report: &mut Report,
+    ) -> Result<(), Box<Refusal>> {
+        self.note_faults(row, source, |_| line, report)?;
+        report.note(row, source, line, self.catalog);
+        Ok(())
+    }
+
     /// Moves the faults of a case that is kept to the report.
-    pub(super) fn note_faults(
+    fn note_faults(
         &self,
         row: &mut Row<'_>,
         source: &str,

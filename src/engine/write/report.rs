@@ -106,7 +106,6 @@ impl Report {
     }
 
     /// Adds what was found in later documents.
-    #[cfg(feature = "parallel")]
     pub(crate) fn append(&mut self, later: Self) {
         self.incomplete = self.incomplete.saturating_add(later.incomplete);
         self.skipped = self.skipped.saturating_add(later.skipped);

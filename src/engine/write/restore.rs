@@ -8,7 +8,7 @@ use crate::batch::{Batch, OwnedRow};
 use crate::column::Selection;
 use crate::engine::current::Current;
 use crate::engine::handle::{Engine, EngineBuilder};
-use crate::engine::snapshot::{BatchId, Head, Slot, Snapshot, View, Where};
+use crate::engine::snapshot::{BatchId, Head, Slot, Snapshot, StoredAddr, View};
 
 /// What an engine holds: its batches with their live rows, the cases stored since, and the next free numbers.
 ///
@@ -55,7 +55,7 @@ impl EngineBuilder {
             if sizes.is_covered(slot.live_rows) {
                 view.push_covered(catalog, slot, Vec::new());
             } else {
-                view.push_apart(slot);
+                view.push_uncovered(slot);
             }
         }
         while let Some(mut work) = view.directory().key_work(usize::MAX) {
@@ -67,10 +67,10 @@ impl EngineBuilder {
             return Err("a head that cannot be".into());
         }
         let rows: Vec<Arc<OwnedRow>> = parts.rows.into_iter().map(Arc::new).collect();
-        let dead: Vec<Where> = died
+        let dead: Vec<StoredAddr> = died
             .iter()
             .filter(|(id, row)| *id == parts.head && usize::from(*row) < rows.len())
-            .map(|(id, row)| Where::Apart(*id, *row))
+            .map(|(id, row)| StoredAddr::Uncovered(*id, *row))
             .collect();
         let cases = view.cases().saturating_add(rows.len()).saturating_sub(dead.len());
         let mut writer = Writer {
@@ -83,13 +83,13 @@ impl EngineBuilder {
         for slot in view.apart_numbers().filter_map(|number| view.slot(number)) {
             for row in slot.live.iter(slot.batch.rows()) {
                 if let Ok(at) = u16::try_from(row) {
-                    writer.apart.insert(hasher.hash_one(slot.batch.id(row)), slot.id, at);
+                    writer.uncovered.insert(hasher.hash_one(slot.batch.id(row)), slot.id, at);
                 }
             }
         }
         for (row, case) in (0_u16..).zip(&rows) {
-            if !dead.contains(&Where::Apart(parts.head, row)) {
-                writer.apart.insert(hasher.hash_one(case.id()), parts.head, row);
+            if !dead.contains(&StoredAddr::Uncovered(parts.head, row)) {
+                writer.uncovered.insert(hasher.hash_one(case.id()), parts.head, row);
             }
         }
         let mut head = Head::new(parts.head);

@@ -1,9 +1,10 @@
 //! Writes of an engine: single cases, many at once, and imports.
 
-use super::change::Change;
-use super::import::{Import, StoreDocument};
+use super::import::Import;
+use super::pipeline::StoreDocument;
 use super::reading::Mode;
 use super::report::{Refusal, Report, Upserted};
+use super::transaction::WriteTxn;
 use crate::batch::{Document, Row};
 use crate::engine::handle::Engine;
 use crate::error::{Error, Errors};
@@ -46,9 +47,9 @@ impl Engine {
     pub fn upsert(&self, document: &[u8]) -> Result<Upserted, Errors> {
         let mut row = Row::default();
         let text = self.read(document, &mut row)?;
-        let mut change = Change::new(self);
-        let upserted = change.upsert(&row, Document::Text(text)).map_err(|error| Errors::from(*error))?;
-        change.prepare().publish();
+        let mut txn = WriteTxn::new(self);
+        let upserted = txn.upsert(&row, Document::Text(text)).map_err(|error| Errors::from(*error))?;
+        txn.stage().publish();
         Ok(upserted)
     }
 
@@ -93,10 +94,10 @@ impl Engine {
     /// # Ok::<(), casefilter::Refusal>(())
     /// ```
     pub fn delete_many<I: AsRef<str>>(&self, ids: impl IntoIterator<Item = I>) -> usize {
-        let mut change = Change::new(self);
-        let deleted = ids.into_iter().filter(|id| change.delete(id.as_ref())).count();
+        let mut txn = WriteTxn::new(self);
+        let deleted = ids.into_iter().filter(|id| txn.delete(id.as_ref())).count();
         if deleted > 0 {
-            change.prepare().publish();
+            txn.stage().publish();
         }
         deleted
     }

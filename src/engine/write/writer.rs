@@ -7,7 +7,7 @@ use hashbrown::HashTable;
 
 use super::merge::Merge;
 use crate::batch::{Batch, MAX_ROWS, OwnedRow};
-use crate::engine::snapshot::{BatchId, Snapshot, View, Where};
+use crate::engine::snapshot::{BatchId, Snapshot, StoredAddr, View};
 use crate::index::KeyWork;
 
 /// The state of an engine that its writers hand on.
@@ -15,12 +15,12 @@ use crate::index::KeyWork;
 pub(crate) struct Writer {
     pub(crate) next_place: u64,
     pub(crate) next_batch: u64,
-    /// Where the live rows of apart batches and of the head are, by id.
-    pub(crate) apart: Locations,
+    /// StoredAddr the live rows of apart batches and of the head are, by id.
+    pub(crate) uncovered: Locations,
     /// The cases stored in the head, by row, dead ones too.
     pub(crate) head: Vec<Arc<OwnedRow>>,
     /// Rows of covered batches that died since the head was last sealed.
-    pub(crate) died: Vec<Where>,
+    pub(crate) deleted: Vec<StoredAddr>,
     /// Batches that are being merged.
     pub(crate) merge: Option<Merge>,
     /// Keys of the directory that are being merged or swept.
@@ -42,10 +42,10 @@ impl Writer {
         freed
     }
 
-    /// Where the live case of an id is, given its hash.
-    pub(crate) fn find(&self, snapshot: &Snapshot, hash: u64, id: &str) -> Option<Where> {
-        self.find_apart(snapshot, hash, &|| id)
-            .or_else(|| snapshot.base.find_covered(hash, id).find(|at| !self.died.contains(at)))
+    /// StoredAddr the live case of an id is, given its hash.
+    pub(crate) fn find(&self, snapshot: &Snapshot, hash: u64, id: &str) -> Option<StoredAddr> {
+        self.find_uncovered(snapshot, hash, &|| id)
+            .or_else(|| snapshot.base.find_covered(hash, id).find(|at| !self.deleted.contains(at)))
     }
 
     /// As [`find`](Self::find), when it is known which live row has the id in the base of the snapshot.
@@ -54,26 +54,31 @@ impl Writer {
         snapshot: &Snapshot,
         hash: u64,
         id: &impl Fn() -> &'i str,
-        covered: Option<Where>,
-    ) -> Option<Where> {
+        covered: Option<StoredAddr>,
+    ) -> Option<StoredAddr> {
         // No other covered row has the id, be this one dead or not.
-        self.find_apart(snapshot, hash, id).or_else(|| covered.filter(|at| !self.died.contains(at)))
+        self.find_uncovered(snapshot, hash, id).or_else(|| covered.filter(|at| !self.deleted.contains(at)))
     }
 
-    fn find_apart<'i>(&self, snapshot: &Snapshot, hash: u64, id: &impl Fn() -> &'i str) -> Option<Where> {
+    fn find_uncovered<'i>(
+        &self,
+        snapshot: &Snapshot,
+        hash: u64,
+        id: &impl Fn() -> &'i str,
+    ) -> Option<StoredAddr> {
         let has_id = |batch: BatchId, row: u16| {
             if batch == snapshot.head.id {
                 self.head.get(usize::from(row)).is_some_and(|row| row.id() == id())
             } else {
-                snapshot.base.apart(batch).is_some_and(|slot| slot.batch.id(usize::from(row)) == id())
+                snapshot.base.uncovered(batch).is_some_and(|slot| slot.batch.id(usize::from(row)) == id())
             }
         };
-        self.apart.find(hash, has_id).map(|(batch, row)| Where::Apart(batch, row))
+        self.uncovered.find(hash, has_id).map(|(batch, row)| StoredAddr::Uncovered(batch, row))
     }
 
     /// The place and the document number of a row.
-    pub(crate) fn describe(&self, snapshot: &Snapshot, at: Where) -> (u64, Option<u64>) {
-        if let Where::Apart(batch, row) = at
+    pub(crate) fn describe(&self, snapshot: &Snapshot, at: StoredAddr) -> (u64, Option<u64>) {
+        if let StoredAddr::Uncovered(batch, row) = at
             && batch == snapshot.head.id
         {
             return match self.head.get(usize::from(row)) {
@@ -92,7 +97,7 @@ impl Writer {
 
     /// Heap memory of what leads to apart rows, in bytes.
     pub(crate) fn size_bytes(&self) -> usize {
-        self.apart.size_bytes()
+        self.uncovered.size_bytes()
     }
 
     pub(crate) fn validate(&self, snapshot: &Snapshot, view: &View) -> Result<(), String> {
@@ -102,14 +107,14 @@ impl Writer {
             for row in slot.live.iter(slot.batch.rows()) {
                 rows = rows.saturating_add(1);
                 let id = slot.batch.id(row);
-                let own = u16::try_from(row).ok().map(|row| Where::Apart(slot.id, row));
+                let own = u16::try_from(row).ok().map(|row| StoredAddr::Uncovered(slot.id, row));
                 if own.is_none() || self.find(snapshot, hasher.hash_one(id), id) != own {
                     return Err(format!("the id of row {row} of batch {} does not lead to it", slot.id.0));
                 }
             }
         }
-        if rows != self.apart.len() {
-            return Err(format!("{} ids of {rows} apart rows", self.apart.len()));
+        if rows != self.uncovered.len() {
+            return Err(format!("{} ids of {rows} apart rows", self.uncovered.len()));
         }
         if self.next_batch <= snapshot.head.id.0 || view.slots().any(|slot| slot.id.0 >= self.next_batch) {
             return Err("a batch with a number that is still to come".into());

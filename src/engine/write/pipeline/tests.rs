@@ -1,11 +1,15 @@
 //! Many cases at once, on several threads and on one.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::*;
+use super::documents::Documents;
+use super::group::Settings;
 use crate::catalog::Catalog;
-use crate::engine::Upserted;
+use crate::engine::write::threads::{Detached, Queue};
+use crate::engine::{Engine, Mode, Upserted};
 use crate::filter::{Filter, Request};
+use crate::ingest::Piece;
 
 /// Lines of so many cases, each ninth of which replaces one before it, with space around some of them.
 fn lines(count: u32) -> String {
@@ -94,14 +98,15 @@ fn a_refusal_names_its_source_where_one_group_has_several() {
 #[test]
 fn threads_that_read_for_a_write_that_was_given_up_hold_no_snapshot() {
     let engine = Engine::new(Catalog::cases());
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
-    let mut gathered = pool.install(|| Gathered::new(&engine, Mode::Strict)).unwrap();
-    let reader = Arc::clone(&gathered.reader);
-    // Nobody reads until these are given back.
-    let turns: Vec<_> = (0..3).map(|_| reader.turns.take()).collect();
-    gathered.push(Piece { line: 1, bytes: Ok(br#"{"id":"a"}"#) }, 0);
-    gathered.read_ahead();
-    drop(gathered);
+    let mut documents = Documents::new(1, 3);
+    let mut queue = Queue::new(3);
+    let semaphore = Arc::clone(queue.turns());
+    // No worker reads until these are given back.
+    let turns: Vec<_> = (0..3).map(|_| semaphore.take()).collect();
+    let group = documents.push(Piece { line: 1, bytes: Ok(br#"{"id":"a"}"#) }, 0).unwrap();
+    let settings = Settings::new(&engine, Mode::Strict);
+    queue.start(Detached, move || group.build(settings));
+    drop(queue);
     let before = Arc::downgrade(&engine.current.load());
     engine.upsert(br#"{"id":"b"}"#).unwrap();
     assert!(before.upgrade().is_none(), "the snapshot of before the write is still held");
