@@ -45,7 +45,7 @@ pub struct Engine {
     pub(super) habits: Mutex<Habits>,
 }
 
-/// How an [`Engine`] is to be made.
+/// The settings of an [`Engine`] to be made.
 #[derive(Clone, Debug)]
 pub struct EngineBuilder {
     catalog: Catalog,
@@ -61,7 +61,7 @@ impl EngineBuilder {
         Self { limits, ..self }
     }
 
-    /// Whether documents are kept; without them, answers hold ids alone.
+    /// Sets whether documents are kept. Without them, answers hold ids alone.
     #[must_use]
     pub fn documents(self, keep_documents: bool) -> Self {
         Self { keep: if keep_documents { Keep::Text } else { Keep::Nothing }, ..self }
@@ -77,7 +77,7 @@ impl EngineBuilder {
         Self { keep: Keep::Numbers, ..self }
     }
 
-    /// How many cases a batch holds: 65,536, or fewer, which only tests have a use for.
+    /// Sets the most cases of a batch: 65,536, or fewer for tests.
     #[must_use]
     pub fn batch_rows(self, rows: usize) -> Self {
         Self { batch_rows: rows.clamp(1, MAX_ROWS), ..self }
@@ -147,7 +147,7 @@ impl Engine {
         Guard::into_inner(self.current.load())
     }
 
-    /// How many cases there are.
+    /// Returns the number of cases.
     #[must_use]
     pub fn len(&self) -> usize {
         self.current.load().cases()
@@ -159,7 +159,7 @@ impl Engine {
         self.len() == 0
     }
 
-    /// Says which invariant of the stored cases does not hold; for tests and fuzzers.
+    /// Checks the invariants of the stored cases, for tests and fuzzers.
     ///
     /// # Errors
     /// A sentence about the first invariant that does not hold.

@@ -1,43 +1,38 @@
-//! Many batches, live: searched as one while cases come, change and go.
+//! Many batches, live: searched as one while cases are added, replaced and deleted.
 //!
-//! **Snapshot.** What is stored at one moment never changes: a `View` of sealed batches, each with a
-//! selection of its live rows, and a `Head` of the small writes since. A write makes the next snapshot and
-//! swaps it in; a search takes the current one, so neither waits for the other. Writers wait for each other.
+//! **Snapshot.** The cases at one moment never change. A `Snapshot` is a `View` of sealed batches, each with a selection of its live
+//! rows, and a `Head` of the small writes since. A write makes the next snapshot and swaps it in; a search takes the current one. So
+//! neither waits for the other. Writers wait for each other.
 //!
-//! **Head.** A single upsert or delete adds one edit to a persistent list of at most 64, whatever else is
-//! stored. The first search of a snapshot makes the list one more batch and applies its deaths to copies
-//! of the selections. Its rows are asked one by one for the values of a field, and a column of them is made only when
-//! searches keep asking. A snapshot that follows one that was searched starts from what that search made. A full head
-//! is joined to the one before it, in a batch of at most 2,048 rows whose columns wait as well for a search to ask for
-//! them; those that were asked for are merged with the head's by the write that joins it. No row moves or is copied. A
-//! write of more cases than the head takes fills batches at once.
+//! **Head.** A single upsert or delete adds one edit to a persistent list of at most 64, whatever else is stored. The first search of
+//! a snapshot turns the list into one more batch, and applies its deletions to copies of the selections. The rows of this batch are
+//! tested one by one. A column is made of them only when searches keep asking for it. A snapshot after one that was searched starts
+//! from the batch that the search made. A full head is joined to the one before it, in a batch of at most 2,048 rows, whose columns
+//! are lazy too; columns that searches asked for are merged by the write that joins the heads. No row moves or is copied. A write of more
+//! cases than the head takes fills batches at once.
 //!
-//! **Covered and apart.** A batch with at least a sixteenth of a full one's rows is covered by the
-//! directory, which leads a search past batches it need not ask. Smaller ones stand apart: each is asked by
-//! itself, and the writer alone keeps a table from their ids to their rows.
+//! **Covered batches.** A batch with at least a sixteenth of a full one's rows is covered by the index, which leads a search past
+//! batches that cannot match. Smaller batches are uncovered: each is tested by itself, and the writer keeps a table from their ids
+//! to their rows.
 //!
-//! **Dead rows.** Counts of all rows that the directory knows are put right by how many dead rows of each batch have
-//! the string, which is counted when first asked for and then kept up (`DeadRows`).
+//! **Tombstones.** The index counts all rows, deleted ones too. For each batch with deleted rows, `Tombstones` counts how many of
+//! these have each string. Subtracted, they give the counts of live rows. They are made when first asked for, and then kept up.
 //!
-//! **Merging.** By live rows against a full batch's B, a batch is of the class below B/64, below B/16 or below
-//! B/2, or is left alone. Eight of a class, or as many as have B/8 rows, dead ones too (of the last class more than B),
-//! are merged into one, the
-//! oldest first: so there are at most about `cases / 32,768 + 24` batches, and a case that stays is copied some three
-//! times, first from rows into columns. Half-empty
-//! batches fall into the classes as they lose rows; an empty one goes at once. Columns are merged one
-//! after the other, what their dictionaries and sorted rows know being merged as well, as later writes pay for
-//! them: one write for a column of at most a full batch, and one, when the head is next sealed, for putting the batch in
-//! its sources' place, which copies the directory but for its keys. Keys lie in sorted runs; those that a batch brings are
-//! a run of their own, and each write moves a few keys of runs that are being merged, or swept of keys of batches that
-//! are gone. Texts of documents are shared, not copied,
-//! as long as half of them is alive. Readers notice none of it.
+//! **Merging.** By live rows against a full batch's B, a batch is of the class below B/64, below B/16 or below B/2, or is left alone.
+//! Eight batches of a class are merged into one, the oldest first; fewer are if they have B/8 rows together, deleted ones too (in
+//! the last class more than B). So there are at most about `cases / 32,768 + 24` batches, and a case that stays is copied some three
+//! times, first from rows into columns. Half-empty batches fall into the classes as they lose rows. An empty one is dropped at once.
+//! A merge copies one column per write, with its dictionary and sorted rows. The write that seals the next head installs the merged
+//! batch, which copies the index except its keys. Keys lie in sorted runs. Those of a new batch are a run of their own, and each
+//! write moves a few keys of runs that are being merged, or swept of keys of batches that are gone. Texts of documents are shared,
+//! not copied, as long as half of them is alive.
 //!
-//! **One way in.** `Change` is a write under way, for single cases and imports alike. It prepares what
-//! could take time, then publishes; dropped before, nothing happened. Engines whose documents lie elsewhere
-//! (`Keep::Numbers`) commit those in between, and are made again from `Parts`.
+//! **Writes.** `WriteTxn` is a write under way, for single cases and imports alike. Imports fill it through a pipeline
+//! (`write/pipeline`). It is staged, which does all that can fail or take time, then published. Dropped before, nothing of it
+//! happened. An engine whose documents are kept in a store (`Keep::Numbers`) lets the store commit them in between, and is made again from `Parts`.
 //!
-//! **Proof.** Threads meet in `Current` alone. Unit tests run whole engines on a model of it, in every order of steps
-//! or in many (`interleavings`); `tests/race/run` runs readers beside writers under the thread sanitizer.
+//! **Proof.** Threads meet in `Current` alone. Unit tests run whole engines on a model of it, in every order of steps or in many
+//! (`interleavings`). `tests/race/run` runs readers beside writers under the thread sanitizer.
 
 mod current;
 mod handle;

@@ -157,6 +157,13 @@ fn parts_that_do_not_belong_together_are_refused() {
     let mut newer = parts(&engine);
     newer.head = BatchId(0);
     assert!(numbered(1).restore(newer).is_err());
+    let mut late = parts(&engine);
+    late.next_batch = 1 << 48;
+    assert!(numbered(1).restore(late).is_err());
+    let mut late = parts(&engine);
+    late.next_place = u64::MAX;
+    assert!(numbered(1).restore(late).is_err());
+    assert!(numbered(1).restore(parts(&engine)).is_ok());
 }
 
 #[test]

@@ -17,7 +17,13 @@ use crate::lock::Held;
 /// [`commit`](Self::commit).
 ///
 /// Cases go in through [`cases`](Self::cases). Documents are written as they come; dropping the import, or
-/// the process ending, leaves nothing of them. Other writes wait until it ends.
+/// the process ending, leaves nothing of them.
+///
+/// **Other writes to the store wait** from [`Store::import`] until the import is committed or dropped: it holds the one write
+/// transaction of the file, so that all of its documents become durable together or not at all. Searches go on. It is `Send`, but
+/// to keep one open while its input is slow (a client's upload, another service) blocks every [`upsert`](Store::upsert) and
+/// [`delete`](Store::delete). Receive such input first, into memory or a file, and begin the import then; or split it into several
+/// imports, if each may become visible by itself.
 pub struct StoreImport<'s> {
     store: &'s Store,
     import: Import<'s>,
@@ -83,7 +89,7 @@ impl Drop for Sink {
 }
 
 impl Store {
-    /// Begins an import, which waits for other writes that are under way.
+    /// Begins an import, which waits for other writes that are under way. Later ones [wait for it](StoreImport).
     ///
     /// # Errors
     /// When an earlier write failed, or the file cannot be written.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::tombstones::Tombstones;
-use crate::batch::Batch;
+use crate::batch::{Batch, MAX_ROWS};
 use crate::catalog::{Catalog, FieldId};
 use crate::column::{Bitmap, Selection};
 
@@ -25,6 +25,12 @@ pub(crate) enum StoredAddr {
     Uncovered(BatchId, u16),
 }
 
+/// Returns the number of a row in its batch, which has at most 65,536 rows.
+pub(crate) fn row_number(row: usize) -> u16 {
+    debug_assert!(row < MAX_ROWS, "row {row} of a batch");
+    row as u16
+}
+
 /// A batch and those of its rows that were neither replaced nor deleted.
 #[derive(Clone, Debug)]
 pub(crate) struct Slot {
@@ -32,7 +38,7 @@ pub(crate) struct Slot {
     pub(crate) batch: Arc<Batch>,
     pub(crate) live: Arc<Selection>,
     pub(crate) live_rows: usize,
-    /// None when every row is live.
+    /// `None` if every row is live.
     tombstones: Option<Arc<Tombstones>>,
 }
 
@@ -47,7 +53,7 @@ impl Slot {
         Self { id, batch, live: Arc::new(live), live_rows, tombstones }
     }
 
-    /// The same batch with fewer live rows.
+    /// Returns the same batch with fewer live rows.
     pub(crate) fn without(&self, deleted: impl IntoIterator<Item = u16>) -> Self {
         let rows = self.batch.rows();
         let mut deleted: Vec<u16> = deleted.into_iter().filter(|row| self.is_live(*row)).collect();
@@ -68,7 +74,7 @@ impl Slot {
         Self { id: self.id, batch: Arc::clone(&self.batch), live: Arc::new(live), live_rows, tombstones }
     }
 
-    /// How many of the dead rows have each string of a field, by code; `None` when that is not counted.
+    /// Returns the number of deleted rows that have each string of a field, by code; `None` if they are not counted.
     pub(crate) fn dead_counts(&self, field: FieldId) -> Option<&[u32]> {
         match &self.tombstones {
             Some(tombstones) => tombstones.counts(&self.batch, &self.live, field),
@@ -76,7 +82,7 @@ impl Slot {
         }
     }
 
-    /// Says which invariant of the batch and its live rows does not hold.
+    /// Checks the invariants of the batch and its live rows.
     pub(super) fn validate(&self, catalog: &Catalog) -> Result<(), String> {
         self.batch.validate(catalog)?;
         self.live.validate(self.batch.rows())?;

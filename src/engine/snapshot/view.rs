@@ -1,4 +1,4 @@
-//! What a search sees: sealed batches, which of their rows are live, and what is known of them together.
+//! The view of a search: sealed batches with their live rows, and the index over all of them.
 
 use std::hash::BuildHasher;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::index::{BatchKeys, Directory, GlobalRow, KeyWork, split};
 /// Sealed batches at one moment; never changed once it is shared.
 ///
 /// Batches are numbered: first the covered ones, as the directory numbers them, with gaps where one was
-/// retired; behind them the apart ones, ascending by [`BatchId`].
+/// retired; after them the uncovered ones, ascending by [`BatchId`].
 #[derive(Clone, Debug)]
 pub(crate) struct View {
     covered: Vec<Option<Slot>>,
@@ -20,7 +20,7 @@ pub(crate) struct View {
     directory: Arc<Directory>,
     cases: usize,
     ordered: bool,
-    /// The numbers of the covered batches some of whose rows are dead, ascending.
+    /// The numbers of the covered batches with deleted rows, ascending.
     with_dead: Vec<usize>,
 }
 
@@ -48,31 +48,31 @@ impl View {
         }
     }
 
-    /// All batches, covered and apart.
+    /// Returns all batches, covered and uncovered.
     pub(crate) fn slots(&self) -> impl Iterator<Item = &Slot> {
         self.covered.iter().flatten().chain(&self.uncovered)
     }
 
-    /// All batches with their numbers.
+    /// Returns all batches with their numbers.
     pub(crate) fn numbered(&self) -> impl Iterator<Item = (usize, &Slot)> {
         (0..self.apart_numbers().end).filter_map(|number| Some((number, self.slot(number)?)))
     }
 
-    /// The numbers of the apart batches.
+    /// Returns the numbers of the uncovered batches.
     pub(crate) fn apart_numbers(&self) -> std::ops::Range<usize> {
-        self.covered.len()..self.covered.len().saturating_add(self.uncovered.len())
+        self.covered.len()..self.covered.len() + self.uncovered.len()
     }
 
     pub(crate) fn cases(&self) -> usize {
         self.cases
     }
 
-    /// The covered batches some of whose rows are dead, with their numbers.
+    /// Returns the covered batches with deleted rows, with their numbers.
     pub(crate) fn covered_with_dead(&self) -> impl Iterator<Item = (usize, &Slot)> {
         self.with_dead.iter().filter_map(|number| Some((*number, self.covered.get(*number)?.as_ref()?)))
     }
 
-    /// True when walking the batches by number meets the cases in the order of their places.
+    /// Returns true if the batches, walked by number, have the cases in the order of their places.
     pub(crate) fn is_ordered(&self) -> bool {
         self.ordered
     }
@@ -89,7 +89,7 @@ impl View {
         self.uncovered.get(self.uncovered.binary_search_by_key(&id, |slot| slot.id).ok()?)
     }
 
-    /// The slot of a row, unless it lies elsewhere.
+    /// Returns the batch of a stored row and the row in it; `None` for a row of the head.
     pub(crate) fn slot_of(&self, at: StoredAddr) -> Option<(&Slot, u16)> {
         match at {
             StoredAddr::Covered(number, row) => Some((self.covered.get(number as usize)?.as_ref()?, row)),
@@ -108,7 +108,7 @@ impl View {
         })
     }
 
-    /// For each of many ids its hash, and where in the covered batches its live row is, if it has one.
+    /// Returns for each of many ids its hash, and its live row in the covered batches, if it has one.
     pub(crate) fn find_all_covered(&self, ids: &[&str]) -> Vec<(u64, Option<StoredAddr>)> {
         let hasher = self.directory.hasher();
         let mut found: Vec<(u64, Option<StoredAddr>)> =
@@ -138,9 +138,9 @@ impl View {
         numbers.filter_map(move |number| self.visit(number))
     }
 
-    /// How many live rows of the covered batches are selected, from what the directory knows of all rows.
+    /// Returns the number of selected live rows of the covered batches, from the index's counts of all rows.
     ///
-    /// `None` when a batch has dead rows with too many different strings.
+    /// `None` if a batch has deleted rows with too many different strings.
     pub(crate) fn known_count(&self, known: &Known<'_>) -> Option<u64> {
         match known {
             Known::Rows(rows) => Some(self.count_live(rows)),
@@ -151,14 +151,16 @@ impl View {
                     let dead = found.iter().filter_map(|occurrences| {
                         counts.get(occurrences.code(number)? as usize).copied().map(u64::from)
                     });
-                    rows = rows.saturating_sub(dead.sum());
+                    let dead: u64 = dead.sum();
+                    debug_assert!(dead <= rows, "{dead} deleted rows of {rows}");
+                    rows -= dead;
                 }
                 Some(rows)
             }
         }
     }
 
-    /// How many of these rows of covered batches are live.
+    /// Returns how many of these rows of covered batches are live.
     pub(crate) fn count_live(&self, rows: &[GlobalRow]) -> u64 {
         match self.covered_with_dead().next() {
             None => rows.len() as u64,
@@ -171,7 +173,7 @@ impl View {
         self.slot(number).is_some_and(|slot| slot.is_live(row))
     }
 
-    /// Marks rows dead; those of other batches are left out.
+    /// Marks rows as deleted. Rows of other batches are left out.
     pub(crate) fn delete_rows(&mut self, mut dead: Vec<StoredAddr>) {
         dead.sort_unstable();
         let batch = |at: &StoredAddr| match at {
@@ -211,14 +213,14 @@ impl View {
     /// Puts a batch that the newest one was joined to in the place of both.
     pub(crate) fn join_newest(&mut self, slot: Slot) {
         let found = self.uncovered.binary_search_by_key(&slot.id, |slot| slot.id);
-        debug_assert!(found.is_ok_and(|at| at.saturating_add(1) < self.uncovered.len()), "an older batch");
+        debug_assert!(found.is_ok_and(|at| at + 1 < self.uncovered.len()), "an older batch");
         self.uncovered.pop();
         if let Some(place) = found.ok().and_then(|at| self.uncovered.get_mut(at)) {
             *place = slot;
         }
     }
 
-    /// Adds a batch that the directory covers from now on; an apart one when there is no number for it. `keys` as for
+    /// Adds a batch that the directory covers from now on; an uncovered one if there is no number for it. `keys` as for
     /// [`Directory::add`].
     pub(crate) fn push_covered(&mut self, catalog: &Catalog, slot: Slot, keys: Vec<(FieldId, BatchKeys)>) {
         let directory = Arc::make_mut(&mut self.directory);
@@ -300,10 +302,10 @@ impl View {
             return Err(format!("{} cases, counted as {}", ids.len(), self.cases));
         }
         if again.with_dead != self.with_dead {
-            return Err("batches with dead rows that are not known as such".into());
+            return Err("batches with deleted rows that are not known as such".into());
         }
         if !self.uncovered.is_sorted_by_key(|slot| slot.id) {
-            return Err("apart batches out of order".into());
+            return Err("uncovered batches out of order".into());
         }
         Ok(())
     }

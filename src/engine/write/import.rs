@@ -17,11 +17,11 @@ use crate::ingest::Splitter;
 
 /// An import in progress. Searches do not see its cases until [`commit`](Import::commit); dropping it discards them.
 ///
-/// It is `Send`, and holds up no other write before its commit: until then cases are read and put into batches. The import of a
-/// store is another matter, since it writes documents to the file as they come.
+/// It is `Send`, and keeps no other write waiting before its commit: until then cases are read and put into batches. The import of a
+/// durable store, which writes documents to its file as they come, keeps other writes waiting from its beginning.
 ///
 /// A source is NDJSON; or cases over several lines, one after another; or JSON arrays of cases and search answers, one after another.
-/// Which, its first lines tell. A byte-order mark of UTF-8 before them is passed over; another encoding is an error that names it.
+/// Its first lines tell which. A byte-order mark of UTF-8 before them is skipped. Another encoding is an error that names it.
 ///
 /// ```
 /// use casefilter::{Catalog, Engine, Mode};
@@ -63,7 +63,7 @@ impl<'e> Import<'e> {
     /// ```
     ///
     /// # Errors
-    /// As [`push`](Self::push), for what the source before ended with.
+    /// Like [`push`](Self::push), for the end of the source before.
     pub fn source(&mut self, name: &str) -> Result<(), Refusal> {
         self.finish_source()?;
         self.pipeline.begin_source(name);
@@ -72,15 +72,17 @@ impl<'e> Import<'e> {
 
     /// Takes the next bytes of the source, parted anywhere.
     ///
-    /// What has not ended yet is held: a line of NDJSON, a case, an element of an array, or what stands before or behind the array of a
-    /// search answer; of each no more than the [longest case](Limits::case_bytes), with some space around it. A longer line or
-    /// element is a malformed case, of which the rest is passed over.
+    /// An unfinished part is held: a line of NDJSON, a case, an element of an array, or the text before or after the array of a
+    /// search answer. It is at most the [longest case](crate::Limits::case_bytes), with some space around it. A longer line or
+    /// element is a malformed case, and the rest of it is skipped.
+    ///
+    /// With the feature `parallel`, other threads read the documents, a batch each. Up to nine batches of documents wait in memory then,
+    /// each of at most 65,536 documents or 128 MiB.
     ///
     /// # Errors
-    /// In [`Mode::Strict`], the first malformed case; in either mode, a source that is neither
-    /// NDJSON nor whole JSON texts, or of which more stands around the array than is held. The import has failed then: whatever else is asked of it
-    /// gives the same error. With the feature `parallel` other threads read many documents together, and
-    /// the error of one may be that of a later call.
+    /// In [`Mode::Strict`], the first malformed case. In either mode, a source that is neither NDJSON nor whole JSON texts, or has
+    /// more text around its array than is held. The import has failed then: every later call returns the same error. With the
+    /// feature `parallel`, the error of a document may be returned by a later call than the one that passed it in.
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), Refusal> {
         self.check()?;
         let Self { splitter, pipeline, .. } = self;
@@ -102,7 +104,7 @@ impl<'e> Import<'e> {
     /// Makes the cases visible, all at once. They replace what is stored at this moment.
     ///
     /// # Errors
-    /// As [`push`](Self::push), for what the last source ended with. Nothing is visible then.
+    /// Like [`push`](Self::push), for the end of the last source. Nothing is visible then.
     pub fn commit(self) -> Result<Report, Refusal> {
         let (staged, report) = self.stage()?;
         staged.publish();
@@ -117,8 +119,9 @@ impl<'e> Import<'e> {
         let (mut txn, mut report) = self.pipeline.into_parts();
         let replaced = txn.attach().map_err(|error| Refusal::new(&source, 0, *error))?;
         // A detached transaction counts a case as new if its id is new to the import.
-        report.stored = report.stored.saturating_sub(replaced);
-        report.replaced = report.replaced.saturating_add(replaced);
+        debug_assert!(replaced <= report.stored, "{replaced} of {} stored cases replace one", report.stored);
+        report.stored -= replaced;
+        report.replaced += replaced;
         Ok((txn.stage(), report))
     }
 
@@ -164,7 +167,7 @@ impl<'e> Import<'e> {
     /// Takes in the groups of a source, which are all that it has. `read` reads one, whose first row is on the given line.
     ///
     /// # Errors
-    /// That of the first row, in the order of the source, that ends the import.
+    /// The fault of the first row, in the order of the source, that ends the import.
     pub(crate) fn push_rows<G: Send>(
         &mut self,
         groups: impl Iterator<Item = RowGroup<G>>,

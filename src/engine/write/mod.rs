@@ -3,6 +3,11 @@
 //! Bottom up: [`sizes`], [`merge`] and [`writer`] are the state that writers pass on; [`transaction`] is a write under way;
 //! [`pipeline`] fills one with the cases of an import, on [`threads`]; [`import`] and [`single`] are what a host calls.
 
+#![expect(
+    clippy::arithmetic_side_effects,
+    reason = "counts of cases, rows, batches and bytes that lie in memory; differences are asserted"
+)]
+
 mod import;
 mod lookup;
 mod merge;

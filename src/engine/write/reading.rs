@@ -8,7 +8,7 @@ use crate::filter::utf8;
 use crate::ingest::{Checked, Habits, Piece, read_usual_case, trim};
 use crate::limits::Limits;
 
-/// What becomes of malformed cases.
+/// The treatment of malformed cases by an import.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Mode {
     /// The first malformed case stops the import; nothing of it is visible afterwards.
@@ -55,7 +55,7 @@ impl DocumentReader<'_> {
         // The line of a fault inside a document that spans several.
         let line_of = |error: &Error| {
             let before = text.as_bytes().get(..error.offset.min(text.len())).unwrap_or_default();
-            line.saturating_add(memchr::memchr_iter(b'\n', before).count() as u64)
+            line + memchr::memchr_iter(b'\n', before).count() as u64
         };
         if let Err(error) = read_usual_case(text, self.catalog, self.limits, template, row) {
             return refuse(line_of(&error), error, report).map(|()| None);
@@ -101,7 +101,7 @@ impl DocumentReader<'_> {
             }
             report.list(Refusal { kept: true, ..refusal });
         }
-        report.incomplete = report.incomplete.saturating_add(1);
+        report.incomplete += 1;
         Ok(())
     }
 
@@ -110,7 +110,7 @@ impl DocumentReader<'_> {
         if self.mode == Mode::Strict {
             return Err(Box::new(refusal));
         }
-        report.skipped = report.skipped.saturating_add(1);
+        report.skipped += 1;
         report.list(refusal);
         Ok(())
     }

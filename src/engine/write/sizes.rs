@@ -15,7 +15,7 @@ impl Sizes {
 
     /// Most rows of a batch that heads are joined to while its columns wait: thirty-two heads.
     pub(crate) fn joined(self) -> usize {
-        self.head().saturating_mul(32).min(self.batch / 32)
+        (self.head() * 32).min(self.batch / 32)
     }
 
     /// A batch with fewer live rows than this is asked by itself rather than covered by the directory.
@@ -23,15 +23,11 @@ impl Sizes {
         live_rows >= (self.batch / 16).max(1)
     }
 
-    /// The classes of batches that are merged: each has fewer live rows than the first number, and when all have so many
-    /// rows as the second together, dead ones too, they are merged however few they are. A batch that is at least half
+    /// The classes of batches that are merged: each has fewer live rows than the first number, and when all have as many
+    /// rows as the second together, deleted ones too, they are merged however few they are. A batch that is at least half
     /// full is left alone.
     pub(super) fn classes(self) -> [(usize, usize); 3] {
         let enough = self.batch / 8;
-        [
-            (self.batch / 64, enough),
-            (self.batch / 16, enough),
-            ((self.batch / 2).max(1), self.batch.saturating_add(1)),
-        ]
+        [(self.batch / 64, enough), (self.batch / 16, enough), ((self.batch / 2).max(1), self.batch + 1)]
     }
 }

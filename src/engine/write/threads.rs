@@ -4,7 +4,7 @@
 //! be another write, and that would wait for the lock that its own thread holds. So these threads are none of rayon's.
 
 use std::collections::VecDeque;
-use std::panic::resume_unwind;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle, ScopedJoinHandle};
 pub(crate) use std::thread::{Scope, scope};
@@ -66,7 +66,7 @@ enum State<'s, R> {
 }
 
 impl<R> Task<'_, R> {
-    /// Waits for the result, which always comes, or continues the panic of the work.
+    /// Waits for the result, which always comes.
     fn finish(self) -> Option<R> {
         match self.0 {
             State::Detached(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
@@ -80,7 +80,7 @@ impl<R> Task<'_, R> {
 ///
 /// At most [`workers`](Self::workers) of them work at once. The others wait on their threads.
 pub(crate) struct Queue<'s, R> {
-    tasks: VecDeque<Task<'s, R>>,
+    tasks: VecDeque<Task<'s, std::thread::Result<R>>>,
     turns: Arc<Turns>,
     workers: usize,
 }
@@ -104,7 +104,8 @@ impl<'s, R: Send + 's> Queue<'s, R> {
         let turns = Arc::clone(&self.turns);
         let task = spawn.start(move || {
             let _turn = turns.take();
-            work()
+            // A panic of a task whose result is not taken is no panic of its scope.
+            catch_unwind(AssertUnwindSafe(work))
         });
         self.tasks.push_back(task);
     }
@@ -114,9 +115,10 @@ impl<'s, R: Send + 's> Queue<'s, R> {
         if self.tasks.len() > self.workers { self.next() } else { None }
     }
 
-    /// Waits for the oldest task; `None` without a task.
+    /// Waits for the oldest task, and continues its panic; `None` without a task.
     pub(crate) fn next(&mut self) -> Option<R> {
-        self.tasks.pop_front()?.finish()
+        let outcome = self.tasks.pop_front()?.finish()?;
+        Some(outcome.unwrap_or_else(|panic| resume_unwind(panic)))
     }
 
     /// Returns the semaphore that lets tasks work.
@@ -146,7 +148,7 @@ impl Turns {
         let left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
         let mut left =
             self.given_back.wait_while(left, |left| *left == 0).unwrap_or_else(PoisonError::into_inner);
-        *left = left.saturating_sub(1);
+        *left -= 1;
         Turn(self)
     }
 }
@@ -154,7 +156,7 @@ impl Turns {
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
         let mut left = self.0.left.lock().unwrap_or_else(PoisonError::into_inner);
-        *left = left.saturating_add(1);
+        *left += 1;
         self.0.given_back.notify_one();
     }
 }
@@ -197,8 +199,12 @@ mod tests {
         queue.start(Detached, || 1);
         queue.start(Detached, || panic!("of the second"));
         assert_eq!(queue.next(), Some(1));
-        let next = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| queue.next()));
+        let next = catch_unwind(AssertUnwindSafe(|| queue.next()));
         assert_eq!(next.unwrap_err().downcast_ref(), Some(&"of the second"));
+        scope(|scope| {
+            let mut queue: Queue<'_, u8> = Queue::new(2);
+            queue.start(scope, || panic!("of a task that is given up"));
+        });
     }
 
     #[test]

@@ -115,7 +115,7 @@ impl<'t> Documents<'t> {
 impl<'t> DocumentGroup<'t> {
     fn push(&mut self, piece: Piece<'_>, source: &Arc<str>, given: &'t [u8]) {
         let text = piece.bytes.map_err(Box::new).map(|bytes| {
-            self.text_bytes = self.text_bytes.saturating_add(bytes.len());
+            self.text_bytes += bytes.len();
             part_of(bytes, given).map_or_else(|| self.copy(bytes), Text::Given)
         });
         // One reference for all documents of a source, since threads that count references wait for each other.
@@ -133,7 +133,7 @@ impl<'t> DocumentGroup<'t> {
 
     fn is_full(&self, rows: usize) -> bool {
         let known = self.filling.as_ref().map_or(0, |filling| filling.rows());
-        known.saturating_add(self.waiting.len()) >= rows || self.text_bytes >= GROUP_BYTES
+        known + self.waiting.len() >= rows || self.text_bytes >= GROUP_BYTES
     }
 
     /// Reads the documents into a batch.

@@ -36,7 +36,7 @@ impl From<Box<Refusal>> for Stop {
 /// Takes the pieces of a source.
 pub(crate) type TakePiece<'s> = dyn FnMut(Piece<'_>) -> Result<(), Stop> + 's;
 
-/// An import under way, behind its splitter.
+/// An import under way, after its splitter.
 pub(crate) struct Pipeline<'e> {
     pub(super) store: CaseStore<'e>,
     stages: Stages<'static, 'static, Detached>,
@@ -81,6 +81,7 @@ impl<'e> Pipeline<'e> {
     }
 
     /// Returns the number of groups that are built at once; 1 if there is no worker.
+    #[cfg(feature = "arrow")]
     pub(super) fn workers(&self) -> usize {
         self.stages.queue.workers()
     }
@@ -172,7 +173,7 @@ impl<'t: 's, 's, S: Spawn<'s>> Stages<'t, 's, S> {
             let more = rest.saturating_mul(known).checked_div(filling.document_bytes()).unwrap_or(0);
             if more > 0 {
                 let (workers, batch_rows) = (self.queue.workers(), store.txn.engine().sizes.batch);
-                self.documents.share(known.saturating_add(more), workers, batch_rows);
+                self.documents.share(known + more, workers, batch_rows);
             }
             self.documents.begin(filling);
         }

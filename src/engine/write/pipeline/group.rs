@@ -125,8 +125,8 @@ impl<'t> GroupBuilder<'t> {
         let mut filling =
             filling.unwrap_or_else(|| BatchBuilder::new(&settings.catalog, settings.keep, capacity));
         let known = filling.rows();
-        let rows_in_all = known.saturating_add(capacity).min(settings.sizes.batch.max(known));
-        filling.reserve(rows_in_all, filling.document_bytes().saturating_add(text_bytes));
+        let rows_in_all = (known + capacity).min(settings.sizes.batch.max(known));
+        filling.reserve(rows_in_all, filling.document_bytes() + text_bytes);
         let keeps_numbers = settings.keep == Keep::Numbers;
         Self {
             settings,

@@ -42,8 +42,8 @@
 //!
 //! # Backpressure and bounds
 //!
-//! At most N + 1 groups are in the queue: N that are built, and one that waits for a thread. Before the caller's thread starts
-//! another, it waits for the oldest and stores it. N is at most [8](super::threads::MOST_WORKERS). A group of documents ends at a full
+//! At most N + 1 groups are in memory. Once N + 1 are in the queue, the caller's thread waits for the oldest and stores it before it
+//! collects another. N is at most [8](super::threads::MOST_WORKERS). A group of documents ends at a full
 //! batch (65,536 rows) or 128 MiB of text; the documents of a last partial batch wait for [`commit`](crate::engine::Import::commit). A
 //! report lists at most 100,000 faults and 256 notes.
 //!
@@ -57,6 +57,7 @@
 mod documents;
 mod flow;
 mod group;
+#[cfg(feature = "arrow")]
 mod rows;
 mod store;
 #[cfg(all(test, feature = "parallel"))]

@@ -83,7 +83,7 @@ impl Pipeline<'_> {
     /// A source of one group is read on this thread, so that many small sources share a batch.
     ///
     /// # Errors
-    /// That of the first row, in the order of the source, that ends the import.
+    /// The fault of the first row, in the order of the source, that ends the import.
     pub(crate) fn push_rows<G: Send>(
         &mut self,
         mut groups: impl Iterator<Item = RowGroup<G>>,
@@ -96,7 +96,7 @@ impl Pipeline<'_> {
         let (workers, has_workers) = (self.workers(), second.is_some());
         let numbered = first.into_iter().chain(second).chain(groups).scan(1_u64, |next, group| {
             let line = *next;
-            *next = line.saturating_add(group.rows as u64);
+            *next = line + group.rows as u64;
             Some((line, group))
         });
         let store = &mut self.store;

@@ -19,7 +19,10 @@ type PutDocument<'e> = Box<dyn FnMut(u64, u64, &str) + Send + 'e>;
 
 impl<'e> StoreDocument<'e> {
     /// Returns a destination whose first document gets the number `next`.
-    #[cfg_attr(not(feature = "store"), expect(dead_code, reason = "the durable store builds on it"))]
+    #[cfg_attr(
+        not(any(feature = "store", all(test, feature = "arrow", feature = "parallel"))),
+        expect(dead_code, reason = "the durable store builds on it")
+    )]
     pub(crate) fn new(next: u64, put: impl FnMut(u64, u64, &str) + Send + 'e) -> Self {
         Self { next, put: Box::new(put) }
     }
@@ -105,7 +108,7 @@ impl<'e> CaseStore<'e> {
     /// Stores the cases of a group that a worker built. Returns the buffer of its text.
     ///
     /// # Errors
-    /// What ended the import in this group, and when the engine can hold no further batch.
+    /// The fault that ended the import in this group, and when the engine can hold no further batch.
     pub(super) fn push_group(&mut self, mut built: BuiltGroup<'_>) -> Result<Vec<u8>, Box<Refusal>> {
         if let Some(failed) = built.failed.take() {
             return Err(failed);

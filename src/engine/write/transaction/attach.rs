@@ -52,7 +52,7 @@ impl WriteTxn<'_> {
         }
     }
 
-    /// Gives the cases their places among those that are stored, and notes which of these they replace. Returns how many that are.
+    /// Assigns the cases their places among those that are stored, and notes which of these they replace. Returns how many that are.
     fn resolve(&mut self, before: &Before<'_>) -> u64 {
         let Self { hasher, buffer, deleted, released, .. } = self;
         let Before { writer, snapshot } = before;

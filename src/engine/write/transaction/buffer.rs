@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, Weak};
 
-use crate::batch::{Batch, BatchBuilder, MAX_BATCHES, MAX_ROWS, OwnedRow, RowAddr};
+use crate::batch::{Batch, BatchBuilder, MAX_BATCHES, OwnedRow, RowAddr};
 use crate::catalog::FieldId;
-use crate::engine::snapshot::{StoredAddr, View};
+use crate::engine::snapshot::{StoredAddr, View, row_number};
 use crate::index::BatchKeys;
 
 /// The cases that a transaction stores.
@@ -30,7 +30,7 @@ impl From<Batch> for SealedBatch {
     }
 }
 
-/// For rows of a batch, in order: the live covered case that has the row's id, in one base.
+/// Rows of a batch whose ids live covered cases have, in one base; the rows ascend.
 #[derive(Default)]
 pub(super) struct CoveredRows {
     base: Weak<View>,
@@ -38,7 +38,7 @@ pub(super) struct CoveredRows {
 }
 
 impl CoveredRows {
-    /// Of each row of a batch, the case that was found for it in a base.
+    /// Keeps, for each row of a batch, the case that was found for it in a base.
     pub(super) fn new(base: Weak<View>, found: impl Iterator<Item = Option<StoredAddr>>) -> Self {
         let mut rows: Vec<_> = found.enumerate().filter_map(|(row, at)| Some((row, at?))).collect();
         // Collecting may have kept the memory of all that were looked up.
@@ -107,8 +107,8 @@ impl Buffer {
 
 /// Returns the address of a row. There are at most 65,536 batches, of at most 65,536 rows each.
 pub(super) fn row_addr(batch: usize, row: usize) -> RowAddr {
-    debug_assert!(batch < MAX_BATCHES && row < MAX_ROWS, "row {row} of batch {batch}");
-    RowAddr { batch: batch as u32, row: row as u16 }
+    debug_assert!(batch < MAX_BATCHES, "batch {batch} of a transaction");
+    RowAddr { batch: batch as u32, row: row_number(row) }
 }
 
 /// A batch whose rows are being added to a transaction, as far as they have places.
@@ -120,7 +120,7 @@ pub(super) struct IncomingBatch<'b> {
 }
 
 impl IncomingBatch<'_> {
-    /// Whether a row is one of this batch.
+    /// Returns whether a row is one of this batch.
     pub(super) fn has(&self, at: RowAddr) -> bool {
         self.number == at.batch as usize
     }

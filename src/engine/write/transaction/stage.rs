@@ -8,7 +8,7 @@ use super::staged::{StagedWrite, WriterUpdate};
 use super::txn::{Before, WriteTxn};
 use crate::batch::{OwnedRow, RowAddr};
 use crate::column::{Bitmap, Selection};
-use crate::engine::snapshot::{BatchId, Head, Slot, Snapshot, StoredAddr, View};
+use crate::engine::snapshot::{BatchId, Head, Slot, Snapshot, StoredAddr, View, row_number};
 use crate::engine::write::merge::{Merge, join_head};
 
 /// Values of a merge under way that a write copies, for each case that it stores or deletes, and once more. A case is copied at most
@@ -164,9 +164,10 @@ impl<'e> WriteTxn<'e> {
                 view.push_covered(&self.engine.catalog, slot, keys);
             } else if slot.live_rows > 0 {
                 let hasher = view.directory().hasher();
-                update.inserted.extend(slot.live.iter(slot.batch.rows()).filter_map(|row| {
-                    Some((hasher.hash_one(slot.batch.id(row)), slot.id, u16::try_from(row).ok()?))
-                }));
+                let live = slot.live.iter(slot.batch.rows());
+                let inserted =
+                    live.map(|row| (hasher.hash_one(slot.batch.id(row)), slot.id, row_number(row)));
+                update.inserted.extend(inserted);
                 view.push_uncovered(slot);
             }
         }

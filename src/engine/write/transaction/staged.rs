@@ -83,7 +83,7 @@ pub(crate) struct StagedWrite<'e> {
     pub(super) update: WriterUpdate,
 }
 
-/// What a store writes to its file before it publishes.
+/// Figures that a store writes to its file before it publishes.
 #[cfg_attr(not(any(test, feature = "store")), expect(dead_code, reason = "the durable store builds on it"))]
 impl StagedWrite<'_> {
     /// Returns the cases as they will be.

@@ -316,7 +316,7 @@ impl<'e> WriteTxn<'e> {
         Err(Box::new(Error::new(ErrorKind::TooManyBatches, 0, found, expected)))
     }
 
-    /// Whether the head has room for this number of cases and for the deletions so far.
+    /// Returns whether the head has room for this number of cases and for the deletions so far.
     pub(super) fn fits_head(&self, head: &Head, rows: usize) -> bool {
         let edits = rows.max(self.deleted.len() + self.own_deleted.len());
         head.len() + edits <= self.engine.sizes.head()
