@@ -57,9 +57,9 @@ pub(crate) use search::Page;
 #[cfg(any(feature = "postgres", feature = "store"))]
 pub use search::WrittenAnswer;
 pub use search::{Answer, explain};
+pub(crate) use snapshot::Snapshot;
 #[cfg(feature = "store")]
-pub(crate) use snapshot::Slot;
-pub(crate) use snapshot::{BatchId, Snapshot};
+pub(crate) use snapshot::{BatchId, Slot};
 #[cfg(feature = "arrow")]
 pub(crate) use write::{Cases, RowBound, RowGroup};
 pub use write::{Import, Mode, Note, NoteKind, Refusal, Report, Upserted};

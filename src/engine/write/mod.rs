@@ -24,15 +24,17 @@ mod writer;
 
 pub use self::import::Import;
 pub use self::note::{Note, NoteKind};
+#[cfg(feature = "store")]
 pub(crate) use self::pipeline::StoreDocument;
 #[cfg(feature = "arrow")]
 pub(crate) use self::pipeline::{Cases, RowBound, RowGroup};
 pub use self::reading::Mode;
 pub use self::report::{Refusal, Report, Upserted};
-#[cfg(feature = "store")]
+#[cfg(any(test, feature = "store"))]
 pub(crate) use self::restore::Parts;
 pub(crate) use self::sizes::Sizes;
 #[cfg(feature = "store")]
 pub(crate) use self::transaction::StagedWrite;
+#[cfg(any(test, feature = "store"))]
 pub(crate) use self::transaction::WriteTxn;
 pub(crate) use self::writer::Writer;
