@@ -197,8 +197,9 @@ impl<'t: 's, 's, S: Spawn<'s>> Stages<'t, 's, S> {
         if let Some(group) = self.documents.take() {
             self.start(store, group);
         }
+        // No group follows soon, so the buffers are not kept.
         while let Some(built) = self.queue.next() {
-            self.documents.recycle(store.push_group(built)?);
+            store.push_group(built)?;
         }
         Ok(())
     }
