@@ -11,10 +11,7 @@ use super::parquet_reader::{guarded, open, plan};
 use super::plan::Plan;
 use super::rows::Rows;
 use super::view::view;
-use crate::batch::Row;
-#[cfg(feature = "parallel")]
-use crate::engine::{Apart, Groups};
-use crate::engine::{Engine, Import, Refusal};
+use crate::engine::{Cases, Import, Refusal, RowBound, RowGroup};
 use crate::error::{Error, ErrorKind, quote};
 use crate::ingest::{case_limit, complete};
 
@@ -68,21 +65,9 @@ fn read_all(
     room: u64,
 ) -> Result<(), Refusal> {
     source.plan.left_out.iter().try_for_each(|column| import.leave_out(column))?;
-    let rows = import.rows_at_once();
-    let mut groups = Grouped { batches, rows, has_ended: false };
-    let Some(first) = groups.next() else { return Ok(()) };
-    // A source of one group is read here, so that many small ones share a batch.
-    #[cfg(feature = "parallel")]
-    let groups = {
-        let mut groups = groups.peekable();
-        if rows > 1 && groups.peek().is_some() {
-            return import.groups(source, iter::once(first).chain(groups), room, too_much);
-        }
-        groups
-    };
-    let mut one = OneByOne { import, room };
-    iter::once(first).chain(groups).try_fold(1, |line, group| source.take(group, line, &mut one))?;
-    Ok(())
+    let groups = Grouped { batches, rows: import.rows_at_once(), has_ended: false };
+    let bound = RowBound { bytes: room, too_much };
+    import.push_rows(groups, bound, |group, line, cases| source.take(group, line, cases))
 }
 
 /// Batches that are read one after the other, on one thread.
@@ -101,9 +86,9 @@ struct Grouped<I> {
 }
 
 impl<I: Iterator<Item = Result<RecordBatch, Error>>> Iterator for Grouped<I> {
-    type Item = Group;
+    type Item = RowGroup<Group>;
 
-    fn next(&mut self) -> Option<Group> {
+    fn next(&mut self) -> Option<RowGroup<Group>> {
         let mut group = Group { batches: Vec::new(), failed: None };
         let (mut rows, mut bytes, mut seen) = (0_usize, 0_usize, HashSet::new());
         // Nothing of a reader that failed is used again.
@@ -121,7 +106,7 @@ impl<I: Iterator<Item = Result<RecordBatch, Error>>> Iterator for Grouped<I> {
                 }
             }
         }
-        (!group.batches.is_empty() || group.failed.is_some()).then_some(group)
+        (!group.batches.is_empty() || group.failed.is_some()).then_some(RowGroup { rows, group })
     }
 }
 
@@ -140,80 +125,6 @@ fn new_bytes(batch: &RecordBatch, seen: &mut HashSet<usize>) -> usize {
     bytes
 }
 
-/// Where the cases of rows go.
-trait Cases {
-    fn engine(&self) -> &Engine;
-
-    /// Counts what a row takes; an error when there is no room for it.
-    fn count(&mut self, line: u64, bytes: u64) -> Result<(), Refusal>;
-
-    /// Takes in the case of a row.
-    fn row(&mut self, line: u64, row: &mut Row<'_>, document: &str) -> Result<(), Refusal>;
-
-    /// Refuses a row that is no case.
-    fn refuse(&mut self, line: u64, error: Error) -> Result<(), Refusal>;
-
-    /// What ends the import because the source cannot be read on.
-    fn fail(&mut self, line: u64, error: Error) -> Result<(), Refusal>;
-}
-
-/// Cases that are stored at once.
-struct OneByOne<'i, 'e> {
-    import: &'i mut Import<'e>,
-    room: u64,
-}
-
-impl Cases for OneByOne<'_, '_> {
-    fn engine(&self) -> &Engine {
-        self.import.engine()
-    }
-
-    fn count(&mut self, line: u64, bytes: u64) -> Result<(), Refusal> {
-        match self.room.checked_sub(bytes) {
-            Some(left) => {
-                self.room = left;
-                Ok(())
-            }
-            None => self.import.fail(line, too_much()),
-        }
-    }
-
-    fn row(&mut self, line: u64, row: &mut Row<'_>, document: &str) -> Result<(), Refusal> {
-        self.import.row(line, row, document)
-    }
-
-    fn refuse(&mut self, line: u64, error: Error) -> Result<(), Refusal> {
-        self.import.refuse(line, error)
-    }
-
-    fn fail(&mut self, line: u64, error: Error) -> Result<(), Refusal> {
-        self.import.fail(line, error)
-    }
-}
-
-#[cfg(feature = "parallel")]
-impl Cases for Apart<'_> {
-    fn engine(&self) -> &Engine {
-        self.engine()
-    }
-
-    fn count(&mut self, line: u64, bytes: u64) -> Result<(), Refusal> {
-        self.count(line, bytes, too_much)
-    }
-
-    fn row(&mut self, line: u64, row: &mut Row<'_>, document: &str) -> Result<(), Refusal> {
-        self.row(line, row, document)
-    }
-
-    fn refuse(&mut self, line: u64, error: Error) -> Result<(), Refusal> {
-        self.refuse(line, error)
-    }
-
-    fn fail(&mut self, line: u64, error: Error) -> Result<(), Refusal> {
-        Err(Apart::fail(self, line, error))
-    }
-}
-
 /// What batches are read by.
 struct Source<'p> {
     plan: &'p Plan,
@@ -222,19 +133,18 @@ struct Source<'p> {
 }
 
 impl Source<'_> {
-    /// Takes in the cases of a group; `line` is that of its first row, the answer that behind its last.
-    fn take(&self, group: Group, mut line: u64, cases: &mut impl Cases) -> Result<u64, Refusal> {
+    /// Takes in the cases of a group; `line` is that of its first row.
+    fn take(&self, group: Group, mut line: u64, cases: &mut dyn Cases) -> Result<(), Refusal> {
         for batch in &group.batches {
             let Some(case) = bind(&self.plan.members, batch) else {
-                cases.fail(line, self.foreign())?;
-                return Ok(line);
+                return Err(cases.fail(line, self.foreign()));
             };
             self.take_batch(&case, batch.num_rows(), line, cases)?;
             line = line.saturating_add(batch.num_rows() as u64);
         }
         match group.failed {
-            Some(error) => cases.fail(line, error).map(|()| line),
-            None => Ok(line),
+            Some(error) => Err(cases.fail(line, error)),
+            None => Ok(()),
         }
     }
 
@@ -243,10 +153,10 @@ impl Source<'_> {
         case: &Object<'_>,
         count: usize,
         first_line: u64,
-        cases: &mut impl Cases,
+        cases: &mut dyn Cases,
     ) -> Result<(), Refusal> {
-        let catalog = cases.engine().catalog().clone();
-        let mut rows = Rows::new(&catalog, case_limit(cases.engine().limits()));
+        let catalog = cases.catalog().clone();
+        let mut rows = Rows::new(&catalog, case_limit(cases.limits()));
         for (line, at) in (first_line..).zip(0..count) {
             let read = rows.read(case, at);
             cases.count(line, (rows.text.len() as u64).saturating_add(ROW_BYTES))?;
@@ -262,19 +172,6 @@ impl Source<'_> {
 
     fn foreign(&self) -> Error {
         Error::new(ErrorKind::BadFile, 0, "a batch of another schema", self.expected)
-    }
-}
-
-#[cfg(feature = "parallel")]
-impl Groups for Source<'_> {
-    type Group = Group;
-
-    fn rows(group: &Group) -> usize {
-        group.batches.iter().map(RecordBatch::num_rows).fold(0, usize::saturating_add)
-    }
-
-    fn read(&self, group: Group, cases: &mut Apart<'_>) -> Result<(), Refusal> {
-        self.take(group, cases.first_line(), cases).map(drop)
     }
 }
 

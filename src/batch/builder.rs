@@ -95,13 +95,6 @@ impl BatchBuilder {
         self.end_row(row.document(), row.place);
     }
 
-    /// Gives the row that was pushed last another place.
-    pub(crate) fn set_last_place(&mut self, place: u64) {
-        if let Some(last) = self.places.last_mut() {
-            *last = place;
-        }
-    }
-
     fn end_row(&mut self, document: Document<'_>, place: u64) {
         self.places.push(place);
         self.document_bytes = self.document_bytes.saturating_add(document.size_bytes());

@@ -1,4 +1,4 @@
-//! Where the threads of an engine meet: the snapshot that everybody sees, and the lock that writers pass on.
+//! State shared between threads: the current snapshot, which is swapped atomically, and the writer lock.
 //!
 //! Everything else that threads share never changes, or is made once (`OnceLock`). The unit tests put a
 //! model in the place of both that `shuttle` schedules, and run whole engines on it (`interleavings.rs`); that
@@ -13,7 +13,7 @@ use super::snapshot::Snapshot;
 use crate::engine::write::Writer;
 use crate::lock::{Held, Lock};
 
-/// The snapshot that everybody sees, and what the write under way alone may see.
+/// The current snapshot, and the state that only the write under way may see.
 pub(crate) enum Current {
     /// A pointer that is swapped, and a lock.
     Swapped(ArcSwap<Snapshot>, Lock<Writer>),
@@ -35,7 +35,7 @@ impl Current {
         )
     }
 
-    /// The cases as they are now, without waiting for anybody.
+    /// Returns the cases as they are now. Waits for no other thread.
     pub(crate) fn load(&self) -> Guard<Arc<Snapshot>> {
         match self {
             Self::Swapped(current, _) => current.load(),
@@ -44,7 +44,7 @@ impl Current {
         }
     }
 
-    /// The last snapshot, and the writer's state.
+    /// Returns the last snapshot and the writer's state.
     #[cfg(feature = "store")]
     pub(crate) fn into_parts(self) -> (Arc<Snapshot>, Writer) {
         match self {
@@ -74,7 +74,7 @@ pub(crate) enum Writing<'e> {
 }
 
 impl Writing<'_> {
-    /// Lets everybody see the snapshot, and then the next write begin.
+    /// Makes the snapshot the current one, and then lets the next write begin.
     pub(crate) fn publish(self, next: Arc<Snapshot>) {
         match self {
             Self::Swapped(current, _writer) => current.store(next),

@@ -9,7 +9,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use shuttle::scheduler::{DfsScheduler, PctScheduler, RandomScheduler, Scheduler};
 use shuttle::{Config, Runner, thread};
 
-use super::*;
+use super::current::Current;
+use super::handle::Engine;
+use super::write::Upserted;
+use crate::catalog::Catalog;
 use crate::filter::{Filter, Request};
 
 /// Runs `test` under each schedule.

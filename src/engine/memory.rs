@@ -1,22 +1,24 @@
-//! What the cases take in memory.
+//! The memory that the cases take.
+
+#![expect(clippy::arithmetic_side_effects, reason = "sizes of memory that is there")]
 
 use serde::Serialize;
 
 use crate::catalog::Catalog;
 use crate::column::Column;
+use crate::engine::handle::Engine;
 use crate::engine::snapshot::{Slot, View};
 
-/// What the cases of an engine take in memory, in bytes of heap.
+/// The memory that the cases of an engine take, in bytes of heap.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Memory {
-    /// How many cases there are.
+    /// The number of cases.
     pub cases: u64,
-    /// How many batches they lie in.
+    /// The number of batches.
     pub batches: u64,
     /// All columns together, identifiers included.
     pub columns_bytes: u64,
-    /// All indexes together, the places of cases and the live rows, and what leads writers to cases written
-    /// of late.
+    /// All indexes together, the places of cases, the live rows, and the writer's table of uncovered rows.
     pub index_bytes: u64,
     /// The documents as given, and where each ends.
     pub documents_bytes: u64,
@@ -24,7 +26,7 @@ pub struct Memory {
     pub fields: Vec<FieldMemory>,
 }
 
-/// What the column of one field takes in memory.
+/// The memory that the column of one field takes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FieldMemory {
     /// The field's name.
@@ -35,11 +37,26 @@ pub struct FieldMemory {
     pub index_bytes: u64,
 }
 
+impl Engine {
+    /// Returns the memory that the cases take.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Engine};
+    /// let memory = Engine::new(Catalog::cases()).memory();
+    /// assert_eq!(memory.fields[0].name, "id");
+    /// ```
+    #[must_use]
+    pub fn memory(&self) -> Memory {
+        let waiting_bytes = self.current.write().size_bytes();
+        let snapshot = self.current.load();
+        let view = snapshot.view(&self.catalog, self.keep);
+        Memory::new(view, waiting_bytes, &self.catalog)
+    }
+}
+
 impl Memory {
-    pub(super) fn new(view: &View, waiting_bytes: usize, catalog: &Catalog) -> Self {
-        let sum = |size: &dyn Fn(&Slot) -> usize| -> u64 {
-            view.slots().map(|slot| size(slot) as u64).fold(0, u64::saturating_add)
-        };
+    fn new(view: &View, waiting_bytes: usize, catalog: &Catalog) -> Self {
+        let sum = |size: &dyn Fn(&Slot) -> usize| -> u64 { view.slots().map(|slot| size(slot) as u64).sum() };
         let directory = |field| view.directory().size_bytes(field) as u64;
         let fields: Vec<FieldMemory> = catalog
             .visible_fields()
@@ -59,9 +76,9 @@ impl Memory {
             }),
             index_bytes: sum(&|slot| {
                 let columns = slot.batch.columns().map(Column::index_bytes).sum::<usize>();
-                columns.saturating_add(slot.batch.places_bytes()).saturating_add(slot.live.size_bytes())
+                columns + slot.batch.places_bytes() + slot.live.size_bytes()
             })
-            .saturating_add(catalog.field_ids().map(directory).fold(0, u64::saturating_add))
+            .saturating_add(catalog.field_ids().map(directory).sum::<u64>())
             .saturating_add(waiting_bytes as u64),
             documents_bytes: sum(&|slot| slot.batch.documents_bytes()),
             fields,
@@ -75,6 +92,6 @@ impl Memory {
         if self.cases == 0 {
             return 0.0;
         }
-        self.columns_bytes.saturating_add(self.index_bytes) as f64 / self.cases as f64
+        (self.columns_bytes + self.index_bytes) as f64 / self.cases as f64
     }
 }

@@ -1,14 +1,10 @@
-//! What a store of documents needs of an engine beyond [`Change`](super::Change) and [`Parts`](super::Parts).
+//! Access for a store of documents, beyond [`WriteTxn`](super::WriteTxn) and [`Parts`](super::Parts).
 
-use std::any::Any;
 use std::sync::Arc;
 
-use super::snapshot::Snapshot;
-use super::{Answer, Engine};
-use crate::engine::snapshot::{BatchId, View};
-
-/// Something that belongs to a snapshot, of which the engine knows nothing but that both go together.
-pub(crate) type Attachment = Arc<dyn Any + Send + Sync>;
+use super::handle::Engine;
+use super::search::Answer;
+use super::snapshot::{Attachment, BatchId, Snapshot, View};
 
 impl Engine {
     /// The batches of a snapshot, its head sealed.
@@ -41,7 +37,7 @@ impl Snapshot {
         self.attachment.store(Some(Arc::new(attachment)));
     }
 
-    /// How many cases there are.
+    /// Returns the number of cases.
     pub(crate) fn len(&self) -> usize {
         self.cases()
     }
@@ -59,7 +55,7 @@ impl Snapshot {
 }
 
 impl Answer {
-    /// What was attached to the cases when they were searched; nothing, where the page has none of them.
+    /// Returns the attachment of the snapshot that was searched; `None` if the page is empty.
     pub(crate) fn attachment<T: 'static>(&self) -> Option<&T> {
         self.attachment.as_ref()?.downcast_ref()
     }

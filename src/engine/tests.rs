@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
+use super::handle::EngineBuilder;
+use super::snapshot::BatchId;
 use super::*;
-use crate::batch::OwnedRow;
-use crate::engine::snapshot::Where;
-use crate::engine::write::{Change, Parts};
+use crate::batch::{Document, OwnedRow, Row};
+use crate::catalog::Catalog;
+use crate::engine::snapshot::StoredAddr;
+use crate::engine::write::{Parts, WriteTxn};
 use crate::filter::{Filter, Order, Request};
 
 fn numbered(batch_rows: usize) -> EngineBuilder {
@@ -14,17 +17,17 @@ fn numbered(batch_rows: usize) -> EngineBuilder {
 
 /// Stores cases under document numbers; `publish` or not.
 fn store(engine: &Engine, cases: &[(&str, u64)], publish: bool) -> Vec<u64> {
-    let mut change = Change::new(engine);
+    let mut txn = WriteTxn::new(engine);
     for (id, number) in cases {
         let text = format!("{{\"id\":\"{id}\",\"name\":\"{number}\"}}");
         let mut row = Row::default();
         engine.read(text.as_bytes(), &mut row).unwrap();
-        change.upsert(&row, Document::Number { number: *number, size_bytes: text.len() }).unwrap();
+        txn.upsert(&row, Document::Number { number: *number, size_bytes: text.len() }).unwrap();
     }
-    let prepared = change.prepare();
-    let released = prepared.released().to_vec();
+    let staged = txn.stage();
+    let released = staged.released().to_vec();
     if publish {
-        prepared.publish();
+        staged.publish();
     }
     released
 }
@@ -36,9 +39,9 @@ fn all(engine: &Engine) -> Vec<(String, Option<u64>)> {
 
 /// What a store would have on disk: all that the snapshot holds, its head as rows.
 fn parts(engine: &Engine) -> Parts {
-    let change = Change::new(engine);
-    let prepared = change.prepare();
-    let snapshot = prepared.after();
+    let txn = WriteTxn::new(engine);
+    let staged = txn.stage();
+    let snapshot = staged.after();
     let batches =
         snapshot.base.slots().map(|slot| (slot.id, Arc::clone(&slot.batch), (*slot.live).clone())).collect();
     let edits = snapshot.head.edits();
@@ -52,8 +55,8 @@ fn parts(engine: &Engine) -> Parts {
     });
     let died = edits.iter().filter_map(|edit| {
         edit.died.map(|at| match at {
-            Where::Apart(id, row) => (id, row),
-            Where::Covered(..) => {
+            StoredAddr::Uncovered(id, row) => (id, row),
+            StoredAddr::Covered(..) => {
                 let (slot, row) = snapshot.base.slot_of(at).unwrap();
                 (slot.id, row)
             }
@@ -64,8 +67,8 @@ fn parts(engine: &Engine) -> Parts {
         head: snapshot.head.id,
         rows: rows.collect(),
         died: died.collect(),
-        next_place: prepared.next_place(),
-        next_batch: prepared.next_batch(),
+        next_place: staged.next_place(),
+        next_batch: staged.next_batch(),
     }
 }
 
@@ -80,9 +83,9 @@ fn a_change_that_is_not_published_never_happened() {
         let many: Vec<(String, u64)> = (0..300).map(|n| (n.to_string(), n)).collect();
         let many: Vec<(&str, u64)> = many.iter().map(|(id, n)| (id.as_str(), *n)).collect();
         store(&engine, &many, false);
-        let mut change = Change::new(&engine);
-        assert!(change.delete("a") && !change.delete("a"));
-        drop(change);
+        let mut txn = WriteTxn::new(&engine);
+        assert!(txn.delete("a") && !txn.delete("a"));
+        drop(txn);
         engine.validate().unwrap();
         assert_eq!(all(&engine), before);
         store(&engine, &many, true);
@@ -97,11 +100,11 @@ fn documents_that_nobody_has_any_more_are_told() {
         let engine = numbered(batch_rows).build();
         assert_eq!(store(&engine, &[("a", 10), ("a", 11), ("b", 12)], true), [10]);
         assert_eq!(store(&engine, &[("b", 13), ("b", 14)], true), [12, 13]);
-        let mut change = Change::new(&engine);
-        assert!(change.delete("a") && change.delete("b") && !change.delete("nobody"));
-        let prepared = change.prepare();
-        assert_eq!(prepared.released(), [11, 14]);
-        prepared.publish();
+        let mut txn = WriteTxn::new(&engine);
+        assert!(txn.delete("a") && txn.delete("b") && !txn.delete("nobody"));
+        let staged = txn.stage();
+        assert_eq!(staged.released(), [11, 14]);
+        staged.publish();
         assert!(engine.is_empty());
         engine.validate().unwrap();
     }
@@ -154,6 +157,13 @@ fn parts_that_do_not_belong_together_are_refused() {
     let mut newer = parts(&engine);
     newer.head = BatchId(0);
     assert!(numbered(1).restore(newer).is_err());
+    let mut late = parts(&engine);
+    late.next_batch = 1 << 48;
+    assert!(numbered(1).restore(late).is_err());
+    let mut late = parts(&engine);
+    late.next_place = u64::MAX;
+    assert!(numbered(1).restore(late).is_err());
+    assert!(numbered(1).restore(parts(&engine)).is_ok());
 }
 
 #[test]

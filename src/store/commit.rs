@@ -13,7 +13,7 @@ use super::log::Log;
 use super::options::Durability;
 use super::tables::{DOCUMENTS, META, RELEASED, STATE, State, Stored, released_checksum};
 use crate::column::Selection;
-use crate::engine::{Prepared, Snapshot};
+use crate::engine::{Snapshot, StagedWrite};
 
 /// A document that a write stores.
 pub(super) struct Added<'d> {
@@ -35,17 +35,17 @@ impl Store {
     pub(super) fn commit(
         &self,
         log: &mut Log,
-        prepared: Prepared<'_>,
+        staged: StagedWrite<'_>,
         state: State,
         added: Vec<Added<'_>>,
         durability: Durability,
     ) -> Result<(), StoreError> {
         let result = guarded(|| {
             let synced =
-                durability == Durability::Synced || self.is_checkpoint_due(log, added.len(), &prepared);
+                durability == Durability::Synced || self.is_checkpoint_due(log, added.len(), &staged);
             let transaction = self.file.write(synced)?;
             put_documents(&transaction, &added)?;
-            self.finish(log, transaction, prepared, state, added.len() as u64)?;
+            self.finish(log, transaction, staged, state, added.len() as u64)?;
             Ok(synced)
         });
         if self.settle(log, result)? {
@@ -56,29 +56,29 @@ impl Store {
         Ok(())
     }
 
-    fn is_checkpoint_due(&self, log: &Log, added: usize, prepared: &Prepared<'_>) -> bool {
-        let changes = (added.max(prepared.released().len())) as u64;
+    fn is_checkpoint_due(&self, log: &Log, added: usize, staged: &StagedWrite<'_>) -> bool {
+        let changes = (added.max(staged.released().len())) as u64;
         log.since_checkpoint.saturating_add(changes) >= self.options.checkpoint_every
     }
 
-    /// Ends a transaction in which the documents of a change are: removes what it released, makes a
+    /// Ends a transaction in which the documents of a write are: removes what it released, makes a
     /// checkpoint if one is due, commits, and publishes.
     pub(super) fn finish(
         &self,
         log: &mut Log,
         transaction: WriteTransaction,
-        prepared: Prepared<'_>,
+        staged: StagedWrite<'_>,
         mut state: State,
         added: u64,
     ) -> Result<(), Fault> {
-        let is_due = self.is_checkpoint_due(log, usize::try_from(added).unwrap_or(usize::MAX), &prepared);
-        let changes = added.max(prepared.released().len() as u64);
-        state.next_place = prepared.next_place();
-        state.next_batch = prepared.next_batch();
+        let is_due = self.is_checkpoint_due(log, usize::try_from(added).unwrap_or(usize::MAX), &staged);
+        let changes = added.max(staged.released().len() as u64);
+        state.next_place = staged.next_place();
+        state.next_batch = staged.next_batch();
         {
             let mut documents = transaction.open_table(DOCUMENTS)?;
             let mut released = transaction.open_table(RELEASED)?;
-            for number in prepared.released() {
+            for number in staged.released() {
                 if documents.remove(number)?.is_none() {
                     return Err(Fault::corrupt(format!("no document {number}")));
                 }
@@ -89,19 +89,19 @@ impl Store {
             state.cases = documents.len()?;
             state.released = released.len()?;
         }
-        let cases = prepared.after().len() as u64;
+        let cases = staged.after().len() as u64;
         if state.cases != cases {
             return Err(Fault::corrupt(format!("{} documents of {cases} cases", state.cases)));
         }
         let stored = match is_due {
-            true => Some(self.write_checkpoint(&transaction, prepared.after(), &log.stored, &mut state)?),
+            true => Some(self.write_checkpoint(&transaction, staged.after(), &log.stored, &mut state)?),
             false => None,
         };
         transaction.open_table(META)?.insert(STATE, state.to_bytes().as_slice())?;
         transaction.commit()?;
         log.is_ahead = true;
-        prepared.after().attach(Arc::new(Documents::of(&self.file)?));
-        prepared.publish();
+        staged.after().attach(Arc::new(Documents::of(&self.file)?));
+        staged.publish();
         log.is_ahead = false;
         log.state = state;
         match stored {

@@ -17,7 +17,13 @@ use crate::lock::Held;
 /// [`commit`](Self::commit).
 ///
 /// Cases go in through [`cases`](Self::cases). Documents are written as they come; dropping the import, or
-/// the process ending, leaves nothing of them. Other writes wait until it ends.
+/// the process ending, leaves nothing of them.
+///
+/// **Other writes to the store wait** from [`Store::import`] until the import is committed or dropped: it holds the one write
+/// transaction of the file, so that all of its documents become durable together or not at all. Searches go on. It is `Send`, but
+/// to keep one open while its input is slow (a client's upload, another service) blocks every [`upsert`](Store::upsert) and
+/// [`delete`](Store::delete). Receive such input first, into memory or a file, and begin the import then; or split it into several
+/// imports, if each may become visible by itself.
 pub struct StoreImport<'s> {
     store: &'s Store,
     import: Import<'s>,
@@ -83,7 +89,7 @@ impl Drop for Sink {
 }
 
 impl Store {
-    /// Begins an import, which waits for other writes that are under way.
+    /// Begins an import, which waits for other writes that are under way. Later ones [wait for it](StoreImport).
     ///
     /// # Errors
     /// When an earlier write failed, or the file cannot be written.
@@ -163,8 +169,7 @@ impl<'s> StoreImport<'s> {
     pub fn commit(self) -> Result<Report, StoreError> {
         // The log goes last, so that no other write begins while the transaction is there.
         let Self { mut log, store, import, sink } = self;
-        let (prepared, report) =
-            import.prepare().map_err(|refusal| StoreError::refused(&store.name, refusal))?;
+        let (staged, report) = import.stage().map_err(|refusal| StoreError::refused(&store.name, refusal))?;
         let mut sink = lock(&sink);
         sink.flush();
         let fault = sink.fault.take();
@@ -173,7 +178,7 @@ impl<'s> StoreImport<'s> {
         let result = guarded(|| match (fault, transaction) {
             (None, Some(transaction)) => {
                 let state = State { next_document, ..log.state };
-                store.finish(&mut log, transaction, prepared, state, added)
+                store.finish(&mut log, transaction, staged, state, added)
             }
             (fault, _) => Err(fault.unwrap_or_else(|| Fault::new(StoreErrorKind::Failed, "no transaction"))),
         });

@@ -7,7 +7,7 @@ use super::log::Log;
 use super::options::Durability;
 use super::tables::State;
 use crate::batch::{Document, Row};
-use crate::engine::{Change, Refusal, Upserted};
+use crate::engine::{Refusal, Upserted, WriteTxn};
 use crate::error::Error;
 use crate::filter::utf8;
 use crate::ingest::trim;
@@ -34,7 +34,7 @@ impl Store {
     ) -> Result<Vec<Upserted>, StoreError> {
         let mut log = self.lock_log();
         self.ready(&mut log)?;
-        let mut change = Change::new(&self.engine);
+        let mut txn = WriteTxn::new(&self.engine);
         let mut outcomes = Vec::new();
         let mut added = Vec::new();
         let mut number = log.state.next_document;
@@ -52,14 +52,14 @@ impl Store {
                 return Err(refuse(fault));
             }
             let size_bytes = text.len();
-            let outcome = change.upsert(&row, Document::Number { number, size_bytes });
+            let outcome = txn.upsert(&row, Document::Number { number, size_bytes });
             outcomes.push(outcome.map_err(|error| refuse(*error))?);
-            added.push(Added { number, place: change.last_place(), text });
+            added.push(Added { number, place: txn.last_place(), text });
             // Opening has seen to it that this is far from the last number, which would be given twice.
             number = number.saturating_add(1);
         }
         let state = State { next_document: number, ..log.state };
-        self.commit(&mut log, change.prepare(), state, added, durability)?;
+        self.commit(&mut log, txn.stage(), state, added, durability)?;
         Ok(outcomes)
     }
 
@@ -70,13 +70,13 @@ impl Store {
     pub fn delete(&self, id: &str, durability: Durability) -> Result<bool, StoreError> {
         let mut log = self.lock_log();
         self.ready(&mut log)?;
-        let mut change = Change::new(&self.engine);
-        let is_there = change.delete(id);
+        let mut txn = WriteTxn::new(&self.engine);
+        let is_there = txn.delete(id);
         if is_there {
             let state = log.state;
-            self.commit(&mut log, change.prepare(), state, Vec::new(), durability)?;
+            self.commit(&mut log, txn.stage(), state, Vec::new(), durability)?;
         } else if durability == Durability::Synced {
-            drop(change);
+            drop(txn);
             self.sync_locked(&mut log)?;
         }
         Ok(is_there)
@@ -116,8 +116,8 @@ impl Store {
         }
         log.since_checkpoint = u64::MAX;
         let state = log.state;
-        let change = Change::new(&self.engine);
-        self.commit(&mut log, change.prepare(), state, Vec::new(), Durability::Synced)
+        let txn = WriteTxn::new(&self.engine);
+        self.commit(&mut log, txn.stage(), state, Vec::new(), Durability::Synced)
     }
 
     /// Makes a checkpoint and closes the file, which dropping the store does as well, but without telling what

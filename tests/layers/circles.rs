@@ -7,9 +7,6 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::source::{Source, library, sources_below};
 
-/// Rooms that still have circles. A room leaves the list when its last one is untied; none may come in.
-const WITH_CIRCLES: &[&str] = &["engine"];
-
 /// A use of one file by another: where it is written, and the path that is written there.
 struct Use {
     place: String,
@@ -100,11 +97,9 @@ impl Graph {
     }
 
     /// The shortest circle through each use that lies on one, the shortest first, no file in two of them.
-    pub(crate) fn circles(&self, leaving_out: &[&str]) -> Vec<String> {
-        let left_out = |file: &usize| leaving_out.contains(&super::top(&self.modules[*file]));
+    pub(crate) fn circles(&self) -> Vec<String> {
         let mut circles: Vec<Vec<usize>> =
             self.uses.keys().filter_map(|&(from, to)| self.way(to, from)).collect();
-        circles.retain(|circle| !circle.iter().all(left_out));
         circles.sort_by_key(Vec::len);
         let mut told = BTreeSet::new();
         let mut lines = Vec::new();
@@ -177,21 +172,12 @@ fn definer(modules: &[String], names: &[Names], path: &[String], depth: usize) -
 
 #[test]
 fn the_files_of_the_library_form_layers() {
-    super::report(&Graph::new(&library()).circles(WITH_CIRCLES));
-}
-
-#[test]
-fn rooms_with_circles_have_some() {
-    let graph = Graph::new(&library());
-    for room in WITH_CIRCLES {
-        let others: Vec<&str> = WITH_CIRCLES.iter().copied().filter(|other| other != room).collect();
-        assert!(!graph.circles(&others).is_empty(), "`{room}` has no circle left: take it off the list");
-    }
+    super::report(&Graph::new(&library()).circles());
 }
 
 #[test]
 fn the_files_of_the_command_line_form_layers() {
-    super::report(&Graph::new(&sources_below("src/bin/casefilter")).circles(&[]));
+    super::report(&Graph::new(&sources_below("src/bin/casefilter")).circles());
 }
 
 #[test]
@@ -222,7 +208,7 @@ fn a_circle_is_found_through_re_exports_and_names_its_lines() {
     let graph = Graph::new(&files.map(|(module, text)| Source::made_up(module, text)));
     assert!(graph.has("a", "a/inner") && graph.has("a/inner", "b") && graph.has("b", "a/inner"));
     assert!(graph.has("c", "a") && graph.has("c", "a/inner") && !graph.has("b", "a"));
-    let circles = graph.circles(&[]);
+    let circles = graph.circles();
     assert_eq!(
         circles,
         ["2 files in a circle: src/b.rs:1 uses `a/Item`; src/a/inner.rs:2 uses `b/free`"],
@@ -233,7 +219,7 @@ fn a_circle_is_found_through_re_exports_and_names_its_lines() {
 #[test]
 fn a_file_may_not_use_what_its_folder_defines() {
     let files = [("", "mod a;"), ("a", "mod inner; pub struct Own;"), ("a/inner", "use super::Own;")];
-    let circles = Graph::new(&files.map(|(module, text)| Source::made_up(module, text))).circles(&[]);
+    let circles = Graph::new(&files.map(|(module, text)| Source::made_up(module, text))).circles();
     assert_eq!(circles.len(), 1, "{circles:?}");
     assert!(circles[0].contains("src/a/inner.rs:1 uses `a/Own`; src/a.rs uses `mod inner`"), "{circles:?}");
 }

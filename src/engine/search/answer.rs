@@ -39,7 +39,7 @@ pub struct Answer {
     limit: u64,
     examined: u64,
     #[cfg(feature = "store")]
-    pub(crate) attachment: Option<crate::engine::stored::Attachment>,
+    pub(crate) attachment: Option<crate::engine::snapshot::Attachment>,
 }
 
 impl Answer {

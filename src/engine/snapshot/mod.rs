@@ -1,11 +1,18 @@
 //! The cases at one moment: sealed batches, and the small writes since, which are sealed when a search asks.
 
+#![expect(
+    clippy::arithmetic_side_effects,
+    reason = "counts of rows, batches and bytes that lie in memory; differences are asserted"
+)]
+
+mod slot;
 mod tombstones;
 mod view;
 
 use std::sync::{Arc, OnceLock};
 
-pub(crate) use self::view::{BatchId, Slot, View, Where};
+pub(crate) use self::slot::{BatchId, Slot, StoredAddr, row_number};
+pub(crate) use self::view::View;
 use crate::batch::{Batch, Keep, OwnedRow};
 use crate::catalog::Catalog;
 use crate::column::Selection;
@@ -15,7 +22,7 @@ use crate::column::Selection;
 pub(crate) struct Edit {
     before: Option<Arc<Edit>>,
     pub(crate) stored: Option<Arc<OwnedRow>>,
-    pub(crate) died: Option<Where>,
+    pub(crate) died: Option<StoredAddr>,
 }
 
 /// The small writes since the head was last sealed, the newest first: adding one, and keeping an older
@@ -24,7 +31,7 @@ pub(crate) struct Edit {
 /// The cases stored are the rows of the batch that the head will become, in order; their deaths name them so.
 #[derive(Clone, Debug)]
 pub(crate) struct Head {
-    /// That of the batch which the head will become.
+    /// The number of the batch that the head will become.
     pub(crate) id: BatchId,
     last: Option<Arc<Edit>>,
     edits: usize,
@@ -41,18 +48,18 @@ impl Head {
         self.edits
     }
 
-    /// How many cases were stored, dead ones too.
+    /// Returns the number of cases stored, deleted ones too.
     pub(crate) fn rows(&self) -> u16 {
         self.rows
     }
 
-    /// The size of all documents stored.
+    /// Returns the size of all documents stored.
     pub(crate) fn document_bytes(&self) -> usize {
         self.document_bytes
     }
 
     /// Adds edits: cases stored, in order, and deaths of whichever rows.
-    pub(crate) fn extend(&mut self, rows: &[Arc<OwnedRow>], dead: impl Iterator<Item = Where>) {
+    pub(crate) fn extend(&mut self, rows: &[Arc<OwnedRow>], dead: impl Iterator<Item = StoredAddr>) {
         let mut dead = dead.fuse();
         let mut rows = rows.iter();
         loop {
@@ -61,9 +68,9 @@ impl Head {
                 return;
             }
             let bytes = stored.as_ref().map_or(0, |row| row.document().size_bytes());
-            self.document_bytes = self.document_bytes.saturating_add(bytes);
-            self.rows = self.rows.saturating_add(u16::from(stored.is_some()));
-            self.edits = self.edits.saturating_add(1);
+            self.document_bytes += bytes;
+            self.rows += u16::from(stored.is_some());
+            self.edits += 1;
             let before = self.last.take();
             self.last = Some(Arc::new(Edit { before, stored, died }));
         }
@@ -82,6 +89,10 @@ impl Head {
     }
 }
 
+/// A value of the host's that belongs to a snapshot; the engine only keeps it as long as the snapshot.
+#[cfg(feature = "store")]
+pub(crate) type Attachment = Arc<dyn std::any::Any + Send + Sync>;
+
 /// The cases at one moment; never changed.
 #[derive(Debug)]
 pub(crate) struct Snapshot {
@@ -90,10 +101,10 @@ pub(crate) struct Snapshot {
     cases: usize,
     /// The base with the head sealed and its deaths applied, made by the first search.
     view: OnceLock<Arc<View>>,
-    /// That of an earlier snapshot with the same base, if one was made, and how many edits its head had.
+    /// The view of an earlier snapshot with the same base, if one was made, and the number of edits its head had.
     earlier: Option<(Arc<View>, usize)>,
     #[cfg(feature = "store")]
-    pub(crate) attachment: arc_swap::ArcSwapOption<crate::engine::stored::Attachment>,
+    pub(crate) attachment: arc_swap::ArcSwapOption<Attachment>,
 }
 
 impl Snapshot {
@@ -120,12 +131,12 @@ impl Snapshot {
         self.cases
     }
 
-    /// How many batches there are, the head counted when it is not empty.
+    /// Returns the number of batches. The head counts if it is not empty.
     pub(crate) fn batches(&self) -> usize {
-        self.base.slots().count().saturating_add(usize::from(self.head.edits > 0))
+        self.base.slots().count() + usize::from(self.head.edits > 0)
     }
 
-    /// What searches see.
+    /// Returns the view that searches see; the first call seals the head.
     pub(crate) fn view(&self, catalog: &Catalog, keep: Keep) -> &Arc<View> {
         if self.head.last.is_none() {
             return &self.base;
@@ -136,20 +147,20 @@ impl Snapshot {
     fn sealed(&self, catalog: &Catalog, keep: Keep) -> View {
         let (view, known) = self.earlier.as_ref().map_or((&self.base, 0), |(view, edits)| (view, *edits));
         let mut view = View::clone(view);
-        view.pop_apart(self.head.id);
+        view.pop_uncovered(self.head.id);
         let mut rows = Vec::with_capacity(usize::from(self.head.rows));
         let mut dead = Vec::new();
         for (number, edit) in self.head.edits().into_iter().enumerate() {
-            // The head is sealed anew, all else is dead already in what was made earlier.
-            let is_in_head = matches!(edit.died, Some(Where::Apart(id, _)) if id == self.head.id);
+            // The head is sealed anew. All other deletions are in the earlier view already.
+            let is_in_head = matches!(edit.died, Some(StoredAddr::Uncovered(id, _)) if id == self.head.id);
             dead.extend(edit.died.filter(|_| is_in_head || number >= known));
             rows.extend(edit.stored.clone());
         }
         if !rows.is_empty() {
             let batch = Batch::waiting(catalog, keep, rows);
-            view.push_apart(Slot::new(self.head.id, batch, Selection::All));
+            view.push_uncovered(Slot::new(self.head.id, batch, Selection::All));
         }
-        view.kill(dead);
+        view.delete_rows(dead);
         view.settle();
         view
     }

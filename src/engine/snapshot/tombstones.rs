@@ -1,4 +1,4 @@
-//! How many dead rows of a batch have each string, so that a count of all rows becomes one of the live ones.
+//! Counts of deleted rows per string. Subtracted from an index's counts, they give live counts.
 
 use std::sync::OnceLock;
 
@@ -9,9 +9,9 @@ use crate::column::Selection;
 /// Columns of more strings than this are not counted by string: noting a death copies all counts.
 const MOST_STRINGS: usize = 1 << 10;
 
-/// For each field that somebody asked about: by code of its column, how many of the dead rows have it.
+/// The deleted rows of one batch: for each field that a search asked about, the number that have each string, by code.
 #[derive(Clone, Debug)]
-pub(crate) struct DeadRows {
+pub(crate) struct Tombstones {
     /// By field number.
     counts: Box<[OnceLock<Counts>]>,
 }
@@ -23,12 +23,12 @@ struct Counts {
     by_code: Option<Box<[u32]>>,
 }
 
-impl DeadRows {
+impl Tombstones {
     pub(crate) fn new(batch: &Batch) -> Self {
         Self { counts: (0..batch.fields()).map(|_| OnceLock::new()).collect() }
     }
 
-    /// By code of a field; `None` when it has too many strings, or none.
+    /// Returns the counts of a field by code; `None` if it has too many strings, or none.
     pub(crate) fn counts(&self, batch: &Batch, live: &Selection, field: FieldId) -> Option<&[u32]> {
         let count = || {
             let column = batch.column(field)?;
@@ -41,7 +41,7 @@ impl DeadRows {
         counts.get_or_init(|| Counts { field, by_code: count() }).by_code.as_deref()
     }
 
-    /// The counts with further rows, each of which was live.
+    /// Returns the counts with further rows, each of which was live.
     pub(crate) fn with(&self, batch: &Batch, rows: &[u16]) -> Self {
         let with = |counts: &Counts| {
             let mut counts = counts.clone();
@@ -53,12 +53,12 @@ impl DeadRows {
         Self { counts: self.counts.iter().map(|counts| counts.get().map(with).unwrap_or_default()).collect() }
     }
 
-    /// Says which count is wrong.
+    /// Checks each count against the batch.
     pub(crate) fn validate(&self, batch: &Batch, live: &Selection) -> Result<(), String> {
         let exact = Self::new(batch);
         for Counts { field, by_code } in self.counts.iter().filter_map(OnceLock::get) {
             if by_code.as_deref() != exact.counts(batch, live, *field) {
-                return Err(format!("dead rows of field {} counted wrongly", field.index()));
+                return Err(format!("deleted rows of field {} counted wrongly", field.index()));
             }
         }
         Ok(())

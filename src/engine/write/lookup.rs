@@ -1,27 +1,27 @@
-//! What the thread that read a batch looks up for it, so that the thread that stores it need not.
+//! Look-ups of ids and keys that a worker makes for the batch it built, to relieve the one thread that stores batches.
 
 use std::hash::BuildHasher;
 use std::sync::{Arc, Weak};
 
-use super::merge::Sizes;
+use super::sizes::Sizes;
 use crate::batch::Batch;
 use crate::catalog::{Catalog, FieldId};
-use crate::engine::snapshot::{View, Where};
+use crate::engine::snapshot::{StoredAddr, View};
 use crate::index::BatchKeys;
 
-/// What was looked up for a batch, in the base of a snapshot.
+/// The results for one batch, from the base of one snapshot.
 #[derive(Default)]
 pub(crate) struct Lookup {
-    /// The base; of no use any more when another write has put a new one in its place.
+    /// The base. Once another write has replaced it, ids have to be looked up again.
     pub(crate) base: Weak<View>,
-    /// Of each row: the hash of its id, and the live covered row that has the id, as far as the base tells.
-    pub(crate) ids: Vec<(u64, Option<Where>)>,
-    /// Of its key fields; none when the batch is too small to be covered.
+    /// For each row: the hash of its id, and the live covered row that has the id in the base.
+    pub(crate) ids: Vec<(u64, Option<StoredAddr>)>,
+    /// The keys of its key fields; none if the batch is too small to be covered.
     pub(crate) keys: Vec<(FieldId, BatchKeys)>,
 }
 
 impl Lookup {
-    /// Of a batch, in a base; without one, when it is gone, only what needs none.
+    /// Looks up a batch in a base. Without a base, which a later write replaced, only hashes are made.
     pub(crate) fn new(
         catalog: &Catalog,
         sizes: Sizes,

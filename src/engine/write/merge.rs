@@ -2,53 +2,18 @@
 
 use std::sync::Arc;
 
+use super::sizes::Sizes;
 use crate::batch::{Batch, Gather, Keep, MAX_DOCUMENT_BYTES};
 use crate::catalog::{Catalog, FieldId};
 use crate::column::{Bitmap, Selection};
-use crate::engine::snapshot::{BatchId, Slot, View};
+use crate::engine::snapshot::{BatchId, Slot, View, row_number};
 use crate::index::{BatchKeys, Directory, FieldDirectory};
 
-/// So many batches of one class are merged into one, and fewer if they have [rows enough](Sizes::classes).
+/// This many batches of one class are merged into one, and fewer if they have [rows enough](Sizes::classes).
 const FAN_IN: usize = 8;
 
 /// The most bytes of text in a batch whose columns wait: a search may have to seal it.
 const JOINED_BYTES: usize = 1 << 24;
-
-/// The sizes of batches that an engine tells apart, all in relation to that of a full one.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Sizes {
-    /// Rows of a full batch.
-    pub(crate) batch: usize,
-}
-
-impl Sizes {
-    /// Most edits of the head.
-    pub(crate) fn head(self) -> usize {
-        (self.batch / 1024).clamp(4, 64).min(self.batch)
-    }
-
-    /// Most rows of a batch that heads are joined to while its columns wait: thirty-two heads.
-    pub(crate) fn joined(self) -> usize {
-        self.head().saturating_mul(32).min(self.batch / 32)
-    }
-
-    /// A batch with fewer live rows than this is asked by itself rather than covered by the directory.
-    pub(crate) fn is_covered(self, live_rows: usize) -> bool {
-        live_rows >= (self.batch / 16).max(1)
-    }
-
-    /// The classes of batches that are merged: each has fewer live rows than the first number, and when all have so many
-    /// rows as the second together, dead ones too, they are merged however few they are. A batch that is at least half
-    /// full is left alone.
-    fn classes(self) -> [(usize, usize); 3] {
-        let enough = self.batch / 8;
-        [
-            (self.batch / 64, enough),
-            (self.batch / 16, enough),
-            ((self.batch / 2).max(1), self.batch.saturating_add(1)),
-        ]
-    }
-}
 
 /// A merge under way.
 pub(crate) struct Merge {
@@ -90,8 +55,7 @@ impl Merge {
             class.sort_by_key(|slot| slot.id);
             let (mut rows, mut bytes) = (0_usize, 0_usize);
             class.retain(|slot| {
-                let with =
-                    (rows.saturating_add(slot.live_rows), bytes.saturating_add(slot.batch.text_bytes()));
+                let with = (rows + slot.live_rows, bytes + slot.batch.text_bytes());
                 let fits = with.0 <= sizes.batch && with.1 <= MAX_DOCUMENT_BYTES;
                 if fits {
                     (rows, bytes) = with;
@@ -104,8 +68,7 @@ impl Merge {
 
     fn new(slots: &[&Slot], keep: Keep) -> Self {
         let rows = (0_u16..).zip(slots).flat_map(|(source, slot)| {
-            let rows = slot.live.iter(slot.batch.rows());
-            rows.filter_map(move |row| Some((source, u16::try_from(row).ok()?)))
+            slot.live.iter(slot.batch.rows()).map(move |row| (source, row_number(row)))
         });
         let batches = slots.iter().map(|slot| Arc::clone(&slot.batch)).collect();
         Self {
@@ -114,7 +77,7 @@ impl Merge {
         }
     }
 
-    /// Whether a batch is being merged.
+    /// Returns whether a batch is being merged.
     pub(crate) fn takes(&self, id: BatchId) -> bool {
         self.sources.contains(&id)
     }
@@ -148,7 +111,7 @@ impl Merge {
 
     /// Puts the merged batch, under a number of its own, in the place of its sources.
     ///
-    /// A row that died since the merge began is dead in the merged batch.
+    /// A row that was deleted since the merge began is deleted in the merged batch.
     pub(crate) fn apply(
         self,
         view: &mut View,
@@ -168,18 +131,18 @@ impl Merge {
         let slot = Slot::shared(id, batch, Selection::from_bitmap(live));
         let is_covered = sizes.is_covered(slot.live_rows);
         let moved = Moved {
-            sources: self.sources.iter().map(|id| (*id, view.apart(*id).is_some())).collect(),
+            sources: self.sources.iter().map(|id| (*id, view.uncovered(*id).is_some())).collect(),
             first: 0,
             rows,
             to: slot.clone(),
-            is_apart: !is_covered,
+            is_uncovered: !is_covered,
             gone,
         };
         view.drop_where(catalog, |slot| self.sources.contains(&slot.id));
         if slot.live_rows > 0 && is_covered {
             view.push_covered(catalog, slot, keys);
         } else if slot.live_rows > 0 {
-            view.push_apart(slot);
+            view.push_uncovered(slot);
         }
         Some(moved)
     }
@@ -197,10 +160,10 @@ impl Copied {
                     self.saved = left;
                     return false;
                 }
-                left = left.saturating_sub(cost);
+                left -= cost;
                 self.keys.extend(directory.keys_of(catalog, &self.batch, field).map(|keys| (field, keys)));
             }
-            self.fields_done = self.fields_done.saturating_add(1);
+            self.fields_done += 1;
         }
         self.saved = 0;
         *budget = left;
@@ -211,7 +174,7 @@ impl Copied {
 /// Joins the batch that the head became, which must be the newest, to an earlier one whose columns wait as
 /// well: searches then meet one batch instead of two.
 ///
-/// None when there is no such batch, or when both together would have too many rows or too long documents. A
+/// Returns `None` if there is no such batch, or if both together would have too many rows or too long documents. A
 /// batch that `is_taken` names is left alone.
 pub(crate) fn join_head(
     view: &mut View,
@@ -222,8 +185,8 @@ pub(crate) fn join_head(
     let waits = |slot: &&Slot| slot.batch.is_waiting() && !is_taken(slot.id);
     let head = view.slots().max_by_key(|slot| slot.id).filter(waits)?;
     let joins = |slot: &&Slot| {
-        let rows = slot.batch.rows().saturating_add(head.batch.rows());
-        let bytes = || slot.batch.text_bytes().saturating_add(head.batch.text_bytes());
+        let rows = slot.batch.rows() + head.batch.rows();
+        let bytes = || slot.batch.text_bytes() + head.batch.text_bytes();
         slot.id != head.id && rows <= sizes.joined() && bytes() <= JOINED_BYTES
     };
     let before = view.slots().filter(waits).filter(joins).max_by_key(|slot| slot.id)?;
@@ -231,45 +194,45 @@ pub(crate) fn join_head(
     let first = before.batch.rows();
     let dead =
         |slot: &Slot| (0..slot.batch.rows()).filter(|row| !slot.live.contains(*row)).collect::<Vec<_>>();
-    let dead = dead(before).into_iter().chain(dead(head).into_iter().map(|row| first.saturating_add(row)));
+    let dead = dead(before).into_iter().chain(dead(head).into_iter().map(|row| first + row));
     let live = Bitmap::ones(batch.rows()).without(dead);
-    let rows = (0..head.batch.rows()).filter_map(|row| Some((0, u16::try_from(row).ok()?)));
+    let rows = (0..head.batch.rows()).map(|row| (0, row_number(row)));
     let moved = Moved {
         sources: vec![(head.id, true)],
         first,
         rows: rows.collect(),
         to: Slot::new(before.id, batch, Selection::from_bitmap(live)),
-        is_apart: true,
+        is_uncovered: true,
         gone: Vec::new(),
     };
     view.join_newest(moved.to.clone());
     Some(moved)
 }
 
-/// Where the rows of merged batches went.
+/// The moves of the rows of merged batches.
 pub(crate) struct Moved {
-    /// The batches they were in, and whether those were apart.
+    /// The batches they were in, and whether those were uncovered.
     sources: Vec<(BatchId, bool)>,
     /// The first row, of the batch that they went to, that came from one of the sources.
     first: usize,
-    /// For each from there on: its source, as an index, and the row in it.
+    /// For each row from there on: its source, as an index, and the row in it.
     rows: Vec<(u16, u16)>,
     to: Slot,
-    is_apart: bool,
-    /// Those of the batches that take long to free.
+    is_uncovered: bool,
+    /// The source batches that take long to free.
     pub(crate) gone: Vec<Arc<Batch>>,
 }
 
 impl Moved {
-    /// Gives for each live row of an apart batch its id, where it was, and where it is if that is apart as well.
+    /// Passes each live row that is or was uncovered to `take`: its id, its uncovered row before, and its uncovered row now.
     pub(crate) fn each(&self, mut take: impl FnMut(&str, Option<(BatchId, u16)>, Option<(BatchId, u16)>)) {
         for (row, (source, from)) in (self.first..).zip(&self.rows) {
-            let Some((batch, was_apart)) = self.sources.get(usize::from(*source)) else { continue };
+            let Some((batch, was_uncovered)) = self.sources.get(usize::from(*source)) else { continue };
             if !self.to.live.contains(row) {
                 continue;
             }
-            let to = u16::try_from(row).ok().filter(|_| self.is_apart).map(|row| (self.to.id, row));
-            let from = was_apart.then_some((*batch, *from));
+            let to = self.is_uncovered.then(|| (self.to.id, row_number(row)));
+            let from = was_uncovered.then_some((*batch, *from));
             if from.is_some() || to.is_some() {
                 take(self.to.batch.id(row), from, to);
             }

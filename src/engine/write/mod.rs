@@ -1,35 +1,40 @@
 //! Writes: single cases and imports, merges of batches, and engines made again from their parts.
+//!
+//! Bottom up: [`sizes`], [`merge`] and [`writer`] are the state that writers pass on; [`transaction`] is a write under way;
+//! [`pipeline`] fills one with the cases of an import, on [`threads`]; [`import`] and [`single`] are what a host calls.
 
-mod change;
-#[cfg(feature = "parallel")]
-mod gathered;
-mod hints;
+#![expect(
+    clippy::arithmetic_side_effects,
+    reason = "counts of cases, rows, batches and bytes that lie in memory; differences are asserted"
+)]
+
 mod import;
-#[cfg(feature = "parallel")]
 mod lookup;
 mod merge;
 mod note;
-mod own_ids;
-mod prepared;
+mod pipeline;
+mod reading;
 mod report;
 mod restore;
-#[cfg(feature = "parallel")]
+mod single;
+mod sizes;
 mod threads;
+mod transaction;
 mod writer;
 
-pub(crate) use self::change::Change;
-pub use self::change::Upserted;
-#[cfg(all(feature = "arrow", feature = "parallel"))]
-pub(crate) use self::import::Apart;
-#[cfg(all(feature = "arrow", feature = "parallel"))]
-pub(crate) use self::import::Groups;
-pub(crate) use self::import::StoreDocument;
-pub use self::import::{Import, Mode};
-pub(crate) use self::merge::Sizes;
+pub use self::import::Import;
 pub use self::note::{Note, NoteKind};
 #[cfg(feature = "store")]
-pub(crate) use self::prepared::Prepared;
-pub use self::report::{Refusal, Report};
-#[cfg(feature = "store")]
+pub(crate) use self::pipeline::StoreDocument;
+#[cfg(feature = "arrow")]
+pub(crate) use self::pipeline::{Cases, RowBound, RowGroup};
+pub use self::reading::Mode;
+pub use self::report::{Refusal, Report, Upserted};
+#[cfg(any(test, feature = "store"))]
 pub(crate) use self::restore::Parts;
+pub(crate) use self::sizes::Sizes;
+#[cfg(feature = "store")]
+pub(crate) use self::transaction::StagedWrite;
+#[cfg(any(test, feature = "store"))]
+pub(crate) use self::transaction::WriteTxn;
 pub(crate) use self::writer::Writer;

@@ -1,4 +1,4 @@
-//! What an import met that is no fault, but may not be meant.
+//! Notes of an import: no faults, but values and members that may not be meant.
 
 use std::fmt;
 
@@ -39,7 +39,7 @@ pub struct Note {
     pub kind: NoteKind,
     /// The name of the field, or the keys of the member joined by dots.
     pub path: String,
-    /// How many documents it is about.
+    /// The number of documents it is about.
     pub count: u64,
     /// The name given to [`Import::source`](crate::engine::Import::source) of the first of them; empty when there was none.
     pub source: String,
@@ -51,11 +51,11 @@ pub struct Note {
     pub meant: Vec<String>,
 }
 
-/// So many notes are kept; a catalogue of many fields may give rise to more.
+/// The most notes of a report; a catalogue of many fields may give rise to more.
 const MOST_NOTES: usize = 256;
 
 impl Note {
-    /// What the value is taken for, or what the member is not.
+    /// Returns a sentence that says what the value is taken for, or that the member is no field.
     #[must_use]
     pub fn message(&self) -> String {
         let cases = if self.count == 1 { "case has" } else { "cases have" };
@@ -104,9 +104,9 @@ impl Note {
                 _ => notes.iter().position(is_it),
             };
             if let Some(at) = known {
-                likely = at.saturating_add(1);
+                likely = at + 1;
                 if let Some(note) = notes.get_mut(at) {
-                    note.count = note.count.saturating_add(1);
+                    note.count += 1;
                 }
             } else if notes.len() < MOST_NOTES {
                 let (found, meant) = match remark {
@@ -125,12 +125,11 @@ impl Note {
     }
 
     /// Adds the notes on later documents.
-    #[cfg(feature = "parallel")]
     pub(crate) fn append(notes: &mut Vec<Self>, later: Vec<Self>) {
         for note in later {
             let known = notes.iter_mut().find(|own| own.kind == note.kind && own.path == note.path);
             if let Some(own) = known {
-                own.count = own.count.saturating_add(note.count);
+                own.count += note.count;
             } else if notes.len() < MOST_NOTES {
                 notes.push(note);
             }
@@ -200,7 +199,7 @@ mod tests {
             .collect();
         // An escape in a timestamp is nothing that the fast path reads.
         let unusual = usual.replace("2024-", "202\\u0034-");
-        // Members are noted in the order of the document, or behind its values.
+        // Members are noted in the order of the document, or after its values.
         let sorted = |text: &str| {
             let mut notes = notes(Mode::Strict, text);
             notes.sort();

@@ -1,14 +1,22 @@
-//! What an import did, and what it refused.
+//! The report of an import: counts, refused cases and notes.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::change::Upserted;
 use super::note::Note;
 use crate::batch::Row;
 use crate::catalog::Catalog;
 use crate::error::Error;
+
+/// The outcome of storing one document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Upserted {
+    /// Its `id` is new.
+    Stored,
+    /// It replaced the document of the same `id`, and keeps its place.
+    Replaced,
+}
 
 /// A case, or a field value of one, that was not taken in as it stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,12 +27,12 @@ pub struct Refusal {
     pub line: u64,
     /// The case was kept, the field at fault counting as absent; of line 0, the cases without that column.
     pub kept: bool,
-    /// What is wrong; path and offset are those in the document.
+    /// The fault; path and offset are those in the document.
     pub error: Box<Error>,
 }
 
 impl Refusal {
-    /// Of a case, or a source as a whole, that is left out.
+    /// Returns the refusal of a case, or of a source as a whole, that is left out.
     pub(crate) fn new(source: &str, line: u64, error: Error) -> Self {
         Self { source: source.to_owned(), line, kept: false, error: Box::new(error) }
     }
@@ -48,7 +56,7 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-/// What an import did.
+/// The report of an import.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
     /// Cases that are new.
@@ -61,14 +69,14 @@ pub struct Report {
     pub skipped: u64,
     /// The faults in the order of the sources: the first ten of a case, and the first 100,000 of all.
     pub refusals: Vec<Refusal>,
-    /// How many further faults are not in the list.
+    /// The number of further faults that are not in the list.
     pub unlisted: u64,
-    /// What is no fault, but may not be meant, in the order in which it was first met: at most 256.
+    /// Values and members that may not be meant, in the order in which it was first met: at most 256.
     #[serde(default)]
     pub notes: Vec<Note>,
 }
 
-/// How many faults a report lists. A file of nothing but faults would otherwise take far more memory
+/// The most faults that a report lists. A file of nothing but faults would otherwise take far more memory
 /// than its own size.
 const LISTED_REFUSALS: usize = 100_000;
 
@@ -77,7 +85,7 @@ impl Report {
         if self.refusals.len() < LISTED_REFUSALS {
             self.refusals.push(refusal);
         } else {
-            self.unlisted = self.unlisted.saturating_add(1);
+            self.unlisted += 1;
         }
     }
 
@@ -94,15 +102,14 @@ impl Report {
             Upserted::Stored => &mut self.stored,
             Upserted::Replaced => &mut self.replaced,
         };
-        *count = count.saturating_add(1);
+        *count += 1;
     }
 
     /// Adds what was found in later documents.
-    #[cfg(feature = "parallel")]
     pub(crate) fn append(&mut self, later: Self) {
-        self.incomplete = self.incomplete.saturating_add(later.incomplete);
-        self.skipped = self.skipped.saturating_add(later.skipped);
-        self.unlisted = self.unlisted.saturating_add(later.unlisted);
+        self.incomplete += later.incomplete;
+        self.skipped += later.skipped;
+        self.unlisted += later.unlisted;
         later.refusals.into_iter().for_each(|refusal| self.list(refusal));
         Note::append(&mut self.notes, later.notes);
     }

@@ -7,19 +7,24 @@ use super::writer::Writer;
 use crate::batch::{Batch, OwnedRow};
 use crate::column::Selection;
 use crate::engine::current::Current;
-use crate::engine::snapshot::{BatchId, Head, Slot, Snapshot, View, Where};
-use crate::engine::{Engine, EngineBuilder};
+use crate::engine::handle::{Engine, EngineBuilder};
+use crate::engine::snapshot::{BatchId, Head, Slot, Snapshot, StoredAddr, View, row_number};
 
-/// What an engine holds: its batches with their live rows, the cases stored since, and the next free numbers.
+/// Batches are numbered in 48 bits beside the 16 of a row: a million writes a second would take nine years to use them up.
+const MOST_BATCH_IDS: u64 = 1 << 48;
+/// Far from the end of the numbers, so that writes can count on.
+const MOST_PLACES: u64 = 1 << 62;
+
+/// The contents of an engine: its batches with their live rows, the cases stored since, and the next free numbers.
 ///
-/// [`Prepared::after`](super::prepared::Prepared::after) shows where they come from.
+/// [`Prepared::after`](super::transaction::StagedWrite::after) shows where they come from.
 pub(crate) struct Parts {
     pub(crate) batches: Vec<(BatchId, Arc<Batch>, Selection)>,
-    /// That of the batch which the head will become.
+    /// The number of the batch that the head will become.
     pub(crate) head: BatchId,
-    /// The cases stored in the head, in order, dead ones too.
+    /// The cases stored in the head, in order, deleted ones too.
     pub(crate) rows: Vec<OwnedRow>,
-    /// Rows of batches or of the head that died since the live rows were noted.
+    /// Rows of batches or of the head that were deleted since the live rows were noted.
     pub(crate) died: Vec<(BatchId, u16)>,
     pub(crate) next_place: u64,
     pub(crate) next_batch: u64,
@@ -55,7 +60,7 @@ impl EngineBuilder {
             if sizes.is_covered(slot.live_rows) {
                 view.push_covered(catalog, slot, Vec::new());
             } else {
-                view.push_apart(slot);
+                view.push_uncovered(slot);
             }
         }
         while let Some(mut work) = view.directory().key_work(usize::MAX) {
@@ -66,13 +71,16 @@ impl EngineBuilder {
         if parts.next_batch <= parts.head.0 || parts.rows.len() > sizes.head().max(64) {
             return Err("a head that cannot be".into());
         }
+        if parts.next_batch >= MOST_BATCH_IDS || parts.next_place >= MOST_PLACES {
+            return Err("numbers of batches or places that no engine reaches".into());
+        }
         let rows: Vec<Arc<OwnedRow>> = parts.rows.into_iter().map(Arc::new).collect();
-        let dead: Vec<Where> = died
+        let dead: Vec<StoredAddr> = died
             .iter()
             .filter(|(id, row)| *id == parts.head && usize::from(*row) < rows.len())
-            .map(|(id, row)| Where::Apart(*id, *row))
+            .map(|(id, row)| StoredAddr::Uncovered(*id, *row))
             .collect();
-        let cases = view.cases().saturating_add(rows.len()).saturating_sub(dead.len());
+        let cases = view.cases() + rows.len() - dead.len();
         let mut writer = Writer {
             next_place: parts.next_place,
             next_batch: parts.next_batch,
@@ -82,14 +90,12 @@ impl EngineBuilder {
         let hasher = view.directory().hasher();
         for slot in view.apart_numbers().filter_map(|number| view.slot(number)) {
             for row in slot.live.iter(slot.batch.rows()) {
-                if let Ok(at) = u16::try_from(row) {
-                    writer.apart.insert(hasher.hash_one(slot.batch.id(row)), slot.id, at);
-                }
+                writer.uncovered.insert(hasher.hash_one(slot.batch.id(row)), slot.id, row_number(row));
             }
         }
         for (row, case) in (0_u16..).zip(&rows) {
-            if !dead.contains(&Where::Apart(parts.head, row)) {
-                writer.apart.insert(hasher.hash_one(case.id()), parts.head, row);
+            if !dead.contains(&StoredAddr::Uncovered(parts.head, row)) {
+                writer.uncovered.insert(hasher.hash_one(case.id()), parts.head, row);
             }
         }
         let mut head = Head::new(parts.head);

@@ -1,20 +1,53 @@
-//! Work of a write on several threads.
+//! Threads of an import, and the queue of what they do.
 //!
 //! A write holds the writer's lock. A thread of rayon's that waits for others does their work meanwhile, which may
 //! be another write, and that would wait for the lock that its own thread holds. So these threads are none of rayon's.
 
-use std::panic::resume_unwind;
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle, ScopedJoinHandle};
 pub(crate) use std::thread::{Scope, scope};
 
-/// Does the work on a thread of its own, or here when the system has no more threads to give.
-#[cfg(feature = "arrow")]
-pub(crate) fn spawn_or_do<'s>(scope: &'s Scope<'s, '_>, work: impl FnOnce() + Send + 's) {
-    let work = Arc::new(Mutex::new(Some(work)));
-    let same = Arc::clone(&work);
-    if Builder::new().spawn_scoped(scope, move || take_and_do(&same).unwrap_or_default()).is_err() {
-        take_and_do(&work).unwrap_or_default();
+/// The most threads of an import: each has a group in memory.
+pub(crate) const MOST_WORKERS: usize = 8;
+
+/// Returns the number of threads that an import should have: that of the current rayon pool, at most [`MOST_WORKERS`].
+///
+/// Without the feature `parallel` it is 1.
+pub(crate) fn available_workers() -> usize {
+    #[cfg(feature = "parallel")]
+    let threads = rayon::current_num_threads();
+    #[cfg(not(feature = "parallel"))]
+    let threads = 1;
+    threads.clamp(1, MOST_WORKERS)
+}
+
+/// Starts tasks on threads that end within `'s`.
+pub(crate) trait Spawn<'s>: Copy {
+    /// Starts a task on a thread of its own. Does it here if the system has no more threads to give.
+    fn start<R: Send + 's>(self, work: impl FnOnce() -> R + Send + 's) -> Task<'s, R>;
+}
+
+/// Starts tasks on threads that may outlive the import.
+#[derive(Clone, Copy)]
+pub(crate) struct Detached;
+
+impl Spawn<'static> for Detached {
+    fn start<R: Send + 'static>(self, work: impl FnOnce() -> R + Send + 'static) -> Task<'static, R> {
+        let work = Arc::new(Mutex::new(Some(work)));
+        let same = Arc::clone(&work);
+        let thread = Builder::new().spawn(move || take_and_do(&same));
+        Task(thread.map_or_else(|_| State::Done(take_and_do(&work)), State::Detached))
+    }
+}
+
+impl<'s> Spawn<'s> for &'s Scope<'s, '_> {
+    fn start<R: Send + 's>(self, work: impl FnOnce() -> R + Send + 's) -> Task<'s, R> {
+        let work = Arc::new(Mutex::new(Some(work)));
+        let same = Arc::clone(&work);
+        let thread = Builder::new().spawn_scoped(self, move || take_and_do(&same));
+        Task(thread.map_or_else(|_| State::Done(take_and_do(&work)), State::Scoped))
     }
 }
 
@@ -23,45 +56,79 @@ fn take_and_do<R>(work: &Mutex<Option<impl FnOnce() -> R>>) -> Option<R> {
     work.map(|work| work())
 }
 
-/// Work that is done meanwhile; dropped, it is done for nobody.
+/// Work on another thread. If the task is dropped, the work goes on, and its result is dropped.
 pub(crate) struct Task<'s, R>(State<'s, R>);
 
 enum State<'s, R> {
-    Running(JoinHandle<Option<R>>),
+    Detached(JoinHandle<Option<R>>),
     Scoped(ScopedJoinHandle<'s, Option<R>>),
     Done(Option<R>),
 }
 
-impl<R: Send + 'static> Task<'static, R> {
-    /// Begins with the work on a thread of its own, or does it here when the system has no more threads to give.
-    pub(crate) fn start(work: impl FnOnce() -> R + Send + 'static) -> Self {
-        let work = Arc::new(Mutex::new(Some(work)));
-        let same = Arc::clone(&work);
-        let thread = Builder::new().spawn(move || take_and_do(&same));
-        Self(thread.map_or_else(|_| State::Done(take_and_do(&work)), State::Running))
-    }
-}
-
-impl<'s, R: Send + 's> Task<'s, R> {
-    /// As [`start`](Task::start); the thread ends before the scope does.
-    pub(crate) fn start_in(scope: &'s Scope<'s, '_>, work: impl FnOnce() -> R + Send + 's) -> Self {
-        let work = Arc::new(Mutex::new(Some(work)));
-        let same = Arc::clone(&work);
-        let thread = Builder::new().spawn_scoped(scope, move || take_and_do(&same));
-        Self(thread.map_or_else(|_| State::Done(take_and_do(&work)), State::Scoped))
-    }
-
-    /// The outcome, once it is there, which it always comes to be.
-    pub(crate) fn finish(self) -> Option<R> {
+impl<R> Task<'_, R> {
+    /// Waits for the result, which always comes.
+    fn finish(self) -> Option<R> {
         match self.0 {
-            State::Running(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
+            State::Detached(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
             State::Scoped(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
             State::Done(outcome) => outcome,
         }
     }
 }
 
-/// Lets so many threads work at once; others wait for their turn.
+/// Tasks whose results are taken in the order in which they were started.
+///
+/// At most [`workers`](Self::workers) of them work at once. The others wait on their threads.
+pub(crate) struct Queue<'s, R> {
+    tasks: VecDeque<Task<'s, std::thread::Result<R>>>,
+    turns: Arc<Turns>,
+    workers: usize,
+}
+
+impl<'s, R: Send + 's> Queue<'s, R> {
+    /// Returns a queue without a task.
+    pub(crate) fn new(workers: usize) -> Self {
+        Self { tasks: VecDeque::new(), turns: Arc::new(Turns::new(workers)), workers }
+    }
+
+    /// Returns the number of tasks that work at once.
+    pub(crate) fn workers(&self) -> usize {
+        self.workers
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.tasks.is_empty()
+    }
+
+    pub(crate) fn start(&mut self, spawn: impl Spawn<'s>, work: impl FnOnce() -> R + Send + 's) {
+        let turns = Arc::clone(&self.turns);
+        let task = spawn.start(move || {
+            let _turn = turns.take();
+            // A panic of a task whose result is not taken is no panic of its scope.
+            catch_unwind(AssertUnwindSafe(work))
+        });
+        self.tasks.push_back(task);
+    }
+
+    /// Waits for the oldest task if there are more than workers. To be called before the next is started.
+    pub(crate) fn next_if_full(&mut self) -> Option<R> {
+        if self.tasks.len() > self.workers { self.next() } else { None }
+    }
+
+    /// Waits for the oldest task, and continues its panic; `None` without a task.
+    pub(crate) fn next(&mut self) -> Option<R> {
+        let outcome = self.tasks.pop_front()?.finish()?;
+        Some(outcome.unwrap_or_else(|panic| resume_unwind(panic)))
+    }
+
+    /// Returns the semaphore that lets tasks work.
+    #[cfg(test)]
+    pub(crate) fn turns(&self) -> &Arc<Turns> {
+        &self.turns
+    }
+}
+
+/// A semaphore: lets a number of threads work at once.
 pub(crate) struct Turns {
     left: Mutex<usize>,
     given_back: Condvar,
@@ -71,17 +138,17 @@ pub(crate) struct Turns {
 pub(crate) struct Turn<'s>(&'s Turns);
 
 impl Turns {
-    /// For so many threads, at least one.
+    /// Returns a semaphore for this number of threads, at least one.
     pub(crate) fn new(threads: usize) -> Self {
         Self { left: Mutex::new(threads.max(1)), given_back: Condvar::new() }
     }
 
-    /// Waits for a turn, which those who have one must not do.
+    /// Waits for a turn. A thread that has one must not ask for another.
     pub(crate) fn take(&self) -> Turn<'_> {
         let left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
         let mut left =
             self.given_back.wait_while(left, |left| *left == 0).unwrap_or_else(PoisonError::into_inner);
-        *left = left.saturating_sub(1);
+        *left -= 1;
         Turn(self)
     }
 }
@@ -89,7 +156,7 @@ impl Turns {
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
         let mut left = self.0.left.lock().unwrap_or_else(PoisonError::into_inner);
-        *left = left.saturating_add(1);
+        *left += 1;
         self.0.given_back.notify_one();
     }
 }
@@ -99,16 +166,45 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_done_meanwhile_comes_to_be() {
-        assert_eq!(Task::start(|| 7).finish(), Some(7));
-        let numbers: Vec<u32> = (0..20).collect();
-        let squares = scope(|scope| {
-            let square = |number: &'_ u32| number * number;
-            let tasks: Vec<_> =
-                numbers.iter().map(|number| Task::start_in(scope, move || square(number))).collect();
-            tasks.into_iter().filter_map(Task::finish).collect::<Vec<u32>>()
+    fn results_come_in_the_order_of_the_tasks() {
+        let numbers: Vec<u64> = (0..20).collect();
+        let expected: Vec<u64> = numbers.iter().map(|number| number * number).collect();
+        // The first tasks take longest.
+        let square = |number: &u64| {
+            std::thread::sleep(std::time::Duration::from_millis(20 - *number));
+            number * number
+        };
+        let mut detached = Queue::new(3);
+        for number in numbers.clone() {
+            detached.start(Detached, move || square(&number));
+        }
+        assert_eq!(std::iter::from_fn(|| detached.next()).collect::<Vec<u64>>(), expected);
+        assert!(detached.is_empty() && detached.next().is_none());
+        let (squares, most) = scope(|scope| {
+            let (mut queue, mut squares, mut most) = (Queue::new(3), Vec::new(), 0);
+            for number in &numbers {
+                queue.start(scope, move || square(number));
+                most = most.max(queue.tasks.len());
+                squares.extend(queue.next_if_full());
+            }
+            squares.extend(std::iter::from_fn(|| queue.next()));
+            (squares, most)
         });
-        assert_eq!(squares, numbers.iter().map(|number| number * number).collect::<Vec<u32>>());
+        assert_eq!((squares, most), (expected, 4));
+    }
+
+    #[test]
+    fn a_panic_is_continued_when_the_turn_of_its_task_comes() {
+        let mut queue = Queue::new(2);
+        queue.start(Detached, || 1);
+        queue.start(Detached, || panic!("of the second"));
+        assert_eq!(queue.next(), Some(1));
+        let next = catch_unwind(AssertUnwindSafe(|| queue.next()));
+        assert_eq!(next.unwrap_err().downcast_ref(), Some(&"of the second"));
+        scope(|scope| {
+            let mut queue: Queue<'_, u8> = Queue::new(2);
+            queue.start(scope, || panic!("of a task that is given up"));
+        });
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What writes need to know beyond the snapshot; only the one write under way sees it.
+//! The state of writers beyond the snapshot. Only the one write under way sees it.
 
 use std::hash::BuildHasher;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use hashbrown::HashTable;
 
 use super::merge::Merge;
 use crate::batch::{Batch, MAX_ROWS, OwnedRow};
-use crate::engine::snapshot::{BatchId, Snapshot, View, Where};
+use crate::engine::snapshot::{BatchId, Snapshot, StoredAddr, View, row_number};
 use crate::index::KeyWork;
 
 /// The state of an engine that its writers hand on.
@@ -15,12 +15,12 @@ use crate::index::KeyWork;
 pub(crate) struct Writer {
     pub(crate) next_place: u64,
     pub(crate) next_batch: u64,
-    /// Where the live rows of apart batches and of the head are, by id.
-    pub(crate) apart: Locations,
-    /// The cases stored in the head, by row, dead ones too.
+    /// The live rows of uncovered batches and of the head, by id.
+    pub(crate) uncovered: Locations,
+    /// The cases stored in the head, by row, deleted ones too.
     pub(crate) head: Vec<Arc<OwnedRow>>,
-    /// Rows of covered batches that died since the head was last sealed.
-    pub(crate) died: Vec<Where>,
+    /// Rows of covered batches that were deleted since the head was last sealed.
+    pub(crate) deleted: Vec<StoredAddr>,
     /// Batches that are being merged.
     pub(crate) merge: Option<Merge>,
     /// Keys of the directory that are being merged or swept.
@@ -36,44 +36,49 @@ impl Writer {
         let mut rows: usize = self.gone.iter().map(|batch| batch.rows()).sum();
         let mut freed = Vec::new();
         while let Some(batch) = self.gone.pop_if(|_| freed.is_empty() || rows > MAX_ROWS) {
-            rows = rows.saturating_sub(batch.rows());
+            rows -= batch.rows();
             freed.push(batch);
         }
         freed
     }
 
-    /// Where the live case of an id is, given its hash.
-    pub(crate) fn find(&self, snapshot: &Snapshot, hash: u64, id: &str) -> Option<Where> {
-        self.find_apart(snapshot, hash, &|| id)
-            .or_else(|| snapshot.base.find_covered(hash, id).find(|at| !self.died.contains(at)))
+    /// Returns the row of the live case of an id, given its hash.
+    pub(crate) fn find(&self, snapshot: &Snapshot, hash: u64, id: &str) -> Option<StoredAddr> {
+        self.find_uncovered(snapshot, hash, &|| id)
+            .or_else(|| snapshot.base.find_covered(hash, id).find(|at| !self.deleted.contains(at)))
     }
 
-    /// As [`find`](Self::find), when it is known which live row has the id in the base of the snapshot.
+    /// Like [`find`](Self::find), for an id whose live row in the base of the snapshot was looked up before.
     pub(crate) fn find_known<'i>(
         &self,
         snapshot: &Snapshot,
         hash: u64,
         id: &impl Fn() -> &'i str,
-        covered: Option<Where>,
-    ) -> Option<Where> {
-        // No other covered row has the id, be this one dead or not.
-        self.find_apart(snapshot, hash, id).or_else(|| covered.filter(|at| !self.died.contains(at)))
+        covered: Option<StoredAddr>,
+    ) -> Option<StoredAddr> {
+        // No other covered row has the id, whether this one is deleted or not.
+        self.find_uncovered(snapshot, hash, id).or_else(|| covered.filter(|at| !self.deleted.contains(at)))
     }
 
-    fn find_apart<'i>(&self, snapshot: &Snapshot, hash: u64, id: &impl Fn() -> &'i str) -> Option<Where> {
+    fn find_uncovered<'i>(
+        &self,
+        snapshot: &Snapshot,
+        hash: u64,
+        id: &impl Fn() -> &'i str,
+    ) -> Option<StoredAddr> {
         let has_id = |batch: BatchId, row: u16| {
             if batch == snapshot.head.id {
                 self.head.get(usize::from(row)).is_some_and(|row| row.id() == id())
             } else {
-                snapshot.base.apart(batch).is_some_and(|slot| slot.batch.id(usize::from(row)) == id())
+                snapshot.base.uncovered(batch).is_some_and(|slot| slot.batch.id(usize::from(row)) == id())
             }
         };
-        self.apart.find(hash, has_id).map(|(batch, row)| Where::Apart(batch, row))
+        self.uncovered.find(hash, has_id).map(|(batch, row)| StoredAddr::Uncovered(batch, row))
     }
 
     /// The place and the document number of a row.
-    pub(crate) fn describe(&self, snapshot: &Snapshot, at: Where) -> (u64, Option<u64>) {
-        if let Where::Apart(batch, row) = at
+    pub(crate) fn describe(&self, snapshot: &Snapshot, at: StoredAddr) -> (u64, Option<u64>) {
+        if let StoredAddr::Uncovered(batch, row) = at
             && batch == snapshot.head.id
         {
             return match self.head.get(usize::from(row)) {
@@ -90,9 +95,9 @@ impl Writer {
         }
     }
 
-    /// Heap memory of what leads to apart rows, in bytes.
+    /// Returns the heap memory of the table of uncovered rows, in bytes.
     pub(crate) fn size_bytes(&self) -> usize {
-        self.apart.size_bytes()
+        self.uncovered.size_bytes()
     }
 
     pub(crate) fn validate(&self, snapshot: &Snapshot, view: &View) -> Result<(), String> {
@@ -100,16 +105,16 @@ impl Writer {
         let mut rows: usize = 0;
         for slot in view.apart_numbers().filter_map(|number| view.slot(number)) {
             for row in slot.live.iter(slot.batch.rows()) {
-                rows = rows.saturating_add(1);
+                rows += 1;
                 let id = slot.batch.id(row);
-                let own = u16::try_from(row).ok().map(|row| Where::Apart(slot.id, row));
-                if own.is_none() || self.find(snapshot, hasher.hash_one(id), id) != own {
+                let own = StoredAddr::Uncovered(slot.id, row_number(row));
+                if self.find(snapshot, hasher.hash_one(id), id) != Some(own) {
                     return Err(format!("the id of row {row} of batch {} does not lead to it", slot.id.0));
                 }
             }
         }
-        if rows != self.apart.len() {
-            return Err(format!("{} ids of {rows} apart rows", self.apart.len()));
+        if rows != self.uncovered.len() {
+            return Err(format!("{} ids of {rows} uncovered rows", self.uncovered.len()));
         }
         if self.next_batch <= snapshot.head.id.0 || view.slots().any(|slot| slot.id.0 >= self.next_batch) {
             return Err("a batch with a number that is still to come".into());
@@ -127,7 +132,7 @@ impl Writer {
     }
 }
 
-/// From ids to rows of apart batches. The ids themselves lie with the rows; a hash is kept here, so that
+/// A table from ids to rows of uncovered batches. The ids themselves lie with the rows; a hash is kept here, so that
 /// growing asks none of them.
 #[derive(Default)]
 pub(crate) struct Locations(HashTable<Location>);

@@ -1,10 +1,12 @@
-//! Why a filter selects no case: values that the cases have in another form, and fields that none of them has.
+//! Hints about a filter that selects no case: values that cases have in another form, and fields that no case has.
+
+#![expect(clippy::arithmetic_side_effects, reason = "counts of strings and rows that lie in memory")]
 
 use unicode_normalization::{UnicodeNormalization, is_nfc};
 
 use crate::catalog::FieldId;
 use crate::column::Data;
-use crate::engine::Engine;
+use crate::engine::handle::Engine;
 use crate::engine::snapshot::Slot;
 use crate::error::quote;
 use crate::filter::{Asked, Filter, Warning, WarningKind};
@@ -12,7 +14,7 @@ use crate::filter::{Asked, Filter, Warning, WarningKind};
 /// More values of a filter than this are not looked for.
 const MOST_VALUES: usize = 20;
 
-/// How a stored string differs from the one that is asked for, the least first.
+/// The difference between a stored string and the one in the filter, the smallest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Differs {
     InUnicode,
@@ -88,7 +90,7 @@ impl Engine {
             for code in 0..dictionary.len() {
                 let stored = dictionary.get(code);
                 let Some(differs) = wanted.compare(stored) else { continue };
-                longer = longer.saturating_add(usize::from(differs == Differs::IsLonger));
+                longer += usize::from(differs == Differs::IsLonger);
                 if best.is_none_or(|(least, _)| differs < least) && cases_with(slots, field, stored) > 0 {
                     best = Some((differs, stored));
                 }
@@ -131,13 +133,10 @@ impl<'v> Wanted<'v> {
         Self { value, composed, folded }
     }
 
-    /// How a stored string differs from this one; `None` when it is another one.
+    /// Returns the difference of a stored string from this one; `None` if it is another string.
     fn compare(&self, stored: &str) -> Option<Differs> {
         // Few strings are longer only by what folding takes away.
-        if stored == self.value
-            || stored.len().saturating_mul(3) < self.folded.len()
-            || self.folded.is_empty()
-        {
+        if stored == self.value || stored.len() * 3 < self.folded.len() || self.folded.is_empty() {
             return None;
         }
         let mut composed = std::borrow::Cow::Borrowed(stored);
@@ -164,12 +163,12 @@ fn folded(text: &str) -> String {
     text.trim().to_lowercase()
 }
 
-/// Whether any case may have a value of the field.
+/// Returns whether any case may have a value of the field.
 fn has_values(slots: &[&Slot], field: FieldId) -> bool {
     slots.iter().any(|slot| slot.batch.column(field).is_none_or(|column| column.values_len() > 0))
 }
 
-/// How many live cases have the string.
+/// Returns the number of live cases that have the string.
 fn cases_with(slots: &[&Slot], field: FieldId, text: &str) -> usize {
     let mut count = 0_usize;
     for slot in slots {
@@ -177,7 +176,7 @@ fn cases_with(slots: &[&Slot], field: FieldId, text: &str) -> usize {
         let Data::Strings { dictionary, codes, .. } = &column.data else { continue };
         let Some(code) = dictionary.find_all(&[text]).first().map(|code| *code as usize) else { continue };
         let has = |row: usize| slot.live.contains(row) && column.places(row).any(|at| codes.get(at) == code);
-        count = count.saturating_add((0..slot.batch.rows()).filter(|row| has(*row)).count());
+        count += (0..slot.batch.rows()).filter(|row| has(*row)).count();
     }
     count
 }
@@ -185,7 +184,7 @@ fn cases_with(slots: &[&Slot], field: FieldId, text: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use crate::catalog::Catalog;
-    use crate::engine::Engine;
+    use crate::engine::handle::Engine;
     use crate::filter::Filter;
 
     fn engine() -> Engine {

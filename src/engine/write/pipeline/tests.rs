@@ -1,11 +1,15 @@
 //! Many cases at once, on several threads and on one.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::*;
+use super::documents::Documents;
+use super::group::Settings;
 use crate::catalog::Catalog;
-use crate::engine::Upserted;
+use crate::engine::write::threads::{Detached, Queue};
+use crate::engine::{Engine, Mode, Refusal, Upserted};
 use crate::filter::{Filter, Request};
+use crate::ingest::Piece;
 
 /// Lines of so many cases, each ninth of which replaces one before it, with space around some of them.
 fn lines(count: u32) -> String {
@@ -94,14 +98,15 @@ fn a_refusal_names_its_source_where_one_group_has_several() {
 #[test]
 fn threads_that_read_for_a_write_that_was_given_up_hold_no_snapshot() {
     let engine = Engine::new(Catalog::cases());
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
-    let mut gathered = pool.install(|| Gathered::new(&engine, Mode::Strict)).unwrap();
-    let reader = Arc::clone(&gathered.reader);
-    // Nobody reads until these are given back.
-    let turns: Vec<_> = (0..3).map(|_| reader.turns.take()).collect();
-    gathered.push(Piece { line: 1, bytes: Ok(br#"{"id":"a"}"#) }, 0);
-    gathered.read_ahead();
-    drop(gathered);
+    let mut documents = Documents::new(1, 3);
+    let mut queue = Queue::new(3);
+    let semaphore = Arc::clone(queue.turns());
+    // No worker reads until these are given back.
+    let turns: Vec<_> = (0..3).map(|_| semaphore.take()).collect();
+    let group = documents.push(Piece { line: 1, bytes: Ok(br#"{"id":"a"}"#) }, 0).unwrap();
+    let settings = Settings::new(&engine, Mode::Strict);
+    queue.start(Detached, move || group.build(settings));
+    drop(queue);
     let before = Arc::downgrade(&engine.current.load());
     engine.upsert(br#"{"id":"b"}"#).unwrap();
     assert!(before.upgrade().is_none(), "the snapshot of before the write is still held");
@@ -155,4 +160,107 @@ fn writes_by_threads_of_one_pool_do_not_wait_for_themselves() {
         done.send(engine.len()).unwrap();
     });
     assert!(is_done.recv_timeout(Duration::from_secs(60)).is_ok(), "the writes hold each other up");
+}
+
+#[cfg(feature = "arrow")]
+mod rows {
+    use super::super::{RowBound, RowGroup, StoreDocument};
+    use super::*;
+    use crate::batch::Row;
+    use crate::error::{Error, ErrorKind};
+
+    fn fault(found: &'static str) -> Error {
+        Error::new(ErrorKind::BadFile, 0, found, "a sound file")
+    }
+
+    fn document(number: u64) -> String {
+        let id = if number % 9 == 8 { number / 2 } else { number };
+        format!("{{\"id\":\"{id}\",\"name\":\"n° {number}\"}}")
+    }
+
+    /// A document that the import of rows handed to the store: its number, place and text.
+    type Put = (u64, u64, String);
+
+    /// Imports groups of 150 rows into an engine that keeps no documents; each row counts one byte for the bound.
+    fn import(threads: usize, groups: u64, bound: u64, refused: Option<u64>) -> Result<Vec<Put>, Refusal> {
+        let engine = Engine::builder(Catalog::cases()).batch_rows(64).numbered_documents().build();
+        let put = std::sync::Mutex::new(Vec::new());
+        let store = |number, place, text: &str| put.lock().unwrap().push((number, place, text.to_owned()));
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            let mut import = engine.import_numbered(Mode::Strict, StoreDocument::new(7, store));
+            let all = (0..groups).map(|group| RowGroup { rows: 150, group });
+            let bound = RowBound { bytes: bound, too_much: || fault("too much") };
+            import.push_rows(all, bound, |group, line, cases| {
+                for (line, number) in (line..).zip(group * 150..(group + 1) * 150) {
+                    cases.count(line, 1)?;
+                    if Some(line) == refused {
+                        cases.refuse(line, fault("no case"))?;
+                    }
+                    let text = document(number);
+                    let mut row = Row::default();
+                    engine.read(text.as_bytes(), &mut row).unwrap();
+                    cases.row(line, &mut row, &text)?;
+                }
+                Ok(())
+            })?;
+            let report = import.commit()?;
+            assert_eq!(report.stored + report.replaced, groups * 150);
+            engine.validate().unwrap();
+            assert_eq!(engine.len() as u64, report.stored);
+            Ok(())
+        })?;
+        Ok(put.into_inner().unwrap())
+    }
+
+    #[test]
+    fn rows_are_stored_alike_whatever_the_threads() {
+        for groups in [1, 2, 9] {
+            let expected = import(1, groups, u64::MAX, None).unwrap();
+            assert_eq!(expected.len() as u64, groups * 150);
+            assert_eq!(expected[8], (15, 4, document(8)), "it replaces the fifth case");
+            for threads in [2, 5] {
+                assert_eq!(import(threads, groups, u64::MAX, None).unwrap(), expected, "{threads} threads");
+            }
+        }
+    }
+
+    #[test]
+    fn the_first_row_that_ends_the_import_is_told_whatever_the_threads() {
+        for threads in [1, 2, 5] {
+            for (bound, refused, expected) in [
+                (333, None, (334, "too much")),
+                (333, Some(334), (334, "too much")),
+                (333, Some(333), (333, "no case")),
+                (u64::MAX, Some(1200), (1200, "no case")),
+            ] {
+                let refusal = import(threads, 9, bound, refused).unwrap_err();
+                assert_eq!((refusal.line, refusal.error.found.as_str()), expected, "{threads} threads");
+            }
+        }
+    }
+
+    #[test]
+    fn faults_of_documents_that_wait_are_told_before_those_of_the_next_source() {
+        let text = format!("{}{{\"id\":7}}\n", lines(2000));
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+        pool.install(|| {
+            let engine = Engine::new(Catalog::cases());
+            let begin = |mode| {
+                let mut import = engine.import(mode);
+                import.source("a").unwrap();
+                import.push(text.as_bytes()).unwrap();
+                import.source("b").unwrap();
+                import
+            };
+            let refusal = begin(Mode::Strict).fail(0, fault("a file that is none")).unwrap_err();
+            assert_eq!((refusal.source.as_str(), refusal.line), ("a", 2001));
+            let mut import = begin(Mode::Lenient);
+            import.leave_out(&fault("a column")).unwrap();
+            let refusals = import.commit().unwrap().refusals;
+            let found: Vec<(&str, u64)> =
+                refusals.iter().map(|refusal| (refusal.source.as_str(), refusal.line)).collect();
+            assert_eq!(found, [("a", 2001), ("b", 0)]);
+        });
+    }
 }

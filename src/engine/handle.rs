@@ -1,0 +1,178 @@
+//! The engine itself: its settings, and the state that its threads share.
+//!
+//! The operations are `impl` blocks of their own: [searches](super::search), [writes](super::write) and [memory](super::memory).
+
+use std::sync::{Arc, Mutex};
+
+use arc_swap::Guard;
+
+use super::current::Current;
+use super::snapshot::{BatchId, Head, Snapshot, View};
+use super::write::{Sizes, Writer};
+use crate::batch::{Keep, MAX_ROWS};
+use crate::catalog::Catalog;
+use crate::ingest::Habits;
+use crate::limits::Limits;
+
+/// Cases in memory, and the answers to searches over them.
+///
+/// `Send + Sync`; a search works on the snapshot that was current when it began, never waits for
+/// an import and never holds one up.
+///
+/// ```
+/// use casefilter::{Catalog, Engine, Filter, Mode, Request};
+///
+/// let engine = Engine::new(Catalog::cases());
+/// let mut import = engine.import(Mode::Strict);
+/// import.push(b"{\"id\":\"a\",\"caseReview\":{\"status\":\"open\"}}\n{\"id\":\"b\",\"tags\":[\"vip\"]}\n")?;
+/// import.commit()?;
+/// let filter = Filter::compile_text(engine.catalog(), "status = open or tags in (vip)")?;
+/// let answer = engine.search(&Request::new(filter).count(true))?;
+/// assert_eq!(answer.ids().collect::<Vec<_>>(), ["a", "b"]);
+/// assert_eq!(answer.total(), Some(2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Engine {
+    pub(super) catalog: Catalog,
+    pub(super) limits: Limits,
+    pub(super) keep: Keep,
+    pub(super) sizes: Sizes,
+    pub(super) current: Current,
+    /// The document template of [single cases](Engine::upsert): what earlier ones looked like.
+    ///
+    /// A thread that finds it taken by another reads its document with the strict parser, at about 2.4 times the instructions
+    /// (`benches/HISTORY.md`), rather than wait. Answers are the same.
+    pub(super) habits: Mutex<Habits>,
+}
+
+/// The settings of an [`Engine`] to be made.
+#[derive(Clone, Debug)]
+pub struct EngineBuilder {
+    catalog: Catalog,
+    limits: Limits,
+    keep: Keep,
+    batch_rows: usize,
+}
+
+impl EngineBuilder {
+    /// Bounds on case documents, and by [`Limits::page`] on the pages of searches.
+    #[must_use]
+    pub fn limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// Sets whether documents are kept. Without them, answers hold ids alone.
+    #[must_use]
+    pub fn documents(self, keep_documents: bool) -> Self {
+        Self { keep: if keep_documents { Keep::Text } else { Keep::Nothing }, ..self }
+    }
+
+    /// Documents are kept elsewhere, each under a number that comes in with the case.
+    #[must_use]
+    #[cfg_attr(
+        not(any(test, feature = "store")),
+        expect(dead_code, reason = "the durable store builds on it")
+    )]
+    pub(crate) fn numbered_documents(self) -> Self {
+        Self { keep: Keep::Numbers, ..self }
+    }
+
+    /// Sets the most cases of a batch: 65,536, or fewer for tests.
+    #[must_use]
+    pub fn batch_rows(self, rows: usize) -> Self {
+        Self { batch_rows: rows.clamp(1, MAX_ROWS), ..self }
+    }
+
+    /// An engine without cases.
+    #[must_use]
+    pub fn build(self) -> Engine {
+        self.build_on(Current::new)
+    }
+
+    pub(super) fn build_on(self, current: impl FnOnce(Snapshot, Writer) -> Current) -> Engine {
+        let first = Snapshot::new(Arc::new(View::empty()), Head::new(BatchId(0)), 0);
+        let writer = Writer { next_batch: 1, ..Writer::default() };
+        Engine {
+            catalog: self.catalog,
+            limits: self.limits,
+            keep: self.keep,
+            sizes: Sizes { batch: self.batch_rows },
+            current: current(first, writer),
+            habits: Mutex::default(),
+        }
+    }
+}
+
+impl Engine {
+    /// An engine without cases, under the default limits, that keeps documents.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Engine};
+    /// assert!(Engine::new(Catalog::cases()).is_empty());
+    /// ```
+    #[must_use]
+    pub fn new(catalog: Catalog) -> Self {
+        Self::builder(catalog).build()
+    }
+
+    /// Settings for an engine.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Engine, Limits};
+    /// let engine = Engine::builder(Catalog::cases())
+    ///     .limits(Limits { case_bytes: 1 << 20, ..Limits::default() })
+    ///     .documents(false)
+    ///     .build();
+    /// assert_eq!(engine.limits().case_bytes, 1 << 20);
+    /// ```
+    #[must_use]
+    pub fn builder(catalog: Catalog) -> EngineBuilder {
+        EngineBuilder { catalog, limits: Limits::default(), keep: Keep::Text, batch_rows: MAX_ROWS }
+    }
+
+    /// The fields that are stored and can be filtered.
+    #[must_use]
+    pub fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+
+    /// The bounds on case documents and pages.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// The cases as they are now, to be held for longer than a search takes.
+    pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
+        Guard::into_inner(self.current.load())
+    }
+
+    /// Returns the number of cases.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.current.load().cases()
+    }
+
+    /// True when there is no case.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Checks the invariants of the stored cases, for tests and fuzzers.
+    ///
+    /// # Errors
+    /// A sentence about the first invariant that does not hold.
+    pub fn validate(&self) -> Result<(), String> {
+        let writer = self.current.write();
+        let snapshot = self.current.load();
+        snapshot.validate(&self.catalog, self.keep)?;
+        writer.validate(&snapshot, snapshot.view(&self.catalog, self.keep))
+    }
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Engine").field("cases", &self.len()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,181 @@
+//! The group stage for documents: collects those of one batch.
+
+use std::sync::Arc;
+
+use super::group::{BuiltGroup, GroupBuilder, Settings, Text};
+use crate::batch::{BatchBuilder, Row};
+use crate::error::Error;
+use crate::ingest::{Checked, Habits, Piece};
+
+/// A group ends when its documents reach this size, in bytes, however few they are.
+const GROUP_BYTES: usize = 1 << 27;
+
+/// The group that is being collected.
+pub(super) struct Documents<'t> {
+    group: Option<DocumentGroup<'t>>,
+    source: Arc<str>,
+    /// Documents that lie in these bytes are not copied.
+    given: &'t [u8],
+    /// The most rows of a group.
+    group_rows: usize,
+    /// Buffers of texts whose groups were stored.
+    spare: Vec<Vec<u8>>,
+    most_spare: usize,
+}
+
+/// The documents of one batch.
+#[derive(Default)]
+pub(super) struct DocumentGroup<'t> {
+    /// The rows that the batch has already.
+    filling: Option<Box<BatchBuilder>>,
+    /// The documents that were copied.
+    text: Vec<u8>,
+    text_bytes: usize,
+    /// The sources of the documents, each with the index of its first document.
+    sources: Vec<(usize, Arc<str>)>,
+    waiting: Vec<Waiting<'t>>,
+    /// The number of the first document, where the engine does not keep documents itself.
+    first_number: u64,
+}
+
+/// A document that waits to be read.
+struct Waiting<'t> {
+    line: u64,
+    /// The document, or the reason why there is none.
+    text: Result<Text<'t>, Box<Error>>,
+}
+
+impl<'t> Documents<'t> {
+    /// Begins without a document. `group_rows` is the most rows of a group.
+    pub(super) fn new(group_rows: usize, workers: usize) -> Self {
+        let (group, source, given) = (None, Arc::from(""), [].as_slice());
+        Self { group, source, given, group_rows, spare: Vec::new(), most_spare: workers }
+    }
+
+    /// Begins without a document, for documents that may lie in these bytes. The source is that of `self`.
+    pub(super) fn over<'b>(&self, given: &'b [u8]) -> Documents<'b> {
+        let source = Arc::clone(&self.source);
+        Documents { source, given, ..Documents::new(self.group_rows, self.most_spare) }
+    }
+
+    /// Begins another source.
+    pub(super) fn source(&mut self, name: &str) {
+        self.source = name.into();
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.group.is_none()
+    }
+
+    /// Begins a group whose batch has rows already.
+    pub(super) fn begin(&mut self, filling: Box<BatchBuilder>) {
+        self.group = Some(DocumentGroup { filling: Some(filling), ..DocumentGroup::default() });
+    }
+
+    /// Sets the rows of a group so that `workers` threads share about `documents` evenly, where these fill few batches.
+    ///
+    /// Batches are at least half full for it.
+    pub(super) fn share(&mut self, documents: usize, workers: usize, batch_rows: usize) {
+        let most = documents.checked_div(batch_rows / 2).unwrap_or(documents);
+        let batches = documents.div_ceil(batch_rows);
+        let shared = batches.next_multiple_of(workers).min(most).max(batches);
+        self.group_rows = documents.div_ceil(shared.max(1)).clamp(1, batch_rows);
+    }
+
+    /// Adds a document. Returns its group if that is full now.
+    ///
+    /// `number` is the document's, where the engine does not keep documents itself.
+    pub(super) fn push(&mut self, piece: Piece<'_>, number: u64) -> Option<DocumentGroup<'t>> {
+        let Self { group, source, given, group_rows, spare, .. } = self;
+        let open = group.get_or_insert_with(|| DocumentGroup {
+            text: spare.pop().unwrap_or_default(),
+            ..DocumentGroup::default()
+        });
+        if open.waiting.is_empty() {
+            open.first_number = number;
+        }
+        open.push(piece, source, given);
+        if open.is_full(*group_rows) { group.take() } else { None }
+    }
+
+    /// Takes the group that is not full.
+    pub(super) fn take(&mut self) -> Option<DocumentGroup<'t>> {
+        self.group.take()
+    }
+
+    /// Keeps the buffer of a text for a later group.
+    pub(super) fn recycle(&mut self, mut text: Vec<u8>) {
+        text.clear();
+        if self.spare.len() < self.most_spare {
+            self.spare.push(text);
+        }
+    }
+}
+
+impl<'t> DocumentGroup<'t> {
+    fn push(&mut self, piece: Piece<'_>, source: &Arc<str>, given: &'t [u8]) {
+        let text = piece.bytes.map_err(Box::new).map(|bytes| {
+            self.text_bytes += bytes.len();
+            part_of(bytes, given).map_or_else(|| self.copy(bytes), Text::Given)
+        });
+        // One reference for all documents of a source, since threads that count references wait for each other.
+        if self.sources.last().is_none_or(|(_, last)| !Arc::ptr_eq(last, source)) {
+            self.sources.push((self.waiting.len(), Arc::clone(source)));
+        }
+        self.waiting.push(Waiting { line: piece.line, text });
+    }
+
+    fn copy(&mut self, bytes: &[u8]) -> Text<'t> {
+        let start = self.text.len();
+        self.text.extend_from_slice(bytes);
+        Text::Copied(start..self.text.len())
+    }
+
+    fn is_full(&self, rows: usize) -> bool {
+        let known = self.filling.as_ref().map_or(0, |filling| filling.rows());
+        known + self.waiting.len() >= rows || self.text_bytes >= GROUP_BYTES
+    }
+
+    /// Reads the documents into a batch.
+    pub(super) fn build(self, settings: Settings) -> BuiltGroup<'t> {
+        let Self { filling, text, text_bytes, sources, waiting, first_number } = self;
+        let mut cases = GroupBuilder::new(settings, filling, first_number, waiting.len(), text_bytes);
+        let mut row = Row::default();
+        let mut template = Habits::default();
+        let mut checked = Checked::new(&text);
+        let (mut source, mut sources) = ("", sources.iter().peekable());
+        let mut failed = None;
+        for (at, document) in waiting.iter().enumerate() {
+            while let Some((_, next)) = sources.next_if(|(from, _)| *from <= at) {
+                source = next;
+            }
+            let bytes = match &document.text {
+                Ok(place) => Ok(place.bytes(&text)),
+                Err(error) => Err((**error).clone()),
+            };
+            let piece = Piece { line: document.line, bytes };
+            let number = cases.take_number();
+            let (reader, report) = (cases.settings.reader(), &mut cases.report);
+            match reader.read(piece, &mut checked, source, &mut template, &mut row, report) {
+                Ok(None) => {}
+                Ok(Some(read)) => {
+                    if let Ok(place) = &document.text {
+                        cases.push(&row, number, read, || place.clone());
+                    }
+                }
+                Err(refusal) => {
+                    failed = Some(refusal);
+                    break;
+                }
+            }
+        }
+        drop(row);
+        cases.finish(text, failed)
+    }
+}
+
+/// Returns the part of `bytes` that `part` is, if it lies there.
+fn part_of<'t>(part: &[u8], bytes: &'t [u8]) -> Option<&'t [u8]> {
+    let start = part.as_ptr().addr().checked_sub(bytes.as_ptr().addr())?;
+    bytes.get(start..start.checked_add(part.len())?)
+}

@@ -1,0 +1,206 @@
+//! The stages put together: on one thread, or with workers between the first and the last.
+
+use super::documents::{DocumentGroup, Documents};
+use super::group::{BuiltGroup, Settings};
+use super::store::{CaseStore, StoreDocument};
+use crate::engine::handle::Engine;
+use crate::engine::write::reading::Mode;
+use crate::engine::write::report::{Refusal, Report};
+use crate::engine::write::threads::{Detached, Queue, Spawn, available_workers, scope};
+use crate::engine::write::transaction::WriteTxn;
+use crate::ingest::{Checked, FileFault, Piece};
+
+/// From this many cases on, an import has workers.
+const WORTH_WORKERS: usize = 1024;
+
+/// The reason why a source was not read to its end.
+pub(crate) enum Stop {
+    /// The fault of a document.
+    Refused(Box<Refusal>),
+    /// A fault of the file.
+    File(FileFault),
+}
+
+impl From<FileFault> for Stop {
+    fn from(fault: FileFault) -> Self {
+        Self::File(fault)
+    }
+}
+
+impl From<Box<Refusal>> for Stop {
+    fn from(refusal: Box<Refusal>) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+/// Takes the pieces of a source.
+pub(crate) type TakePiece<'s> = dyn FnMut(Piece<'_>) -> Result<(), Stop> + 's;
+
+/// An import under way, after its splitter.
+pub(crate) struct Pipeline<'e> {
+    pub(super) store: CaseStore<'e>,
+    stages: Stages<'static, 'static, Detached>,
+}
+
+/// The stages between the splitter and the store: documents of lifetime `'t`, workers that end within `'s`.
+struct Stages<'t, 's, S> {
+    documents: Documents<'t>,
+    queue: Queue<'s, BuiltGroup<'t>>,
+    spawn: S,
+}
+
+impl<'e> Pipeline<'e> {
+    /// Returns the pipeline of a new import. The store of documents is that of an engine of numbered documents.
+    pub(crate) fn new(engine: &'e Engine, mode: Mode, documents: Option<StoreDocument<'e>>) -> Self {
+        let workers = available_workers();
+        let stages = Stages {
+            documents: Documents::new(engine.sizes.batch, workers),
+            queue: Queue::new(workers),
+            spawn: Detached,
+        };
+        Self { store: CaseStore::new(engine, mode, documents), stages }
+    }
+
+    pub(crate) fn engine(&self) -> &'e Engine {
+        self.store.txn.engine()
+    }
+
+    pub(crate) fn mode(&self) -> Mode {
+        self.store.mode
+    }
+
+    /// Returns the name of the source.
+    pub(crate) fn source(&self) -> &str {
+        &self.store.source
+    }
+
+    /// Begins another source.
+    pub(crate) fn begin_source(&mut self, name: &str) {
+        self.store.source = name.into();
+        self.stages.documents.source(name);
+    }
+
+    /// Returns the number of groups that are built at once; 1 if there is no worker.
+    #[cfg(feature = "arrow")]
+    pub(super) fn workers(&self) -> usize {
+        self.stages.queue.workers()
+    }
+
+    /// Takes in the documents that `split` finds in `bytes`. Those of a group that is not full wait.
+    ///
+    /// # Errors
+    /// The first fault that ends the import, as far as it is known, and the fault of the file.
+    pub(crate) fn push(
+        &mut self,
+        bytes: &[u8],
+        split: impl FnOnce(&mut TakePiece<'_>) -> Result<(), Stop>,
+    ) -> Result<(), Stop> {
+        self.stages.run(&mut self.store, bytes, 0, split)
+    }
+
+    /// Takes in the documents that `split` finds in `bytes`, which are all of the import. They are not copied.
+    ///
+    /// # Errors
+    /// The first fault that ends the import.
+    pub(crate) fn push_all(
+        &mut self,
+        bytes: &[u8],
+        split: impl FnOnce(&mut TakePiece<'_>) -> Result<(), Stop>,
+    ) -> Result<(), Stop> {
+        let Self { store, stages: Stages { documents, queue, .. } } = self;
+        scope(|spawn| {
+            let (documents, queue) = (documents.over(bytes), Queue::new(queue.workers()));
+            let mut stages = Stages { documents, queue, spawn };
+            stages.run(store, bytes, bytes.len(), split)?;
+            Ok(stages.drain(store)?)
+        })
+    }
+
+    /// Stores all documents that wait.
+    ///
+    /// # Errors
+    /// The first fault that ends the import.
+    pub(crate) fn drain(&mut self) -> Result<(), Box<Refusal>> {
+        self.stages.drain(&mut self.store)
+    }
+
+    /// Returns the transaction and the report; all documents were stored.
+    pub(crate) fn into_parts(self) -> (WriteTxn<'e>, Report) {
+        (self.store.txn, self.store.report)
+    }
+}
+
+impl<'t: 's, 's, S: Spawn<'s>> Stages<'t, 's, S> {
+    /// Takes the pieces that `split` finds in `bytes`. `rest` is the size of all pieces to come, or 0 if that is not known.
+    fn run(
+        &mut self,
+        store: &mut CaseStore<'_>,
+        bytes: &[u8],
+        mut rest: usize,
+        split: impl FnOnce(&mut TakePiece<'_>) -> Result<(), Stop>,
+    ) -> Result<(), Stop> {
+        let mut checked = Checked::new(bytes);
+        let outcome = split(&mut |piece| {
+            let size = piece.bytes.as_ref().map_or(0, |bytes| bytes.len());
+            self.take(store, piece, rest, &mut checked)?;
+            rest = rest.saturating_sub(size);
+            Ok(())
+        });
+        // A document before the fault of the file may be at fault itself, and is told first.
+        if let Err(Stop::File(_)) = outcome {
+            self.drain(store)?;
+        }
+        outcome
+    }
+
+    /// Stores a document at once, or adds it to the group.
+    fn take(
+        &mut self,
+        store: &mut CaseStore<'_>,
+        piece: Piece<'_>,
+        rest: usize,
+        checked: &mut Checked<'_>,
+    ) -> Result<(), Box<Refusal>> {
+        if self.queue.workers() == 1 {
+            return store.read(piece, checked);
+        }
+        if self.documents.is_empty() && self.queue.is_empty() {
+            let Some(filling) = store.txn.take_filling(WORTH_WORKERS) else {
+                return store.read(piece, checked);
+            };
+            // The first documents tell about how many there are.
+            let known = filling.rows();
+            let more = rest.saturating_mul(known).checked_div(filling.document_bytes()).unwrap_or(0);
+            if more > 0 {
+                let (workers, batch_rows) = (self.queue.workers(), store.txn.engine().sizes.batch);
+                self.documents.share(known + more, workers, batch_rows);
+            }
+            self.documents.begin(filling);
+        }
+        let number = store.take_numbers(1);
+        if let Some(group) = self.documents.push(piece, number) {
+            self.start(store, group);
+            if let Some(built) = self.queue.next_if_full() {
+                self.documents.recycle(store.push_group(built)?);
+            }
+        }
+        Ok(())
+    }
+
+    fn start(&mut self, store: &CaseStore<'_>, group: DocumentGroup<'t>) {
+        let settings = Settings::new(store.txn.engine(), store.mode);
+        self.queue.start(self.spawn, move || group.build(settings));
+    }
+
+    /// Builds the group that is not full, and stores all that are being built.
+    fn drain(&mut self, store: &mut CaseStore<'_>) -> Result<(), Box<Refusal>> {
+        if let Some(group) = self.documents.take() {
+            self.start(store, group);
+        }
+        // No group follows soon, so the buffers are not kept.
+        while let Some(built) = self.queue.next() {
+            store.push_group(built)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,190 @@
+//! The build stage: a worker fills batches with the cases of one group.
+
+use std::ops::Range;
+use std::sync::{Arc, Weak};
+
+use crate::batch::{Batch, BatchBuilder, Document, Keep, Row};
+use crate::catalog::Catalog;
+use crate::engine::handle::Engine;
+use crate::engine::snapshot::View;
+use crate::engine::write::lookup::Lookup;
+use crate::engine::write::reading::{DocumentReader, Mode};
+use crate::engine::write::report::{Refusal, Report};
+use crate::engine::write::sizes::Sizes;
+use crate::ingest::trim;
+use crate::limits::Limits;
+
+/// The settings of an engine and an import that a worker needs; they hold no snapshot.
+pub(super) struct Settings {
+    pub(super) catalog: Catalog,
+    pub(super) limits: Limits,
+    mode: Mode,
+    sizes: Sizes,
+    keep: Keep,
+    hasher: foldhash::quality::RandomState,
+    /// The indexed batches when the group was started. Other writes may replace them; the transaction then looks up again.
+    base: Weak<View>,
+}
+
+impl Settings {
+    pub(super) fn new(engine: &Engine, mode: Mode) -> Self {
+        let base = &engine.current.load().base;
+        Self {
+            catalog: engine.catalog.clone(),
+            limits: engine.limits.clone(),
+            mode,
+            sizes: engine.sizes,
+            keep: engine.keep,
+            hasher: base.directory().hasher().clone(),
+            base: Arc::downgrade(base),
+        }
+    }
+
+    pub(super) fn reader(&self) -> DocumentReader<'_> {
+        DocumentReader { catalog: &self.catalog, limits: &self.limits, mode: self.mode }
+    }
+}
+
+/// A document of a group, for the durable store.
+pub(super) struct KeptDocument<'t> {
+    pub(super) number: u64,
+    text: Text<'t>,
+}
+
+impl KeptDocument<'_> {
+    /// Returns the document without the space around it; `copied` is the text of its group.
+    pub(super) fn text<'s>(&'s self, copied: &'s [u8]) -> Option<&'s str> {
+        // It was read as a case, so it is UTF-8.
+        std::str::from_utf8(trim(self.text.bytes(copied))).ok()
+    }
+}
+
+/// The location of a document's text.
+#[derive(Clone)]
+pub(super) enum Text<'t> {
+    /// In bytes that the caller keeps until the import ends.
+    Given(&'t [u8]),
+    /// In the text of its group.
+    Copied(Range<usize>),
+}
+
+impl Text<'_> {
+    pub(super) fn bytes<'s>(&'s self, copied: &'s [u8]) -> &'s [u8] {
+        match self {
+            Self::Given(bytes) => bytes,
+            Self::Copied(range) => copied.get(range.clone()).unwrap_or_default(),
+        }
+    }
+}
+
+/// A sealed batch whose rows have no places yet, but for the first ones.
+pub(super) struct BuiltBatch<'t> {
+    pub(super) batch: Batch,
+    /// The number of its first rows that the transaction knows already.
+    pub(super) known: usize,
+    pub(super) lookup: Lookup,
+    /// The document of each further row; empty where the engine keeps documents itself.
+    pub(super) documents: Vec<KeptDocument<'t>>,
+}
+
+/// The result of the build stage for one group.
+pub(super) struct BuiltGroup<'t> {
+    pub(super) batches: Vec<BuiltBatch<'t>>,
+    pub(super) report: Report,
+    /// The fault that ends the import here.
+    pub(super) failed: Option<Box<Refusal>>,
+    /// The text that [`Text::Copied`] refers to.
+    pub(super) text: Vec<u8>,
+}
+
+/// Fills batches with the cases of a group.
+pub(super) struct GroupBuilder<'t> {
+    pub(super) settings: Settings,
+    pub(super) report: Report,
+    filling: BatchBuilder,
+    /// The number of rows of the batch being filled that the transaction knows already.
+    known: usize,
+    next_number: u64,
+    documents: Vec<KeptDocument<'t>>,
+    batches: Vec<BuiltBatch<'t>>,
+}
+
+impl<'t> GroupBuilder<'t> {
+    /// Begins a group of about `rows` rows with `text_bytes` bytes of documents, as far as they are known.
+    ///
+    /// Its first batch is `filling`, which the transaction began. Its first document has the number `first_number`.
+    pub(super) fn new(
+        settings: Settings,
+        filling: Option<Box<BatchBuilder>>,
+        first_number: u64,
+        rows: usize,
+        text_bytes: usize,
+    ) -> Self {
+        let capacity = rows.min(settings.sizes.batch);
+        let filling = filling.map(|filling| *filling).filter(|filling| filling.rows() > 0);
+        let mut filling =
+            filling.unwrap_or_else(|| BatchBuilder::new(&settings.catalog, settings.keep, capacity));
+        let known = filling.rows();
+        let rows_in_all = (known + capacity).min(settings.sizes.batch.max(known));
+        filling.reserve(rows_in_all, filling.document_bytes() + text_bytes);
+        let keeps_numbers = settings.keep == Keep::Numbers;
+        Self {
+            settings,
+            report: Report::default(),
+            filling,
+            known,
+            next_number: first_number,
+            documents: Vec::with_capacity(if keeps_numbers { capacity } else { 0 }),
+            batches: Vec::new(),
+        }
+    }
+
+    /// Returns the number of the next document, which may turn out to be no case.
+    pub(super) fn take_number(&mut self) -> u64 {
+        let number = self.next_number;
+        self.next_number = number.saturating_add(1);
+        number
+    }
+
+    /// Adds the case that a row holds, with its document; `text` tells where that lies.
+    pub(super) fn push(
+        &mut self,
+        row: &Row<'_>,
+        number: u64,
+        document: &str,
+        text: impl FnOnce() -> Text<'t>,
+    ) {
+        if self.filling.is_full() || self.filling.rows() >= self.settings.sizes.batch {
+            self.seal();
+        }
+        let stored = match self.settings.keep {
+            Keep::Nothing | Keep::Text => Document::Text(document),
+            Keep::Numbers => {
+                self.documents.push(KeptDocument { number, text: text() });
+                Document::Number { number, size_bytes: document.len() }
+            }
+        };
+        // The transaction sets the place, once it knows which ids were there before.
+        self.filling.push(row, stored, 0);
+    }
+
+    fn seal(&mut self) {
+        if self.filling.rows() == 0 {
+            return;
+        }
+        let Settings { catalog, sizes, hasher, base, .. } = &self.settings;
+        let batch = self.filling.seal();
+        let lookup = Lookup::new(catalog, *sizes, hasher, base.upgrade().as_ref(), &batch);
+        let (known, documents) = (std::mem::take(&mut self.known), std::mem::take(&mut self.documents));
+        self.batches.push(BuiltBatch { batch, known, lookup, documents });
+    }
+
+    /// Ends the group. `text` is the text of its documents, `failed` the fault that ends the import here.
+    pub(super) fn finish(mut self, text: Vec<u8>, failed: Option<Box<Refusal>>) -> BuiltGroup<'t> {
+        // No batch of a failed import is stored.
+        if failed.is_none() {
+            self.seal();
+        }
+        BuiltGroup { batches: self.batches, report: self.report, failed, text }
+    }
+}

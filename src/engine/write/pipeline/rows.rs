@@ -1,0 +1,255 @@
+//! Sources that are rows already: Parquet files and record batches.
+
+use super::flow::Pipeline;
+use super::group::{BuiltGroup, GroupBuilder, Settings, Text};
+use super::store::CaseStore;
+use crate::batch::{BatchBuilder, Row};
+use crate::catalog::Catalog;
+use crate::engine::write::report::Refusal;
+use crate::engine::write::threads::{Queue, scope};
+use crate::error::Error;
+use crate::limits::Limits;
+
+/// The destination of the rows of a group: a worker's batch, or the transaction itself.
+pub(crate) trait Cases {
+    fn catalog(&self) -> &Catalog;
+
+    /// Returns the bounds on documents.
+    fn limits(&self) -> &Limits;
+
+    /// Counts the bytes of a row for the [bound](RowBound) on its source.
+    ///
+    /// # Errors
+    /// When the rows counted here are beyond the bound.
+    fn count(&mut self, line: u64, bytes: u64) -> Result<(), Refusal>;
+
+    /// Takes in the case of a row whose values are in and whose fields are complete.
+    ///
+    /// # Errors
+    /// A fault that ends the import.
+    fn row(&mut self, line: u64, row: &mut Row<'_>, document: &str) -> Result<(), Refusal>;
+
+    /// Refuses a row that is no case.
+    ///
+    /// # Errors
+    /// The refusal, if it ends the import.
+    fn refuse(&mut self, line: u64, error: Error) -> Result<(), Refusal>;
+
+    /// Returns the refusal of a source that cannot be read on.
+    fn fail(&self, line: u64, error: Error) -> Refusal;
+}
+
+/// Rows that are read together.
+pub(crate) struct RowGroup<G> {
+    pub(crate) rows: usize,
+    pub(crate) group: G,
+}
+
+/// The bound on what the rows of one source [count](Cases::count), and the error of a source beyond it.
+#[derive(Clone, Copy)]
+pub(crate) struct RowBound {
+    pub(crate) bytes: u64,
+    pub(crate) too_much: fn() -> Error,
+}
+
+impl RowBound {
+    /// Lowers the bound by the bytes of a row.
+    fn take(&mut self, source: &str, line: u64, bytes: u64) -> Result<(), Refusal> {
+        let left = self.bytes.checked_sub(bytes);
+        self.bytes = left.ok_or_else(|| Refusal::new(source, line, (self.too_much)()))?;
+        Ok(())
+    }
+}
+
+impl Pipeline<'_> {
+    /// Returns how many rows a group should have at least: a batch where workers fill it, else 1.
+    pub(crate) fn rows_at_once(&self) -> usize {
+        if self.workers() > 1 { self.engine().sizes.batch } else { 1 }
+    }
+
+    /// Reports a column that no case has a place for; its cases are kept without it.
+    ///
+    /// # Errors
+    /// The first fault of an earlier source that ends the import.
+    pub(crate) fn leave_out(&mut self, column: Error) -> Result<(), Box<Refusal>> {
+        self.drain()?;
+        let refusal = Refusal::new(&self.store.source, 0, column);
+        self.store.report.list(Refusal { kept: true, ..refusal });
+        Ok(())
+    }
+
+    /// Takes in the groups of a source, which are all that it has. `read` reads one, whose first row is on the given line.
+    ///
+    /// A source of one group is read on this thread, so that many small sources share a batch.
+    ///
+    /// # Errors
+    /// The fault of the first row, in the order of the source, that ends the import.
+    pub(crate) fn push_rows<G: Send>(
+        &mut self,
+        mut groups: impl Iterator<Item = RowGroup<G>>,
+        bound: RowBound,
+        read: impl Fn(G, u64, &mut dyn Cases) -> Result<(), Refusal> + Sync,
+    ) -> Result<(), Refusal> {
+        self.drain().map_err(|refusal| *refusal)?;
+        let first = groups.next();
+        let second = if self.workers() > 1 { groups.next() } else { None };
+        let (workers, has_workers) = (self.workers(), second.is_some());
+        let numbered = first.into_iter().chain(second).chain(groups).scan(1_u64, |next, group| {
+            let line = *next;
+            *next = line + group.rows as u64;
+            Some((line, group))
+        });
+        let store = &mut self.store;
+        if !has_workers {
+            let mut cases = StoredCases { store, bound };
+            return numbered
+                .into_iter()
+                .try_for_each(|(line, RowGroup { group, .. })| read(group, line, &mut cases));
+        }
+        let (mut left, read) = (bound, &read);
+        scope(|scope| {
+            let mut queue = Queue::new(workers);
+            for (line, RowGroup { rows, group }) in numbered {
+                let mut cases = GroupCases::new(store, rows, line, left);
+                queue.start(scope, move || {
+                    let outcome = read(group, line, &mut cases);
+                    cases.finish(outcome)
+                });
+                if let Some(built) = queue.next_if_full() {
+                    store.push_rows(built, &mut left)?;
+                }
+            }
+            while let Some(built) = queue.next() {
+                store.push_rows(built, &mut left)?;
+            }
+            Ok(())
+        })
+    }
+}
+
+/// A group of rows that a worker built.
+struct BuiltRows {
+    group: BuiltGroup<'static>,
+    first_line: u64,
+    /// The bytes of each row, up to the one that ended the group.
+    bytes: Vec<u64>,
+}
+
+impl CaseStore<'_> {
+    /// Stores the cases of a group of rows. The bound on the source is checked row by row, as on one thread.
+    fn push_rows(&mut self, built: BuiltRows, bound: &mut RowBound) -> Result<(), Refusal> {
+        for (line, bytes) in (built.first_line..).zip(built.bytes) {
+            bound.take(&self.source, line, bytes)?;
+        }
+        self.push_group(built.group).map(drop).map_err(|refusal| *refusal)
+    }
+}
+
+/// Rows that are stored at once.
+struct StoredCases<'p, 'e> {
+    store: &'p mut CaseStore<'e>,
+    bound: RowBound,
+}
+
+impl Cases for StoredCases<'_, '_> {
+    fn catalog(&self) -> &Catalog {
+        &self.store.txn.engine().catalog
+    }
+
+    fn limits(&self) -> &Limits {
+        &self.store.txn.engine().limits
+    }
+
+    fn count(&mut self, line: u64, bytes: u64) -> Result<(), Refusal> {
+        self.bound.take(&self.store.source, line, bytes)
+    }
+
+    fn row(&mut self, line: u64, row: &mut Row<'_>, document: &str) -> Result<(), Refusal> {
+        let (reader, store) = (self.store.reader(), &mut *self.store);
+        let noted = reader.note_row(row, &store.source, line, &mut store.report);
+        noted.and_then(|()| store.add(line, row, document)).map_err(|refusal| *refusal)
+    }
+
+    fn refuse(&mut self, line: u64, error: Error) -> Result<(), Refusal> {
+        let refusal = self.fail(line, error);
+        let refused = self.store.reader().refuse(refusal, &mut self.store.report);
+        refused.map_err(|refusal| *refusal)
+    }
+
+    fn fail(&self, line: u64, error: Error) -> Refusal {
+        Refusal::new(&self.store.source, line, error)
+    }
+}
+
+/// Rows on their way into a worker's batches.
+struct GroupCases {
+    builder: GroupBuilder<'static>,
+    source: Box<str>,
+    /// The documents, where the engine does not keep them itself.
+    text: Vec<u8>,
+    first_line: u64,
+    bytes: Vec<u64>,
+    /// The bound on the source when the group was started, lowered by the group's own rows only.
+    bound: RowBound,
+}
+
+impl GroupCases {
+    /// Begins the next group of a source; the transaction hands over the batch that it was filling.
+    fn new(store: &mut CaseStore<'_>, rows: usize, first_line: u64, bound: RowBound) -> Self {
+        let settings = Settings::new(store.txn.engine(), store.mode);
+        let filling: Option<Box<BatchBuilder>> = store.txn.take_filling(0);
+        let first_number = store.take_numbers(rows as u64);
+        Self {
+            builder: GroupBuilder::new(settings, filling, first_number, rows, 0),
+            source: store.source.clone(),
+            text: Vec::new(),
+            first_line,
+            bytes: Vec::with_capacity(rows),
+            bound,
+        }
+    }
+
+    fn finish(self, outcome: Result<(), Refusal>) -> BuiltRows {
+        let group = self.builder.finish(self.text, outcome.err().map(Box::new));
+        BuiltRows { group, first_line: self.first_line, bytes: self.bytes }
+    }
+}
+
+impl Cases for GroupCases {
+    fn catalog(&self) -> &Catalog {
+        &self.builder.settings.catalog
+    }
+
+    fn limits(&self) -> &Limits {
+        &self.builder.settings.limits
+    }
+
+    fn count(&mut self, line: u64, bytes: u64) -> Result<(), Refusal> {
+        self.bytes.push(bytes);
+        self.bound.take(&self.source, line, bytes)
+    }
+
+    fn row(&mut self, line: u64, row: &mut Row<'_>, document: &str) -> Result<(), Refusal> {
+        let Self { builder, source, text, .. } = self;
+        let number = builder.take_number();
+        let noted = builder.settings.reader().note_row(row, source, line, &mut builder.report);
+        noted.map_err(|refusal| *refusal)?;
+        builder.push(row, number, document, || {
+            let start = text.len();
+            text.extend_from_slice(document.as_bytes());
+            Text::Copied(start..text.len())
+        });
+        Ok(())
+    }
+
+    fn refuse(&mut self, line: u64, error: Error) -> Result<(), Refusal> {
+        self.builder.take_number();
+        let refusal = self.fail(line, error);
+        let GroupBuilder { settings, report, .. } = &mut self.builder;
+        settings.reader().refuse(refusal, report).map_err(|refusal| *refusal)
+    }
+
+    fn fail(&self, line: u64, error: Error) -> Refusal {
+        Refusal::new(&self.source, line, error)
+    }
+}

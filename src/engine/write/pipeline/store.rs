@@ -1,0 +1,134 @@
+//! The last stage: cases go into the write transaction, in order.
+
+use super::group::BuiltGroup;
+use crate::batch::{Document, Row};
+use crate::engine::handle::Engine;
+use crate::engine::write::reading::{DocumentReader, Mode};
+use crate::engine::write::report::{Refusal, Report};
+use crate::engine::write::transaction::WriteTxn;
+use crate::ingest::{Checked, Habits, Piece};
+
+/// The destination of documents that the engine does not keep itself; each gets the next number.
+pub(crate) struct StoreDocument<'e> {
+    next: u64,
+    put: PutDocument<'e>,
+}
+
+/// Takes the number, the place and the text of a document.
+type PutDocument<'e> = Box<dyn FnMut(u64, u64, &str) + Send + 'e>;
+
+impl<'e> StoreDocument<'e> {
+    /// Returns a destination whose first document gets the number `next`.
+    #[cfg_attr(
+        not(any(feature = "store", all(test, feature = "arrow", feature = "parallel"))),
+        expect(dead_code, reason = "the durable store builds on it")
+    )]
+    pub(crate) fn new(next: u64, put: impl FnMut(u64, u64, &str) + Send + 'e) -> Self {
+        Self { next, put: Box::new(put) }
+    }
+}
+
+/// The cases of an import, which no search sees yet, and the report about them.
+pub(super) struct CaseStore<'e> {
+    pub(super) mode: Mode,
+    pub(super) txn: WriteTxn<'e>,
+    documents: Option<StoreDocument<'e>>,
+    pub(super) source: Box<str>,
+    pub(super) report: Report,
+    /// The memory of the last row that was read here.
+    spare: Row<'static>,
+    /// The document template of the documents that are read here.
+    template: Habits,
+}
+
+impl<'e> CaseStore<'e> {
+    pub(super) fn new(engine: &'e Engine, mode: Mode, documents: Option<StoreDocument<'e>>) -> Self {
+        Self {
+            mode,
+            // The store has to know the place of a document that it takes.
+            txn: if documents.is_some() { WriteTxn::new(engine) } else { WriteTxn::detached(engine) },
+            documents,
+            source: Box::default(),
+            report: Report::default(),
+            spare: Row::default(),
+            template: Habits::default(),
+        }
+    }
+
+    /// Returns the reader of documents and rows that are read here.
+    pub(super) fn reader(&self) -> DocumentReader<'e> {
+        let engine = self.txn.engine();
+        DocumentReader { catalog: &engine.catalog, limits: &engine.limits, mode: self.mode }
+    }
+
+    /// Reserves `count` document numbers, and returns the first; 0 where the engine keeps documents itself.
+    pub(super) fn take_numbers(&mut self, count: u64) -> u64 {
+        let Some(documents) = &mut self.documents else { return 0 };
+        let number = documents.next;
+        documents.next = number.saturating_add(count);
+        number
+    }
+
+    /// Reads a document and stores it, or refuses it.
+    ///
+    /// # Errors
+    /// The fault that ends the import.
+    pub(super) fn read(&mut self, piece: Piece<'_>, checked: &mut Checked<'_>) -> Result<(), Box<Refusal>> {
+        let line = piece.line;
+        let mut row = std::mem::take(&mut self.spare).recycle();
+        let reader = self.reader();
+        let text =
+            reader.read(piece, checked, &self.source, &mut self.template, &mut row, &mut self.report)?;
+        if let Some(text) = text {
+            self.add(line, &row, text)?;
+        }
+        self.spare = row.recycle();
+        Ok(())
+    }
+
+    /// Stores the case that a row holds.
+    ///
+    /// # Errors
+    /// In either mode, when the engine can hold no further batch.
+    pub(super) fn add(&mut self, line: u64, row: &Row<'_>, text: &str) -> Result<(), Box<Refusal>> {
+        let number = self.take_numbers(1);
+        let document = match self.documents {
+            None => Document::Text(text),
+            Some(_) => Document::Number { number, size_bytes: text.len() },
+        };
+        let upserted = self.txn.upsert(row, document);
+        let upserted = upserted.map_err(|error| Box::new(Refusal::new(&self.source, line, *error)))?;
+        if let Some(documents) = &mut self.documents {
+            (documents.put)(number, self.txn.last_place(), text);
+        }
+        self.report.count(upserted);
+        Ok(())
+    }
+
+    /// Stores the cases of a group that a worker built. Returns the buffer of its text.
+    ///
+    /// # Errors
+    /// The fault that ended the import in this group, and when the engine can hold no further batch.
+    pub(super) fn push_group(&mut self, mut built: BuiltGroup<'_>) -> Result<Vec<u8>, Box<Refusal>> {
+        if let Some(failed) = built.failed.take() {
+            return Err(failed);
+        }
+        let Self { txn, documents, source, report, .. } = self;
+        report.append(built.report);
+        for group_batch in built.batches {
+            let (known, kept) = (group_batch.known, group_batch.documents);
+            let stored = |row: usize, upserted, place| {
+                report.count(upserted);
+                if let Some(documents) = documents
+                    && let Some(kept) = row.checked_sub(known).and_then(|at| kept.get(at))
+                    && let Some(text) = kept.text(&built.text)
+                {
+                    (documents.put)(kept.number, place, text);
+                }
+            };
+            txn.push_batch(group_batch.batch, known, group_batch.lookup, stored)
+                .map_err(|error| Box::new(Refusal::new(source, 0, *error)))?;
+        }
+        Ok(built.text)
+    }
+}

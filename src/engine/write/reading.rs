@@ -1,0 +1,117 @@
+//! Reads one document into a row, under the mode of an import.
+
+use super::report::{Refusal, Report};
+use crate::batch::Row;
+use crate::catalog::Catalog;
+use crate::error::Error;
+use crate::filter::utf8;
+use crate::ingest::{Checked, Habits, Piece, read_usual_case, trim};
+use crate::limits::Limits;
+
+/// The treatment of malformed cases by an import.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Mode {
+    /// The first malformed case stops the import; nothing of it is visible afterwards.
+    #[default]
+    Strict,
+    /// Field values at fault count as absent; any other malformed case is skipped.
+    Lenient,
+}
+
+/// Reads documents, and reports their faults.
+pub(crate) struct DocumentReader<'e> {
+    pub(crate) catalog: &'e Catalog,
+    pub(crate) limits: &'e Limits,
+    pub(crate) mode: Mode,
+}
+
+impl DocumentReader<'_> {
+    /// Reads a document into a row; none when it is refused, and the report says so.
+    ///
+    /// # Errors
+    /// The fault that ends a strict import.
+    pub(crate) fn read<'t, 'b: 't>(
+        &self,
+        piece: Piece<'t>,
+        checked: &mut Checked<'b>,
+        source: &str,
+        template: &mut Habits,
+        row: &mut Row<'t>,
+        report: &mut Report,
+    ) -> Result<Option<&'t str>, Box<Refusal>> {
+        let line = piece.line;
+        let refuse =
+            |line, error, report: &mut Report| self.refuse(Refusal::new(source, line, error), report);
+        let text = match piece.bytes {
+            Err(error) => return refuse(line, error, report).map(|()| None),
+            Ok(bytes) => {
+                let bytes = trim(bytes);
+                match checked.text_of(bytes).map_or_else(|| utf8(bytes), Ok) {
+                    Ok(text) => text,
+                    Err(error) => return refuse(line, error, report).map(|()| None),
+                }
+            }
+        };
+        // The line of a fault inside a document that spans several.
+        let line_of = |error: &Error| {
+            let before = text.as_bytes().get(..error.offset.min(text.len())).unwrap_or_default();
+            line + memchr::memchr_iter(b'\n', before).count() as u64
+        };
+        if let Err(error) = read_usual_case(text, self.catalog, self.limits, template, row) {
+            return refuse(line_of(&error), error, report).map(|()| None);
+        }
+        self.note_faults(row, source, line_of, report)?;
+        report.note(row, source, line, self.catalog);
+        Ok(Some(text))
+    }
+
+    /// Reports the faults and remarks of a row, which is a case of its own.
+    ///
+    /// # Errors
+    /// The fault that ends a strict import.
+    #[cfg(feature = "arrow")]
+    pub(super) fn note_row(
+        &self,
+        row: &mut Row<'_>,
+        source: &str,
+        line: u64,
+        report: &mut Report,
+    ) -> Result<(), Box<Refusal>> {
+        self.note_faults(row, source, |_| line, report)?;
+        report.note(row, source, line, self.catalog);
+        Ok(())
+    }
+
+    /// Moves the faults of a case that is kept to the report.
+    fn note_faults(
+        &self,
+        row: &mut Row<'_>,
+        source: &str,
+        line_of: impl Fn(&Error) -> u64,
+        report: &mut Report,
+    ) -> Result<(), Box<Refusal>> {
+        let faults = row.take_faults();
+        if faults.is_empty() {
+            return Ok(());
+        }
+        for fault in faults {
+            let refusal = Refusal::new(source, line_of(&fault), fault);
+            if self.mode == Mode::Strict {
+                return Err(Box::new(refusal));
+            }
+            report.list(Refusal { kept: true, ..refusal });
+        }
+        report.incomplete += 1;
+        Ok(())
+    }
+
+    /// Leaves a case out.
+    pub(super) fn refuse(&self, refusal: Refusal, report: &mut Report) -> Result<(), Box<Refusal>> {
+        if self.mode == Mode::Strict {
+            return Err(Box::new(refusal));
+        }
+        report.skipped += 1;
+        report.list(refusal);
+        Ok(())
+    }
+}

@@ -1,0 +1,134 @@
+//! Writes of an engine: single cases, many at once, and imports.
+
+use super::import::Import;
+use super::pipeline::StoreDocument;
+use super::reading::Mode;
+use super::report::{Refusal, Report, Upserted};
+use super::transaction::WriteTxn;
+use crate::batch::{Document, Row};
+use crate::engine::handle::Engine;
+use crate::error::{Error, Errors};
+use crate::filter::utf8;
+use crate::ingest::{read_case, read_usual_case, trim, trim_start};
+
+impl Engine {
+    /// Begins an import. It keeps no other write, and no other import, waiting until it is [committed](Import::commit).
+    #[must_use]
+    pub fn import(&self, mode: Mode) -> Import<'_> {
+        Import::new(self, mode, None)
+    }
+
+    /// An import whose documents `store` takes; for an engine of numbered documents.
+    #[cfg_attr(
+        not(any(feature = "store", all(test, feature = "arrow", feature = "parallel"))),
+        expect(dead_code, reason = "the durable store builds on it")
+    )]
+    pub(crate) fn import_numbered<'e>(&'e self, mode: Mode, store: StoreDocument<'e>) -> Import<'e> {
+        Import::new(self, mode, Some(store))
+    }
+
+    /// Stores one case: a JSON document, which replaces the one of the same `id` and keeps its place.
+    ///
+    /// Searches that begin afterwards see it.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Engine, Upserted};
+    /// let engine = Engine::new(Catalog::cases());
+    /// assert_eq!(engine.upsert(br#"{"id":"a"}"#)?, Upserted::Stored);
+    /// assert_eq!(engine.upsert(br#"{"id":"a","tags":["vip"]}"#)?, Upserted::Replaced);
+    /// let errors = engine.upsert(br#"{"id":"a","tags":"vip"}"#).unwrap_err();
+    /// assert_eq!((errors.as_slice()[0].path.as_str(), errors.as_slice()[0].offset), ("tags", 17));
+    /// # Ok::<(), casefilter::Errors>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Whatever makes the document malformed, as a strict import would say; nothing is stored then.
+    ///
+    /// # Complexity
+    /// Linear in the document. Some writes also do a step of merging, which takes milliseconds
+    /// (`benches/live.rs`).
+    ///
+    /// The document template that makes reading fast is used by one call at a time. A call beside it reads with the strict parser,
+    /// which takes about 2.4 times the instructions. A host that stores from many threads uses [`upsert_many`](Self::upsert_many).
+    pub fn upsert(&self, document: &[u8]) -> Result<Upserted, Errors> {
+        let mut row = Row::default();
+        let text = self.read(document, &mut row)?;
+        let mut txn = WriteTxn::new(self);
+        let upserted = txn.upsert(&row, Document::Text(text)).map_err(|error| Errors::from(*error))?;
+        txn.stage().publish();
+        Ok(upserted)
+    }
+
+    /// Stores cases, all of them or none: NDJSON, a JSON array or a search answer, as a strict
+    /// [import](Self::import) takes it.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Engine};
+    /// let engine = Engine::new(Catalog::cases());
+    /// assert_eq!(engine.upsert_many(br#"[{"id":"a"},{"id":"b"}]"#)?.stored, 2);
+    /// assert_eq!(engine.upsert_many(b"{\"id\":\"c\"}\n{\"id\":7}").unwrap_err().line, 2);
+    /// assert_eq!(engine.len(), 2);
+    /// # Ok::<(), casefilter::Refusal>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The first malformed case, or a source that is none of the three; nothing is stored then.
+    pub fn upsert_many(&self, documents: &[u8]) -> Result<Report, Refusal> {
+        self.import(Mode::Strict).commit_all(documents)
+    }
+
+    /// Deletes a case; false when there is none of this `id`. One stored later under it gets a new place.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Engine};
+    /// let engine = Engine::new(Catalog::cases());
+    /// engine.upsert(br#"{"id":"a"}"#)?;
+    /// assert!(engine.delete("a") && !engine.delete("a"));
+    /// # Ok::<(), casefilter::Errors>(())
+    /// ```
+    pub fn delete(&self, id: &str) -> bool {
+        self.delete_many([id]) == 1
+    }
+
+    /// Deletes cases, all at once; gives how many there were.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Engine};
+    /// let engine = Engine::new(Catalog::cases());
+    /// engine.upsert_many(br#"[{"id":"a"},{"id":"b"},{"id":"c"}]"#)?;
+    /// assert_eq!(engine.delete_many(["a", "c", "a", "nobody"]), 2);
+    /// # Ok::<(), casefilter::Refusal>(())
+    /// ```
+    pub fn delete_many<I: AsRef<str>>(&self, ids: impl IntoIterator<Item = I>) -> usize {
+        let mut txn = WriteTxn::new(self);
+        let deleted = ids.into_iter().filter(|id| txn.delete(id.as_ref())).count();
+        if deleted > 0 {
+            txn.stage().publish();
+        }
+        deleted
+    }
+
+    /// Reads one document as a strict import does; gives its text.
+    pub(crate) fn read<'a>(&self, document: &'a [u8], row: &mut Row<'a>) -> Result<&'a str, Errors> {
+        let bytes = trim(document);
+        // Offsets are those in what was handed in.
+        let before = document.len() - trim_start(document).len();
+        let moved = |error: Error| Error { offset: error.offset + before, ..error };
+        let text = utf8(bytes).map_err(|error| Errors::from(moved(error)))?;
+        self.read_text(text, row).map_err(|error| Errors::from(moved(error)))?;
+        let faults = row.take_faults().into_iter().map(moved).collect();
+        match Errors::in_order(faults) {
+            Some(errors) => Err(errors),
+            None => Ok(text),
+        }
+    }
+
+    /// Reads one document, under the engine's limits.
+    pub(crate) fn read_text<'a>(&self, text: &'a str, row: &mut Row<'a>) -> Result<(), Error> {
+        match self.habits.try_lock() {
+            Ok(mut habits) => read_usual_case(text, &self.catalog, &self.limits, &mut habits, row),
+            // Another thread is learning from them.
+            Err(_) => read_case(text, &self.catalog, &self.limits, row),
+        }
+    }
+}

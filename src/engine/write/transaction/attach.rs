@@ -1,0 +1,118 @@
+//! Attaching a transaction: the right to write, and the stored cases that it replaces.
+
+use std::hash::BuildHasher;
+use std::sync::Arc;
+
+use super::buffer::{Buffer, SealedBatch};
+use super::txn::{Before, WriteTxn};
+use crate::engine::snapshot::{Snapshot, StoredAddr, View};
+use crate::error::Error;
+
+impl WriteTxn<'_> {
+    /// Gets the right to write, and finds the stored cases that the transaction replaces. Returns how many of the cases that
+    /// counted as stored replace one.
+    ///
+    /// Ids are looked up before the right is waited for, and again only if another write came in between.
+    ///
+    /// # Errors
+    /// When the engine can hold no further batch.
+    pub(crate) fn attach(&mut self) -> Result<u64, Box<Error>> {
+        if self.before.is_some() {
+            return Ok(0);
+        }
+        if let Buffer::Batches(sealed, filling) = &mut self.buffer
+            && filling.rows() > 0
+        {
+            sealed.push(filling.seal().into());
+        }
+        let base = Arc::clone(&self.engine.current.load().base);
+        self.look_up(&base);
+        drop(base);
+        let before = Before::new(self.engine);
+        self.look_up(&before.snapshot.base);
+        let replaced = self.resolve(&before);
+        self.check_all_batches(&before.snapshot)?;
+        self.before = Some(before);
+        Ok(replaced)
+    }
+
+    /// Looks the rows of sealed batches up in a base.
+    fn look_up(&mut self, base: &Arc<View>) {
+        if let Buffer::Batches(sealed, _) = &mut self.buffer {
+            sealed.iter_mut().for_each(|sealed| sealed.covered.update(&sealed.batch, base));
+        }
+    }
+
+    /// Checks that the engine can hold all batches of the transaction, none of which is being filled.
+    fn check_all_batches(&self, snapshot: &Snapshot) -> Result<(), Box<Error>> {
+        match &self.buffer {
+            Buffer::Rows(rows) if rows.is_empty() => Ok(()),
+            Buffer::Rows(rows) => self.check_batches(snapshot, rows.len()),
+            Buffer::Batches(sealed, _) => self.check_added(snapshot, sealed.len()),
+        }
+    }
+
+    /// Assigns the cases their places among those that are stored, and notes which of these they replace. Returns how many that are.
+    fn resolve(&mut self, before: &Before<'_>) -> u64 {
+        let Self { hasher, buffer, deleted, released, .. } = self;
+        let Before { writer, snapshot } = before;
+        if snapshot.cases() == 0 && writer.next_place == 0 {
+            return 0;
+        }
+        let is_searched = snapshot.cases() > 0;
+        let mut next_place = writer.next_place;
+        let mut replaced = 0;
+        // By the place that a case has in the transaction alone. Cases come in the order of these, but for those that replace one of
+        // the transaction itself, and have its place.
+        let mut places: Vec<u64> = Vec::with_capacity(usize::try_from(self.next_place).unwrap_or(0));
+        let mut place_of = |own_place: u64, id: &str, covered: Option<StoredAddr>| {
+            let at = usize::try_from(own_place).unwrap_or(usize::MAX);
+            if let Some(place) = places.get(at) {
+                return *place;
+            }
+            debug_assert_eq!(at, places.len(), "places are given in order");
+            let hash = hasher.hash_one(id);
+            let found = if is_searched { writer.find_known(snapshot, hash, &|| id, covered) } else { None };
+            let place = match found {
+                Some(at) => {
+                    deleted.insert(at, hash);
+                    replaced += 1;
+                    let (place, number) = writer.describe(snapshot, at);
+                    released.extend(number);
+                    place
+                }
+                None => {
+                    next_place += 1;
+                    next_place - 1
+                }
+            };
+            places.push(place);
+            place
+        };
+        match buffer {
+            Buffer::Rows(rows) => {
+                for row in rows {
+                    let covered = snapshot.base.find_covered(hasher.hash_one(row.id()), row.id()).next();
+                    let place = place_of(row.place, row.id(), covered);
+                    // No search has it yet.
+                    if let Some(row) = Arc::get_mut(row) {
+                        row.place = place;
+                    }
+                }
+            }
+            Buffer::Batches(sealed, _) => {
+                for SealedBatch { batch, covered, .. } in sealed {
+                    let mut found = std::mem::take(covered).into_rows().into_iter().peekable();
+                    let rows = (0..batch.rows()).map(|row| {
+                        let covered = found.next_if(|(at, _)| *at == row).map(|(_, at)| at);
+                        place_of(batch.place(row), batch.id(row), covered)
+                    });
+                    let places = rows.collect();
+                    batch.set_places(places);
+                }
+            }
+        }
+        self.next_place = next_place;
+        replaced
+    }
+}

@@ -1,0 +1,133 @@
+//! The cases of a transaction, before they are part of a snapshot.
+
+use std::sync::{Arc, Weak};
+
+use crate::batch::{Batch, BatchBuilder, MAX_BATCHES, OwnedRow, RowAddr};
+use crate::catalog::FieldId;
+use crate::engine::snapshot::{StoredAddr, View, row_number};
+use crate::index::BatchKeys;
+
+/// The cases that a transaction stores.
+pub(super) enum Buffer {
+    /// Few: they may go to the head. [`RowAddr::batch`] is 0.
+    Rows(Vec<Arc<OwnedRow>>),
+    /// Full batches, and the one being filled, numbered after them.
+    Batches(Vec<SealedBatch>, Box<BatchBuilder>),
+}
+
+/// A batch that is to be stored.
+pub(super) struct SealedBatch {
+    pub(super) batch: Batch,
+    /// The keys of its key fields, as far as a worker made them.
+    pub(super) keys: Vec<(FieldId, BatchKeys)>,
+    /// The covered cases that its rows may replace; used until the transaction is attached.
+    pub(super) covered: CoveredRows,
+}
+
+impl From<Batch> for SealedBatch {
+    fn from(batch: Batch) -> Self {
+        Self { batch, keys: Vec::new(), covered: CoveredRows::default() }
+    }
+}
+
+/// Rows of a batch whose ids live covered cases have, in one base; the rows ascend.
+#[derive(Default)]
+pub(super) struct CoveredRows {
+    base: Weak<View>,
+    rows: Vec<(usize, StoredAddr)>,
+}
+
+impl CoveredRows {
+    /// Keeps, for each row of a batch, the case that was found for it in a base.
+    pub(super) fn new(base: Weak<View>, found: impl Iterator<Item = Option<StoredAddr>>) -> Self {
+        let mut rows: Vec<_> = found.enumerate().filter_map(|(row, at)| Some((row, at?))).collect();
+        // Collecting may have kept the memory of all that were looked up.
+        rows.shrink_to_fit();
+        Self { base, rows }
+    }
+
+    /// Looks the rows up again unless that was done in this base.
+    pub(super) fn update(&mut self, batch: &Batch, base: &Arc<View>) {
+        if !std::ptr::eq(self.base.as_ptr(), Arc::as_ptr(base)) {
+            let ids: Vec<&str> = (0..batch.rows()).map(|row| batch.id(row)).collect();
+            let found = base.find_all_covered(&ids);
+            *self = Self::new(Arc::downgrade(base), found.into_iter().map(|(_, at)| at));
+        }
+    }
+
+    pub(super) fn into_rows(self) -> Vec<(usize, StoredAddr)> {
+        self.rows
+    }
+}
+
+impl Buffer {
+    /// Returns the number of cases, those replaced within the transaction too.
+    pub(super) fn rows(&self) -> usize {
+        match self {
+            Self::Rows(rows) => rows.len(),
+            Self::Batches(sealed, filling) => {
+                let sealed: usize = sealed.iter().map(|sealed| sealed.batch.rows()).sum();
+                sealed + filling.rows()
+            }
+        }
+    }
+
+    /// Returns the address of the next case. There is room for it.
+    pub(super) fn next(&self) -> RowAddr {
+        match self {
+            Self::Rows(rows) => row_addr(0, rows.len()),
+            Self::Batches(sealed, filling) => row_addr(sealed.len(), filling.rows()),
+        }
+    }
+
+    pub(super) fn id(&self, at: RowAddr) -> &str {
+        let row = usize::from(at.row);
+        match self {
+            Self::Rows(rows) => rows.get(row).map_or("", |row| row.id()),
+            Self::Batches(sealed, filling) => {
+                sealed.get(at.batch as usize).map_or_else(|| filling.id(row), |sealed| sealed.batch.id(row))
+            }
+        }
+    }
+
+    /// Returns the place and the document number of a case.
+    pub(super) fn describe(&self, at: RowAddr) -> (u64, Option<u64>) {
+        let row = usize::from(at.row);
+        match self {
+            Self::Rows(rows) => {
+                rows.get(row).map_or((u64::MAX, None), |row| (row.place, row.document_number()))
+            }
+            Self::Batches(sealed, filling) => sealed.get(at.batch as usize).map_or_else(
+                || (filling.place(row), filling.document_number(row)),
+                |sealed| (sealed.batch.place(row), sealed.batch.document_number(row)),
+            ),
+        }
+    }
+}
+
+/// Returns the address of a row. There are at most 65,536 batches, of at most 65,536 rows each.
+pub(super) fn row_addr(batch: usize, row: usize) -> RowAddr {
+    debug_assert!(batch < MAX_BATCHES, "batch {batch} of a transaction");
+    RowAddr { batch: batch as u32, row: row_number(row) }
+}
+
+/// A batch whose rows are being added to a transaction, as far as they have places.
+#[derive(Clone, Copy)]
+pub(super) struct IncomingBatch<'b> {
+    pub(super) number: usize,
+    pub(super) batch: &'b Batch,
+    pub(super) places: &'b [u64],
+}
+
+impl IncomingBatch<'_> {
+    /// Returns whether a row is one of this batch.
+    pub(super) fn has(&self, at: RowAddr) -> bool {
+        self.number == at.batch as usize
+    }
+
+    /// Returns the place and the document number of a case.
+    pub(super) fn describe(&self, at: RowAddr) -> (u64, Option<u64>) {
+        let row = usize::from(at.row);
+        (self.places.get(row).copied().unwrap_or(u64::MAX), self.batch.document_number(row))
+    }
+}

@@ -1,0 +1,185 @@
+//! Staging a transaction: the next snapshot, and the steps of merging that the write pays for.
+
+use std::hash::BuildHasher;
+use std::sync::Arc;
+
+use super::buffer::{Buffer, SealedBatch};
+use super::staged::{StagedWrite, WriterUpdate};
+use super::txn::{Before, WriteTxn};
+use crate::batch::{OwnedRow, RowAddr};
+use crate::column::{Bitmap, Selection};
+use crate::engine::snapshot::{BatchId, Head, Slot, Snapshot, StoredAddr, View, row_number};
+use crate::engine::write::merge::{Merge, join_head};
+
+/// Values of a merge under way that a write copies, for each case that it stores or deletes, and once more. A case is copied at most
+/// three times, a value a field, so that merging keeps up with writing.
+const MERGE_STEP: usize = 1024;
+
+/// Keys of the index that a write moves, for each case that it stores or deletes, and once more. A case has few keys, each of which
+/// is moved a logarithm of the number of batches of times.
+const KEY_STEP: usize = 128;
+
+/// The work that a write does for earlier ones, in values and in keys.
+struct Budget {
+    values: usize,
+    keys: usize,
+    /// The cases that the transaction stores or deletes, and one more.
+    writes: usize,
+}
+
+impl<'e> WriteTxn<'e> {
+    /// Does all that could fail or take time; no search sees it yet. The transaction is attached.
+    pub(crate) fn stage(mut self) -> StagedWrite<'e> {
+        debug_assert!(self.before.is_some(), "a transaction is attached before it is staged");
+        let mut before = self.before.take().unwrap_or_else(|| Before::new(self.engine));
+        let writes = self.buffer.rows() + self.deleted.len() + 1;
+        let mut budget = Budget {
+            values: MERGE_STEP.saturating_mul(writes),
+            keys: KEY_STEP.saturating_mul(writes),
+            writes,
+        };
+        match &self.buffer {
+            Buffer::Rows(rows) if self.fits_head(&before.snapshot.head, rows.len()) => {
+                let Before { writer, snapshot } = &mut before;
+                let directory = snapshot.base.directory();
+                if let Some(merge) = &mut writer.merge {
+                    merge.step(&self.engine.catalog, directory, self.engine.sizes, &mut budget.values);
+                }
+                if let Some(work) = &mut writer.keys {
+                    work.step(directory, &mut budget.keys);
+                }
+                self.stage_in_head(before)
+            }
+            _ => self.stage_sealed(before, budget),
+        }
+    }
+
+    /// Adds the cases and deletions to the head.
+    fn stage_in_head(self, before: Before<'e>) -> StagedWrite<'e> {
+        let Before { writer, snapshot: before } = before;
+        let mut head = before.head.clone();
+        let first = head.rows();
+        let rows = match self.buffer {
+            Buffer::Rows(rows) => rows,
+            Buffer::Batches(..) => Vec::new(),
+        };
+        let mut update = WriterUpdate::new(self.next_place, writer.next_batch);
+        update.note_deleted(&self.deleted);
+        let covered = |at: &StoredAddr| matches!(at, StoredAddr::Covered(..));
+        update.deleted = self.deleted.keys().copied().filter(covered).collect();
+        let hasher = before.base.directory().hasher();
+        update.note_head(&self.ids, |at| hash_in(&rows, at, hasher), head.id, first);
+        let own_deleted = in_head(&self.own_deleted, head.id, first);
+        let cases = before.cases() + self.ids.len() - self.deleted.len();
+        head.extend(&rows, self.deleted.into_keys().chain(own_deleted));
+        update.head = rows;
+        let after = Arc::new(Snapshot::new(Arc::clone(&before.base), head, cases).following(&before));
+        StagedWrite { writer, after, released: self.released, update }
+    }
+
+    /// Seals the head as it was, and batches of the transaction if it has some; other cases of it start a new head.
+    fn stage_sealed(mut self, before: Before<'e>, mut budget: Budget) -> StagedWrite<'e> {
+        let Before { mut writer, snapshot } = before;
+        let engine = self.engine;
+        let (catalog, sizes, keep) = (&engine.catalog, engine.sizes, engine.keep);
+        let mut view = View::clone(snapshot.view(catalog, keep));
+        let mut update = WriterUpdate::new(self.next_place, writer.next_batch);
+        update.is_new_head = true;
+        update.note_deleted(&self.deleted);
+        view.delete_rows(std::mem::take(&mut self.deleted).into_keys().collect());
+        view.drop_where(catalog, |slot| slot.live_rows == 0);
+        let merge = writer.merge.take();
+        if view.uncovered(snapshot.head.id).is_some() {
+            let is_taken = |id| merge.as_ref().is_some_and(|merge| merge.takes(id));
+            update.moved.extend(join_head(&mut view, keep, sizes, is_taken));
+        }
+        let rows = match std::mem::replace(&mut self.buffer, Buffer::Rows(Vec::new())) {
+            Buffer::Rows(rows) => rows,
+            Buffer::Batches(mut sealed, mut filling) => {
+                if filling.rows() > 0 {
+                    sealed.push(filling.seal().into());
+                }
+                self.push_batches(sealed, &mut view, &mut update);
+                Vec::new()
+            }
+        };
+        view.settle();
+        self.merge_batches(merge, &mut view, &mut update, &mut budget);
+        let mut key_work = writer.keys.take();
+        while let Some(mut work) = key_work.take().or_else(|| view.directory().key_work(budget.writes)) {
+            if !work.step(view.directory(), &mut budget.keys) {
+                key_work = Some(work);
+                break;
+            }
+            view.put_keys(work);
+        }
+        update.keys = key_work;
+        let mut head = Head::new(update.take_batch_id());
+        let cases = view.cases();
+        let mut own_cases = 0;
+        if !rows.is_empty() {
+            let hasher = view.directory().hasher();
+            update.note_head(&self.ids, |at| hash_in(&rows, at, hasher), head.id, 0);
+            own_cases = self.ids.len();
+            head.extend(&rows, in_head(&self.own_deleted, head.id, 0));
+            update.head = rows;
+        }
+        let after = Arc::new(Snapshot::new(Arc::new(view), head, cases + own_cases));
+        StagedWrite { writer, after, released: self.released, update }
+    }
+
+    /// Goes on with the merge under way, and with others that the batches call for, as far as the budget reaches.
+    fn merge_batches(
+        &self,
+        mut merge: Option<Merge>,
+        view: &mut View,
+        update: &mut WriterUpdate,
+        budget: &mut Budget,
+    ) {
+        let engine = self.engine;
+        let (catalog, sizes) = (&engine.catalog, engine.sizes);
+        while let Some(mut next) = merge.take().or_else(|| Merge::choose(view, sizes, engine.keep)) {
+            if budget.values == 0 || !next.step(catalog, view.directory(), sizes, &mut budget.values) {
+                update.merge = Some(next);
+                return;
+            }
+            let id = update.take_batch_id();
+            update.moved.extend(next.apply(view, catalog, id, sizes));
+            view.settle();
+        }
+    }
+
+    /// Adds sealed batches of the transaction to a view.
+    fn push_batches(&self, sealed: Vec<SealedBatch>, view: &mut View, update: &mut WriterUpdate) {
+        let mut deleted: Vec<Vec<u16>> = vec![Vec::new(); sealed.len()];
+        for at in &self.own_deleted {
+            if let Some(rows) = deleted.get_mut(at.batch as usize) {
+                rows.push(at.row);
+            }
+        }
+        for (SealedBatch { batch, keys, .. }, deleted) in sealed.into_iter().zip(deleted) {
+            let live = Bitmap::ones(batch.rows()).without(deleted.into_iter().map(usize::from));
+            let slot = Slot::new(update.take_batch_id(), batch, Selection::from_bitmap(live));
+            if self.engine.sizes.is_covered(slot.live_rows) {
+                view.push_covered(&self.engine.catalog, slot, keys);
+            } else if slot.live_rows > 0 {
+                let hasher = view.directory().hasher();
+                let live = slot.live.iter(slot.batch.rows());
+                let inserted =
+                    live.map(|row| (hasher.hash_one(slot.batch.id(row)), slot.id, row_number(row)));
+                update.inserted.extend(inserted);
+                view.push_uncovered(slot);
+            }
+        }
+    }
+}
+
+/// Returns the hash of the id of one of these cases.
+fn hash_in(rows: &[Arc<OwnedRow>], at: RowAddr, hasher: &impl BuildHasher) -> u64 {
+    rows.get(usize::from(at.row)).map_or(0, |row| hasher.hash_one(row.id()))
+}
+
+/// Returns rows of the transaction as rows of a head in which they start at `first`.
+fn in_head(rows: &[RowAddr], head: BatchId, first: u16) -> impl Iterator<Item = StoredAddr> {
+    rows.iter().map(move |at| StoredAddr::Uncovered(head, first + at.row))
+}

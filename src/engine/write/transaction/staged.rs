@@ -1,0 +1,147 @@
+//! A staged write, and what it does to the writer's state when it is published.
+
+use std::collections::HashMap;
+use std::hash::BuildHasher;
+use std::sync::Arc;
+
+use super::pending_ids::PendingIds;
+use crate::batch::{OwnedRow, RowAddr};
+use crate::engine::current::Writing;
+use crate::engine::snapshot::{BatchId, Snapshot, StoredAddr};
+use crate::engine::write::merge::{Merge, Moved};
+use crate::index::KeyWork;
+
+/// The changes of a transaction to the writer's state.
+pub(super) struct WriterUpdate {
+    next_place: u64,
+    next_batch: u64,
+    /// Uncovered rows that were deleted, with the hash of the id.
+    removed: Vec<(u64, BatchId, u16)>,
+    pub(super) moved: Vec<Moved>,
+    pub(super) inserted: Vec<(u64, BatchId, u16)>,
+    /// The head before is a batch now.
+    pub(super) is_new_head: bool,
+    /// Cases stored in the head.
+    pub(super) head: Vec<Arc<OwnedRow>>,
+    /// Deleted rows of covered batches that the base does not know of.
+    pub(super) deleted: Vec<StoredAddr>,
+    /// The merge under way, when there is a new head.
+    pub(super) merge: Option<Merge>,
+    /// The work on keys under way, when there is a new head.
+    pub(super) keys: Option<KeyWork>,
+}
+
+impl WriterUpdate {
+    pub(super) fn new(next_place: u64, next_batch: u64) -> Self {
+        Self {
+            next_place,
+            next_batch,
+            removed: Vec::new(),
+            moved: Vec::new(),
+            inserted: Vec::new(),
+            is_new_head: false,
+            head: Vec::new(),
+            deleted: Vec::new(),
+            merge: None,
+            keys: None,
+        }
+    }
+
+    pub(super) fn take_batch_id(&mut self) -> BatchId {
+        let id = BatchId(self.next_batch);
+        self.next_batch += 1;
+        id
+    }
+
+    pub(super) fn note_deleted(
+        &mut self,
+        deleted: &HashMap<StoredAddr, u64, foldhash::quality::RandomState>,
+    ) {
+        self.removed.extend(deleted.iter().filter_map(|(at, hash)| match at {
+            StoredAddr::Uncovered(batch, row) => Some((*hash, *batch, *row)),
+            StoredAddr::Covered(..) => None,
+        }));
+    }
+
+    /// Notes that the transaction's cases, whose ids are hashed by `hash`, are rows of the head from `first` on.
+    pub(super) fn note_head(
+        &mut self,
+        ids: &PendingIds,
+        hash: impl Fn(RowAddr) -> u64,
+        head: BatchId,
+        first: u16,
+    ) {
+        self.inserted.extend(ids.iter().map(|at| (hash(at), head, first + at.row)));
+    }
+}
+
+/// A write that only has to be published.
+pub(crate) struct StagedWrite<'e> {
+    pub(super) writer: Writing<'e>,
+    pub(super) after: Arc<Snapshot>,
+    pub(super) released: Vec<u64>,
+    pub(super) update: WriterUpdate,
+}
+
+/// Figures that a store writes to its file before it publishes.
+#[cfg_attr(not(any(test, feature = "store")), expect(dead_code, reason = "the durable store builds on it"))]
+impl StagedWrite<'_> {
+    /// Returns the cases as they will be.
+    pub(crate) fn after(&self) -> &Snapshot {
+        &self.after
+    }
+
+    /// Returns the numbers of the documents that no case will have any more, those stored by the transaction itself among them.
+    pub(crate) fn released(&self) -> &[u64] {
+        &self.released
+    }
+
+    /// Returns the next free place, once this is published.
+    pub(crate) fn next_place(&self) -> u64 {
+        self.update.next_place
+    }
+
+    /// Returns the next free number of a batch, once this is published.
+    pub(crate) fn next_batch(&self) -> u64 {
+        self.update.next_batch
+    }
+}
+
+impl StagedWrite<'_> {
+    /// Lets searches see the write. Cannot fail.
+    pub(crate) fn publish(mut self) {
+        let writer = &mut *self.writer;
+        let update = self.update;
+        (writer.next_place, writer.next_batch) = (update.next_place, update.next_batch);
+        for (hash, batch, row) in update.removed {
+            writer.uncovered.remove(hash, batch, row);
+        }
+        let hasher = self.after.base.directory().hasher();
+        for (hash, batch, row) in update.inserted {
+            writer.uncovered.insert(hash, batch, row);
+        }
+        for mut moved in update.moved {
+            writer.gone.append(&mut moved.gone);
+            moved.each(|id, from, to| {
+                let hash = hasher.hash_one(id);
+                if let Some((batch, row)) = from {
+                    writer.uncovered.remove(hash, batch, row);
+                }
+                if let Some((batch, row)) = to {
+                    writer.uncovered.insert(hash, batch, row);
+                }
+            });
+        }
+        if update.is_new_head {
+            writer.head.clear();
+            writer.deleted.clear();
+            writer.merge = update.merge;
+            writer.keys = update.keys;
+        }
+        writer.head.extend(update.head);
+        writer.deleted.extend(update.deleted);
+        let freed = writer.free();
+        self.writer.publish(self.after);
+        drop(freed);
+    }
+}
