@@ -128,8 +128,8 @@ impl PageStrategy {
             Self::Listed => bound.query().listed().is_some(),
             Self::Stored => !bound.is_sorted() && bound.view().is_ordered(),
             Self::TopRows => !with_total && bound.may_have_top_rows(),
-            Self::Seek => offset >= LEAST_SOUGHT,
-            Self::Shares => !with_total && bound.is_sorted(),
+            Self::Seek => offset >= LEAST_SOUGHT && bound.numbers().len() > 1,
+            Self::Shares => !with_total && bound.is_sorted() && bound.numbers().len() > 1,
             Self::Sorted => true,
         }
     }
