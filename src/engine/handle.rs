@@ -11,7 +11,7 @@ use super::snapshot::{BatchId, Head, Snapshot, View};
 use super::write::{Sizes, Writer};
 use crate::batch::{Keep, MAX_ROWS};
 use crate::catalog::Catalog;
-use crate::ingest::Habits;
+use crate::ingest::DocumentTemplate;
 use crate::limits::Limits;
 
 /// Cases in memory, and the answers to searches over them.
@@ -42,7 +42,7 @@ pub struct Engine {
     ///
     /// A thread that finds it taken by another reads its document with the strict parser, at about 2.4 times the instructions
     /// (`benches/HISTORY.md`), rather than wait. Answers are the same.
-    pub(super) habits: Mutex<Habits>,
+    pub(super) template: Mutex<DocumentTemplate>,
 }
 
 /// The settings of an [`Engine`] to be made.
@@ -98,7 +98,7 @@ impl EngineBuilder {
             keep: self.keep,
             sizes: Sizes { batch: self.batch_rows },
             current: current(first, writer),
-            habits: Mutex::default(),
+            template: Mutex::default(),
         }
     }
 }

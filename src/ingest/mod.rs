@@ -1,6 +1,5 @@
 //! From the bytes of case files to rows.
 
-mod checked;
 mod envelope;
 mod members;
 mod ordered_form;
@@ -13,13 +12,12 @@ mod split;
 mod strict;
 mod template;
 
-pub(crate) use checked::Checked;
 #[cfg(feature = "arrow")]
 pub(crate) use ordered_form::OrderedForm;
 #[cfg(feature = "arrow")]
 pub(crate) use rules::{case_limit, complete, expected_value};
 pub(crate) use split::{FileFault, Piece, Splitter};
 pub(crate) use strict::read_case;
-pub(crate) use template::{DocumentTemplate as Habits, read_by_template as read_usual_case};
+pub(crate) use template::{DocumentTemplate, read_by_template};
 
 pub(crate) use crate::json::{trim, trim_start};

@@ -86,7 +86,7 @@ impl<'e> Import<'e> {
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), Refusal> {
         self.check()?;
         let Self { splitter, pipeline, .. } = self;
-        let result = pipeline.push(bytes, |mut sink| splitter.push(bytes, &mut sink));
+        let result = pipeline.push(|mut sink| splitter.push(bytes, &mut sink));
         self.note(result)
     }
 
@@ -129,7 +129,7 @@ impl<'e> Import<'e> {
         self.check()?;
         let next = self.new_splitter();
         let splitter = std::mem::replace(&mut self.splitter, next);
-        let result = self.pipeline.push(&[], |mut sink| splitter.finish(&mut sink));
+        let result = self.pipeline.push(|mut sink| splitter.finish(&mut sink));
         self.note(result)
     }
 

@@ -5,7 +5,7 @@ use crate::batch::Row;
 use crate::catalog::Catalog;
 use crate::error::Error;
 use crate::filter::utf8;
-use crate::ingest::{Checked, Habits, Piece, read_usual_case, trim};
+use crate::ingest::{DocumentTemplate, Piece, read_by_template, trim};
 use crate::limits::Limits;
 
 /// The treatment of malformed cases by an import.
@@ -30,12 +30,11 @@ impl DocumentReader<'_> {
     ///
     /// # Errors
     /// The fault that ends a strict import.
-    pub(crate) fn read<'t, 'b: 't>(
+    pub(crate) fn read<'t>(
         &self,
         piece: Piece<'t>,
-        checked: &mut Checked<'b>,
         source: &str,
-        template: &mut Habits,
+        template: &mut DocumentTemplate,
         row: &mut Row<'t>,
         report: &mut Report,
     ) -> Result<Option<&'t str>, Box<Refusal>> {
@@ -44,20 +43,17 @@ impl DocumentReader<'_> {
             |line, error, report: &mut Report| self.refuse(Refusal::new(source, line, error), report);
         let text = match piece.bytes {
             Err(error) => return refuse(line, error, report).map(|()| None),
-            Ok(bytes) => {
-                let bytes = trim(bytes);
-                match checked.text_of(bytes).map_or_else(|| utf8(bytes), Ok) {
-                    Ok(text) => text,
-                    Err(error) => return refuse(line, error, report).map(|()| None),
-                }
-            }
+            Ok(bytes) => match utf8(trim(bytes)) {
+                Ok(text) => text,
+                Err(error) => return refuse(line, error, report).map(|()| None),
+            },
         };
         // The line of a fault inside a document that spans several.
         let line_of = |error: &Error| {
             let before = text.as_bytes().get(..error.offset.min(text.len())).unwrap_or_default();
             line + memchr::memchr_iter(b'\n', before).count() as u64
         };
-        if let Err(error) = read_usual_case(text, self.catalog, self.limits, template, row) {
+        if let Err(error) = read_by_template(text, self.catalog, self.limits, template, row) {
             return refuse(line_of(&error), error, report).map(|()| None);
         }
         self.note_faults(row, source, line_of, report)?;

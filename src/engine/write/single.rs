@@ -9,7 +9,7 @@ use crate::batch::{Document, Row};
 use crate::engine::handle::Engine;
 use crate::error::{Error, Errors};
 use crate::filter::utf8;
-use crate::ingest::{read_case, read_usual_case, trim, trim_start};
+use crate::ingest::{read_by_template, read_case, trim, trim_start};
 
 impl Engine {
     /// Begins an import. It keeps no other write, and no other import, waiting until it is [committed](Import::commit).
@@ -125,8 +125,8 @@ impl Engine {
 
     /// Reads one document, under the engine's limits.
     pub(crate) fn read_text<'a>(&self, text: &'a str, row: &mut Row<'a>) -> Result<(), Error> {
-        match self.habits.try_lock() {
-            Ok(mut habits) => read_usual_case(text, &self.catalog, &self.limits, &mut habits, row),
+        match self.template.try_lock() {
+            Ok(mut template) => read_by_template(text, &self.catalog, &self.limits, &mut template, row),
             // Another thread is learning from them.
             Err(_) => read_case(text, &self.catalog, &self.limits, row),
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::group::{BuiltGroup, GroupBuilder, Settings, Text};
 use crate::batch::{BatchBuilder, Row};
 use crate::error::Error;
-use crate::ingest::{Checked, Habits, Piece};
+use crate::ingest::{DocumentTemplate, Piece};
 
 /// A group ends when its documents reach this size, in bytes, however few they are.
 const GROUP_BYTES: usize = 1 << 27;
@@ -141,8 +141,7 @@ impl<'t> DocumentGroup<'t> {
         let Self { filling, text, text_bytes, sources, waiting, first_number } = self;
         let mut cases = GroupBuilder::new(settings, filling, first_number, waiting.len(), text_bytes);
         let mut row = Row::default();
-        let mut template = Habits::default();
-        let mut checked = Checked::new(&text);
+        let mut template = DocumentTemplate::default();
         let (mut source, mut sources) = ("", sources.iter().peekable());
         let mut failed = None;
         for (at, document) in waiting.iter().enumerate() {
@@ -156,7 +155,7 @@ impl<'t> DocumentGroup<'t> {
             let piece = Piece { line: document.line, bytes };
             let number = cases.take_number();
             let (reader, report) = (cases.settings.reader(), &mut cases.report);
-            match reader.read(piece, &mut checked, source, &mut template, &mut row, report) {
+            match reader.read(piece, source, &mut template, &mut row, report) {
                 Ok(None) => {}
                 Ok(Some(read)) => {
                     if let Ok(place) = &document.text {

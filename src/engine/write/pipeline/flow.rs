@@ -8,7 +8,7 @@ use crate::engine::write::reading::Mode;
 use crate::engine::write::report::{Refusal, Report};
 use crate::engine::write::threads::{Detached, Queue, Spawn, available_workers, scope};
 use crate::engine::write::transaction::WriteTxn;
-use crate::ingest::{Checked, FileFault, Piece};
+use crate::ingest::{FileFault, Piece};
 
 /// From this many cases on, an import has workers.
 const WORTH_WORKERS: usize = 1024;
@@ -86,16 +86,15 @@ impl<'e> Pipeline<'e> {
         self.stages.queue.workers()
     }
 
-    /// Takes in the documents that `split` finds in `bytes`. Those of a group that is not full wait.
+    /// Takes in the documents that `split` finds. Those of a group that is not full wait.
     ///
     /// # Errors
     /// The first fault that ends the import, as far as it is known, and the fault of the file.
     pub(crate) fn push(
         &mut self,
-        bytes: &[u8],
         split: impl FnOnce(&mut TakePiece<'_>) -> Result<(), Stop>,
     ) -> Result<(), Stop> {
-        self.stages.run(&mut self.store, bytes, 0, split)
+        self.stages.run(&mut self.store, 0, split)
     }
 
     /// Takes in the documents that `split` finds in `bytes`, which are all of the import. They are not copied.
@@ -111,7 +110,7 @@ impl<'e> Pipeline<'e> {
         scope(|spawn| {
             let (documents, queue) = (documents.over(bytes), Queue::new(queue.workers()));
             let mut stages = Stages { documents, queue, spawn };
-            stages.run(store, bytes, bytes.len(), split)?;
+            stages.run(store, bytes.len(), split)?;
             Ok(stages.drain(store)?)
         })
     }
@@ -131,18 +130,16 @@ impl<'e> Pipeline<'e> {
 }
 
 impl<'t: 's, 's, S: Spawn<'s>> Stages<'t, 's, S> {
-    /// Takes the pieces that `split` finds in `bytes`. `rest` is the size of all pieces to come, or 0 if that is not known.
+    /// Takes the pieces that `split` finds. `rest` is the size of all pieces to come, or 0 if that is not known.
     fn run(
         &mut self,
         store: &mut CaseStore<'_>,
-        bytes: &[u8],
         mut rest: usize,
         split: impl FnOnce(&mut TakePiece<'_>) -> Result<(), Stop>,
     ) -> Result<(), Stop> {
-        let mut checked = Checked::new(bytes);
         let outcome = split(&mut |piece| {
             let size = piece.bytes.as_ref().map_or(0, |bytes| bytes.len());
-            self.take(store, piece, rest, &mut checked)?;
+            self.take(store, piece, rest)?;
             rest = rest.saturating_sub(size);
             Ok(())
         });
@@ -154,19 +151,13 @@ impl<'t: 's, 's, S: Spawn<'s>> Stages<'t, 's, S> {
     }
 
     /// Stores a document at once, or adds it to the group.
-    fn take(
-        &mut self,
-        store: &mut CaseStore<'_>,
-        piece: Piece<'_>,
-        rest: usize,
-        checked: &mut Checked<'_>,
-    ) -> Result<(), Box<Refusal>> {
+    fn take(&mut self, store: &mut CaseStore<'_>, piece: Piece<'_>, rest: usize) -> Result<(), Box<Refusal>> {
         if self.queue.workers() == 1 {
-            return store.read(piece, checked);
+            return store.read(piece);
         }
         if self.documents.is_empty() && self.queue.is_empty() {
             let Some(filling) = store.txn.take_filling(WORTH_WORKERS) else {
-                return store.read(piece, checked);
+                return store.read(piece);
             };
             // The first documents tell about how many there are.
             let known = filling.rows();

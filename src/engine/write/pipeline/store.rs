@@ -6,7 +6,7 @@ use crate::engine::handle::Engine;
 use crate::engine::write::reading::{DocumentReader, Mode};
 use crate::engine::write::report::{Refusal, Report};
 use crate::engine::write::transaction::WriteTxn;
-use crate::ingest::{Checked, Habits, Piece};
+use crate::ingest::{DocumentTemplate, Piece};
 
 /// The destination of documents that the engine does not keep itself; each gets the next number.
 pub(crate) struct StoreDocument<'e> {
@@ -38,7 +38,7 @@ pub(super) struct CaseStore<'e> {
     /// The memory of the last row that was read here.
     spare: Row<'static>,
     /// The document template of the documents that are read here.
-    template: Habits,
+    template: DocumentTemplate,
 }
 
 impl<'e> CaseStore<'e> {
@@ -51,7 +51,7 @@ impl<'e> CaseStore<'e> {
             source: Box::default(),
             report: Report::default(),
             spare: Row::default(),
-            template: Habits::default(),
+            template: DocumentTemplate::default(),
         }
     }
 
@@ -73,12 +73,11 @@ impl<'e> CaseStore<'e> {
     ///
     /// # Errors
     /// The fault that ends the import.
-    pub(super) fn read(&mut self, piece: Piece<'_>, checked: &mut Checked<'_>) -> Result<(), Box<Refusal>> {
+    pub(super) fn read(&mut self, piece: Piece<'_>) -> Result<(), Box<Refusal>> {
         let line = piece.line;
         let mut row = std::mem::take(&mut self.spare).recycle();
         let reader = self.reader();
-        let text =
-            reader.read(piece, checked, &self.source, &mut self.template, &mut row, &mut self.report)?;
+        let text = reader.read(piece, &self.source, &mut self.template, &mut row, &mut self.report)?;
         if let Some(text) = text {
             self.add(line, &row, text)?;
         }
