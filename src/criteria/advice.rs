@@ -83,6 +83,14 @@ pub(super) fn advise(written: &str, holds: Option<Holds>) -> Advice {
     if let Some(operator) = Operator::meant_by(name) {
         return Advice::Operator(operator);
     }
+    // As in `is like`, `is not in` and `has substring`.
+    let after_verb = name.strip_prefix("is").or_else(|| name.strip_prefix("has"));
+    if let Some(rest) = after_verb.filter(|rest| !rest.is_empty()) {
+        match advise(rest, holds) {
+            Advice::Nothing => {}
+            meant => return meant,
+        }
+    }
     let of_list = |operator| match holds {
         Some(Holds { is_list: true, .. }) => Advice::Operator(operator),
         Some(_) => Advice::Cannot(NO_SEARCH_INSIDE),

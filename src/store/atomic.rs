@@ -134,6 +134,11 @@ impl AtomicFile {
         &self.file
     }
 
+    /// The path of its name.
+    pub(super) fn target(&self) -> &Path {
+        &self.target
+    }
+
     /// Syncs the file, gives it its name, and makes the name durable.
     ///
     /// # Errors
@@ -313,7 +318,7 @@ fn keep_rights(_file: &File, _found: &Metadata) -> io::Result<()> {
 }
 
 /// Makes a new name in a folder durable.
-pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
+fn sync_folder(path: &Path) -> io::Result<()> {
     // Folders cannot be opened everywhere; where they cannot, there is nothing to sync.
     match File::open(folder_of(path)) {
         Ok(folder) if cfg!(unix) => folder.sync_all(),

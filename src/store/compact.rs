@@ -1,15 +1,14 @@
 //! Compaction, of a store alone and beside searches.
 //!
-//! Beside searches, a copy without free pages takes the place of the file. The copy is written beside the database under its name with `.compacting` behind, compacted, synced, and renamed to the
-//! database in one step: after a crash at any moment there is the file before or the file after, whole, and at most a `.compacting` file,
-//! which the next compaction removes. Searches that began before read from the file before, whose space is free when the last of
-//! them ends. Writes wait. Until then the disk needs room for both.
+//! Beside searches, a copy without free pages takes the place of the file. The copy is written in the folder of the database
+//! without a name, compacted, synced, and renamed to the database in one step. After a crash at any moment there is the file
+//! before or the file after, whole. Searches that began before read from the file before, whose space is free when the last
+//! of them ends. Writes wait. Until then the disk needs room for both.
 
 use std::fs;
-use std::path::Path;
 use std::sync::Arc;
 
-use super::atomic::sync_folder;
+use super::atomic::AtomicFile;
 use super::backup::copy_into;
 use super::database::Store;
 use super::documents::Documents;
@@ -94,40 +93,27 @@ impl Store {
         let path = fs::canonicalize(path)?;
         let own = fs::metadata(&path)?;
         refuse_links(&own)?;
-        let mut name = path.file_name().unwrap_or_default().to_owned();
-        name.push(".compacting");
-        let fresh = path.with_file_name(name);
-        // One that a crash left; while this store has the database open, nobody else makes one.
-        if fs::symlink_metadata(&fresh).is_ok_and(|found| found.is_file()) {
-            fs::remove_file(&fresh)?;
-        }
-        let mut copy = File::create(&fresh, self.catalog(), self.options.cache_bytes)?;
-        let written = guarded(|| {
-            keep_owner(&fresh, &own)?;
+        // It has no name until it is whole, so that nothing is left of one that a crash ends.
+        let new = AtomicFile::replace(&path)?;
+        check_owner(&new.file().metadata()?, &own)?;
+        let mut copy = File::prepare_exchange(&new, self.catalog(), self.options.cache_bytes)?;
+        let bytes_after = guarded(|| {
             copy_into(&self.file, &copy, &|| true)?;
             // What one pass moves may leave more to move.
             while copy.compact()? {}
-            // redb syncs what it wrote, and not the owner and the mode.
-            let made = fs::File::open(&fresh)?;
-            made.sync_all()?;
-            let bytes_after = made.metadata()?.len();
-            fs::rename(&fresh, &path)?;
-            Ok(bytes_after)
-        });
-        let bytes_after = match written {
-            Ok(bytes) => bytes,
-            Err(fault) => {
-                drop(copy);
-                let _ = fs::remove_file(&fresh);
-                return Err(fault);
-            }
-        };
+            Ok(new.file().metadata()?.len())
+        })?;
+        let finished = new.finish();
+        if !copy.is_at(&path) {
+            finished?;
+            return Err(Fault::new(StoreErrorKind::Failed, "another file took its place"));
+        }
         // From here on the new file is the database.
         self.file.exchange(&copy);
         if let Ok(documents) = guarded(|| Documents::of(&self.file)) {
             self.engine.attach(Arc::new(documents));
         }
-        sync_folder(&path).map_err(|error| {
+        finished.map_err(|error| {
             // After a crash the file before may be found, without the writes to come.
             self.file.sync_failed().set();
             Fault::from(error)
@@ -147,15 +133,19 @@ fn refuse_links(own: &fs::Metadata) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Gives a copy the owner and the permissions of the file.
+/// Refuses a copy that could not be given the owner and the group of the file.
 #[cfg(unix)]
-fn keep_owner(copy: &Path, own: &fs::Metadata) -> Result<(), Fault> {
-    use std::os::unix::fs::{MetadataExt, chown};
-    let made = fs::metadata(copy)?;
-    if (made.uid(), made.gid()) != (own.uid(), own.gid()) {
-        chown(copy, Some(own.uid()), Some(own.gid()))?;
+fn check_owner(copy: &fs::Metadata, own: &fs::Metadata) -> Result<(), Fault> {
+    use std::os::unix::fs::MetadataExt;
+    if (copy.uid(), copy.gid()) != (own.uid(), own.gid()) {
+        let detail = format!(
+            "the file belongs to the user {} and the group {}, which this process cannot give to another file",
+            own.uid(),
+            own.gid()
+        );
+        return Err(Fault::new(StoreErrorKind::Io, detail));
     }
-    Ok(fs::set_permissions(copy, own.permissions())?)
+    Ok(())
 }
 
 #[cfg(not(unix))]
@@ -164,6 +154,6 @@ fn refuse_links(_: &fs::Metadata) -> Result<(), Fault> {
 }
 
 #[cfg(not(unix))]
-fn keep_owner(copy: &Path, own: &fs::Metadata) -> Result<(), Fault> {
-    Ok(fs::set_permissions(copy, own.permissions())?)
+fn check_owner(_: &fs::Metadata, _: &fs::Metadata) -> Result<(), Fault> {
+    Ok(())
 }

@@ -57,6 +57,24 @@ impl File {
         Ok(own)
     }
 
+    /// Makes a database in a file that is to take the place of another one.
+    pub(super) fn prepare_exchange(
+        new: &AtomicFile,
+        catalog: &Catalog,
+        cache_bytes: usize,
+    ) -> Result<Self, Fault> {
+        let mut own = Self::in_empty(new.file().try_clone()?, catalog, cache_bytes)?;
+        own.origin = Origin::of(new.target(), cache_bytes, identity_of(&new.file().metadata()?));
+        Ok(own)
+    }
+
+    /// True when this file lies at a path; also where the system does not tell files apart.
+    pub(super) fn is_at(&self, path: &Path) -> bool {
+        let Origin::File { identity, .. } = &self.origin else { return false };
+        let own = *identity.lock().unwrap_or_else(PoisonError::into_inner);
+        fs::metadata(path).is_ok_and(|found| identity_of(&found) == own)
+    }
+
     /// Makes a database in an empty file that may have no name.
     #[cfg(all(feature = "service", unix))]
     pub(super) fn create_in_file(

@@ -174,9 +174,14 @@ impl<'a> Parser<'a, '_> {
     /// last of them stands next.
     fn operator_words(&mut self, first: &str) -> Result<String> {
         let mut words = first.to_owned();
+        let is_operator = |next: &str| {
+            matches!(advise(next, None), Advice::Cannot(_))
+                || ["in", "between"].iter().any(|word| word.eq_ignore_ascii_case(next))
+        };
         let may_follow = |words: &str, next: &str| match words.to_ascii_lowercase().as_str() {
-            "is" => is_no_value(next) || next.eq_ignore_ascii_case("not"),
-            "is not" => is_no_value(next),
+            "is" => is_no_value(next) || is_operator(next) || next.eq_ignore_ascii_case("not"),
+            "is not" => is_no_value(next) || is_operator(next),
+            "has" => matches!(advise(next, None), Advice::Cannot(_)),
             "not" => {
                 matches!(advise(next, None), Advice::Cannot(_))
                     || ["in", "between", "contains", "includes", "has"]

@@ -88,7 +88,7 @@ impl AdminSocket {
         // In a folder that only its owner can enter, so that nobody connects before the permissions are set, and moved to its
         // place in one step, which replaces what a dead process left.
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let folder = tempfile::Builder::new().prefix(".s").rand_bytes(4).tempdir_in(parent)?;
+        let folder = private_folder(parent)?;
         let fresh = folder.path().join("s");
         let listener = UnixListener::bind(&fresh)?;
         fs::set_permissions(&fresh, fs::Permissions::from_mode(0o600))?;
@@ -110,6 +110,12 @@ impl AdminSocket {
     pub(super) async fn accept(&self) -> io::Result<UnixStream> {
         self.listener.accept().await.map(|(stream, _)| stream)
     }
+}
+
+/// Makes a folder that only its owner can enter, whatever the umask is.
+fn private_folder(parent: &Path) -> io::Result<tempfile::TempDir> {
+    let owner_only = fs::Permissions::from_mode(0o700);
+    tempfile::Builder::new().prefix(".s").rand_bytes(4).permissions(owner_only).tempdir_in(parent)
 }
 
 /// Says when there is something that must not be replaced.
@@ -146,6 +152,13 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
         let _entered = runtime.enter();
         AdminSocket::bind(path, database)
+    }
+
+    #[test]
+    fn only_its_owner_can_enter_the_folder_in_which_a_socket_is_made() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = private_folder(parent.path()).unwrap();
+        assert_eq!(fs::metadata(folder.path()).unwrap().permissions().mode() & 0o7777, 0o700);
     }
 
     #[test]

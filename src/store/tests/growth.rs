@@ -40,7 +40,6 @@ fn compacting_takes_no_reader_its_documents() {
     let store = Store::create(&path, catalog(), options).unwrap();
     (0..3).for_each(|version| import(&store, version));
     store.write_records(|records| records.put("kind", "key", "before").map(drop)).unwrap();
-    fs::write(folder.path().join("cases.db.compacting"), "left by a crash").unwrap();
 
     let all = Request::new(Filter::all(store.catalog())).limit(u64::MAX);
     let mut reader = store.documents(&all).unwrap();
