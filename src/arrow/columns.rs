@@ -14,7 +14,7 @@ use crate::json::{self, JsonType, Reader};
 #[derive(Default)]
 pub(super) struct Members {
     pub(super) list: Vec<Member>,
-    /// How many objects were read, absent ones too.
+    /// The number of objects read, absent ones included.
     pub(super) count: usize,
 }
 
@@ -176,7 +176,7 @@ impl Column {
         reader.skip_value()
     }
 
-    /// Whether a list of this column's values is one that counts: of a field at fault nothing is left, not even nulls.
+    /// Returns true if a list of this column's values counts. A field at fault has none, not even nulls.
     fn is_there(&self, has_value: &impl Fn(&FieldId) -> bool) -> bool {
         match self {
             Self::Object(..) => true,

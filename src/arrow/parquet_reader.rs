@@ -52,13 +52,13 @@ pub(super) fn open(
     Ok((plan, batches))
 }
 
-/// Whether this build unpacks what is packed so.
+/// Returns true if this build can decompress a codec.
 fn is_unpacked(codec: Compression) -> bool {
     use Compression::{GZIP, LZ4, LZ4_RAW, SNAPPY, UNCOMPRESSED, ZSTD};
     matches!(codec, UNCOMPRESSED | SNAPPY | ZSTD(_) | GZIP(_) | LZ4 | LZ4_RAW)
 }
 
-/// Where the parts of a case stand in a schema, and the types that its columns are read as.
+/// The places of the parts of a case in a schema, and the types as which its columns are read.
 pub(super) fn plan(schema: &Schema, catalog: &Catalog) -> Result<(Plan, SchemaRef), Error> {
     if schema.metadata().contains_key(TABLE_KEY) {
         let expected = "cases: nested as in JSON, or columns named by field paths";
@@ -68,7 +68,7 @@ pub(super) fn plan(schema: &Schema, catalog: &Catalog) -> Result<(Plan, SchemaRe
     Plan::new(&schema, catalog).map(|plan| (plan, schema))
 }
 
-/// What a call into the Parquet library gives; its panics, which damaged files can cause, are errors too.
+/// Calls the Parquet library. Its panics, which damaged files can cause, become errors.
 pub(super) fn guarded<T, E: std::fmt::Display>(call: impl FnOnce() -> Result<T, E>) -> Result<T, Error> {
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(result) => result.map_err(|error| bad_file(&error.to_string())),

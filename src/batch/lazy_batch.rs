@@ -90,7 +90,7 @@ impl Batch {
             if first.is_asked_for(field) {
                 let columns = [first.column(field), second.column(field)];
                 let column = columns[0].map(|_| Column::merged(first.catalog.field(field), &columns, &picks));
-                // Nobody else knows of this batch yet.
+                // This batch is not shared yet.
                 lazy.column.get_or_init(|| column);
             }
         }

@@ -72,7 +72,7 @@ impl Catalog {
             words_of(leaf).any(|word| word.eq_ignore_ascii_case(name))
         };
         let by_word: Vec<&str> = self.names().filter(has_word).collect();
-        // What so many have says nothing.
+        // A suggestion that fits many fields is none.
         if by_word.len() > MOST { Vec::new() } else { by_word }
     }
 }

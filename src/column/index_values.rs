@@ -70,7 +70,7 @@ fn counts(layout: &Layout, at: usize) -> bool {
 const ROWS_PER_STRING: usize = 16;
 /// A column with so few strings gets postings however few its rows are.
 const FEW_STRINGS: usize = 64;
-/// So many strings have postings in a full batch at most.
+/// The most strings of a full batch that have postings.
 const MOST_STRINGS: usize = MAX_ROWS / ROWS_PER_STRING;
 
 /// Whether a column of `values` values is to have postings.

@@ -10,7 +10,7 @@ use super::fence_keys::FenceKeys;
 use crate::rows::{LANES, RowSet, set_rows};
 use crate::slice::{Move, Slice};
 
-/// Rows ascending by value, then by row, and bitmaps of the first so many of them.
+/// Rows ascending by value, then by row, and bitmaps of prefixes of them.
 ///
 /// With the bitmaps, the rows of any range of values are two of them and at most [`FENCE`] rows to
 /// put right, after the cumulative bitmaps of BinDex (Li et al., SIGMOD 2020). Four bytes a row beside the
@@ -18,7 +18,7 @@ use crate::slice::{Move, Slice};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SortedRows {
     pub(super) rows: Slice<u16>,
-    /// The ordinal of the value of every so many rows, from the first one on.
+    /// The fence keys: the ordinals of values at even distances, from the first one on.
     pub(super) keys: FenceKeys,
     /// For each fence: the bits of the rows before it.
     prefixes: Slice<u64>,
@@ -64,7 +64,7 @@ impl SortedRows {
 
     /// The nearest fence to a place among the rows, and the rows before it.
     ///
-    /// A fence stands before the first row, behind every so many, and behind the last.
+    /// A fence stands before the first row, at even distances after it, and after the last.
     fn fence(&self, place: usize) -> (usize, RowSet<'_>) {
         let len = self.rows.len();
         let whole = (place + FENCE / 2) / FENCE;

@@ -103,11 +103,10 @@ impl Store {
             while copy.compact()? {}
             Ok(new.file().metadata()?.len())
         })?;
-        let finished = new.finish();
-        if !copy.is_at(&path) {
-            finished?;
-            return Err(Fault::new(StoreErrorKind::Failed, "another file took its place"));
-        }
+        let finished = match new.finish() {
+            Err(error) if !copy.is_at(&path) => return Err(error.into()),
+            finished => finished,
+        };
         // From here on the new file is the database.
         self.file.exchange(&copy);
         if let Ok(documents) = guarded(|| Documents::of(&self.file)) {

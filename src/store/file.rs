@@ -68,11 +68,11 @@ impl File {
         Ok(own)
     }
 
-    /// True when this file lies at a path; also where the system does not tell files apart.
+    /// True when this file is known to lie at a path; false where the system does not tell files apart.
     pub(super) fn is_at(&self, path: &Path) -> bool {
         let Origin::File { identity, .. } = &self.origin else { return false };
         let own = *identity.lock().unwrap_or_else(PoisonError::into_inner);
-        fs::metadata(path).is_ok_and(|found| identity_of(&found) == own)
+        own.is_some() && fs::metadata(path).is_ok_and(|found| identity_of(&found) == own)
     }
 
     /// Makes a database in an empty file that may have no name.

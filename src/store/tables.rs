@@ -1,5 +1,5 @@
 //! The tables of the file, and their values as bytes. `FORMAT.md` beside this file describes them all; a change here is a change
-//! there, and `tests/format.rs` holds both together.
+//! there, and `store/tests/format.rs` holds both together.
 
 use redb::{ReadableTable, TableDefinition};
 use xxhash_rust::xxh3::xxh3_64_with_seed;

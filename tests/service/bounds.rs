@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use casefilter::service::ServiceOptions;
 use serde_json::Value;
 
-use super::client::{Client, head, now_s, sign};
+use super::client::{Client, Key, head, now_s, sign};
 use super::server::{Database, SEARCH, Server, info_of, key, status_of};
 
 const BODY: &[u8] = br#"{"ids":["x"]}"#;
@@ -209,12 +209,17 @@ fn connections_beyond_the_bound_are_told_so() {
         client.call(&all, "POST", SEARCH, BODY).good();
     }
     drop(kept);
+    await_room(&server, &all);
+    server.stop();
+}
+
+/// Waits until the service has room for a new connection.
+fn await_room(server: &Server, key: &Key) {
     let start = Instant::now();
-    while server.client().call(&all, "POST", SEARCH, BODY).status != 200 {
+    while server.client().call(key, "POST", SEARCH, BODY).status != 200 {
         assert!(start.elapsed() < Duration::from_secs(10));
         thread::sleep(Duration::from_millis(10));
     }
-    server.stop();
 }
 
 #[test]
@@ -418,8 +423,7 @@ fn forged_bodies_leave_room_for_other_tokens() {
     let server = with(options());
     let (all, own) = (key("all"), key("own"));
     // Whoever knows a token's name can send any 64 digits with it.
-    let forged =
-        super::client::Key { secret: "a secret that is not the right one".to_owned(), ..own.clone() };
+    let forged = Key { secret: "a secret that is not the right one".to_owned(), ..own.clone() };
     let large = vec![b' '; (4 << 20) - 1];
     let start = Instant::now();
     let held: Vec<Client> = thread::scope(|scope| {
@@ -463,8 +467,7 @@ fn client_at(address: [u8; 4], server: &Server) -> Client {
 fn forged_bodies_leave_room_for_the_same_token_at_other_peers() {
     let server = with(options());
     let own = key("own");
-    let forged =
-        super::client::Key { secret: "a secret that is not the right one".to_owned(), ..own.clone() };
+    let forged = Key { secret: "a secret that is not the right one".to_owned(), ..own.clone() };
     let large = vec![b' '; (4 << 20) - 1];
     let mut padded = BODY.to_vec();
     padded.resize(4 << 20, b' ');
@@ -537,11 +540,7 @@ fn one_peer_has_not_all_connections() {
     }
     server.client().call(&all, "POST", SEARCH, BODY).failure(503);
     drop(kept);
-    let start = Instant::now();
-    while server.client().call(&all, "POST", SEARCH, BODY).status != 200 {
-        assert!(start.elapsed() < Duration::from_secs(10));
-        thread::sleep(Duration::from_millis(10));
-    }
+    await_room(&server, &all);
     server.stop();
 }
 
