@@ -372,7 +372,7 @@ fn an_import_is_refused_with_line_and_path_and_leaves_nothing() {
          "line 3: info.idDocs[0].country (byte 56): found `XX`, expected an ISO 3166-1 alpha-3 code"),
         (Applicants, "{\"id\":\"a\",\"type\":\"company\",\"review\":{\"levelName\":\"none\"}}".to_owned(), "review.levelName (byte 0): found no level `none`"),
         (Applicants, "[{\"id\":\"ok\",\"type\":\"company\"}".to_owned(), "line 1: (byte 29): found the end of the text, expected `]`"),
-        (Applicants, "[{\"id\":\"ok\",\"type\":\"company\"}]\nx".to_owned(), "line 2: (byte 31): found `x`, expected nothing behind an array or a search answer but more of them"),
+        (Applicants, "[{\"id\":\"ok\",\"type\":\"company\"}]\nx".to_owned(), "line 2: (byte 31): found `x`, expected another array, another search answer or the end of the file"),
         (Applicants, format!("[{{\"id\":\"ok\",\"type\":\"company\"}},\n{{\"id\":\"{}\"}}]", "x".repeat(17 << 20)),
          "line 2: (byte 0): found a longer element, expected a case of at most 16777216 bytes"),
         (Applicants, nested, "found nesting deeper than 128"),
