@@ -692,7 +692,7 @@ fn what_may_not_be_meant_is_noted_as_of_json() {
         ("notes", strings(["x", "y", "z"])),
     ]);
     let expected = [
-        "caseReview_status: 2 cases have this member, which is no field and is not searched; did you mean `caseReview.status`? \
+        "caseReview_status: 2 cases have this member, which is not a field and is not searched; did you mean `caseReview.status`? \
          (first in a file:1)",
         "createdAt: 2 cases have a timestamp without a time zone, which counts as UTC (such as `2024-01-01 00:00:00` in a file:1)",
         "updatedAt: 3 cases have a timestamp without a time zone, which counts as UTC (such as `1970-01-01 00:00:00` in a file:1)",
