@@ -1,4 +1,4 @@
-//! A request bound to one view of the cases.
+//! A request bound to one view.
 
 use std::cell::{LazyCell, OnceCell};
 
@@ -12,9 +12,9 @@ use crate::filter::order::SortKey;
 use crate::index::{Leader, Leading, split};
 use crate::topk::{Page, SortBy, SortedSearch, StoredPage, TopRows, listed_page, listed_page_as_stored};
 
-/// A request bound to one view: what [strategies](super::strategy) are chosen by, and what they do.
+/// A request bound to one view, on which the [strategies](super::strategy) are chosen and run.
 ///
-/// What is looked up for a strategy is kept for those after it, and for the search.
+/// The results of look-ups are kept for later strategies, and for the search.
 pub(super) struct BoundRequest<'s> {
     catalog: &'s Catalog,
     request: &'s Request,
@@ -22,14 +22,14 @@ pub(super) struct BoundRequest<'s> {
     view: &'s View,
     trace: Option<&'s Trace<'s>>,
     query: OnceCell<Query<'s>>,
-    /// See [`numbers`](Self::numbers).
+    /// Cached result of [`numbers`](Self::numbers).
     numbers: OnceCell<Vec<usize>>,
-    /// See [`index_total`](Self::index_total).
+    /// Cached result of [`index_total`](Self::index_total).
     index_total: OnceCell<Option<Counted>>,
 }
 
 impl<'s> BoundRequest<'s> {
-    /// `trace` notes the work, if there is one.
+    /// Binds a request. `trace` records the work, if there is one.
     pub(super) fn new(
         catalog: &'s Catalog,
         (request, order): (&'s Request, Option<SortKey>),
@@ -56,13 +56,13 @@ impl<'s> BoundRequest<'s> {
         SortBy::new(self.order, self.catalog.fields())
     }
 
-    /// The offset and the limit of the page.
+    /// Returns the offset and the limit of the page.
     pub(super) fn page(&self) -> (usize, usize) {
         let number = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
         (number(self.request.offset), number(self.request.limit))
     }
 
-    /// The filter, looked up in the index.
+    /// Returns the query: the filter, looked up in the index.
     pub(super) fn query(&self) -> &Query<'s> {
         self.query.get_or_init(|| {
             let batch = |number| self.view.slot(number).map(|slot| &*slot.batch);
@@ -74,7 +74,7 @@ impl<'s> BoundRequest<'s> {
         })
     }
 
-    /// The numbers of the batches that may have a selected row: of the indexed ones, ascending, then of all others.
+    /// Returns the numbers of the batches that may have a selected row: first the indexed ones, ascending, then all others.
     pub(super) fn numbers(&self) -> &[usize] {
         self.numbers.get_or_init(|| self.numbers_of(self.query()))
     }
@@ -82,7 +82,7 @@ impl<'s> BoundRequest<'s> {
     fn numbers_of(&self, query: &Query<'_>) -> Vec<usize> {
         let mut numbers = query.batches();
         numbers.retain(|number| self.view.directory().covers(*number));
-        numbers.extend(self.view.apart_numbers());
+        numbers.extend(self.view.uncovered_numbers());
         numbers
     }
 
@@ -91,13 +91,13 @@ impl<'s> BoundRequest<'s> {
         view.visits(self.numbers().iter().copied())
     }
 
-    /// The total from the index alone; `None` where it does not know it. Small batches written of late, which it does not
-    /// cover, are asked.
+    /// Returns the total from the index; `None` if the index does not determine it. Uncovered batches are counted by evaluating
+    /// them.
     pub(super) fn index_total(&self) -> Option<Counted> {
         *self.index_total.get_or_init(|| {
-            let unindexed: Vec<usize> = self.view.apart_numbers().collect();
+            let unindexed: Vec<usize> = self.view.uncovered_numbers().collect();
             if unindexed.is_empty() {
-                // Looking up the strings takes less than a query.
+                // Looking up the strings is cheaper than building a query.
                 let predicate = self.request.filter.predicate();
                 if let Some((field, found)) = exec::counted_strings(predicate, self.view.directory()) {
                     let selected = self.view.known_count(&Known::Strings(field, &found))?;
@@ -110,12 +110,12 @@ impl<'s> BoundRequest<'s> {
         })
     }
 
-    /// How many rows are selected, batch by batch.
+    /// Counts the selected rows, batch by batch.
     pub(super) fn counted(&self) -> Counted {
         counting::count(self.query(), self.view, self.numbers())
     }
 
-    /// How many rows are selected: by the branches that the key index lists, and beside them.
+    /// Counts the selected rows: those of branches that the key index lists, and those of the other branches.
     pub(super) fn counted_beside(&self) -> Counted {
         let others = self.query().others();
         let listed = others.left_out_rows();
@@ -124,7 +124,7 @@ impl<'s> BoundRequest<'s> {
         beside.and(listed)
     }
 
-    /// The page of rows that the key index lists, and of those of batches that it does not cover.
+    /// Returns the page from the rows that the key index lists and from the rows of uncovered batches.
     pub(super) fn listed_page<'q>(&'q self, scan: &Scan<'q>) -> Vec<RowAddr> {
         let listed = self.query().listed().unwrap_or_default();
         scan.examine(listed.len() as u64);
@@ -134,7 +134,7 @@ impl<'s> BoundRequest<'s> {
             Some(RowAddr { batch: u32::try_from(number).ok()?, row })
         }));
         let view: &'q View = self.view;
-        let unindexed = view.visits(view.apart_numbers());
+        let unindexed = view.visits(view.uncovered_numbers());
         if !self.is_sorted() && self.view.is_ordered() {
             return listed_page_as_stored(scan, rows, unindexed, self.page());
         }
@@ -142,27 +142,28 @@ impl<'s> BoundRequest<'s> {
         listed_page(scan, rows, unindexed, self.sort_by(), self.page())
     }
 
-    /// The page in the order in which rows are stored.
+    /// Returns the page in the order in which rows are stored.
     pub(super) fn stored_page<'q>(&'q self, scan: &Scan<'q>, with_total: bool) -> Page {
         let mut page = StoredPage::new(self.page(), with_total);
         scan.run(self.visits(), &mut page);
         page.finish()
     }
 
-    /// The first rows of all indexed batches in the order of the page, if they are known and asking them one by one is fast.
+    /// Returns the top rows of all indexed batches in the order of the page, if they are known and row-at-a-time evaluation is
+    /// fast.
     fn leading(&self) -> Option<(SortKey, &'s Leading)> {
         let order = self.order.filter(|_| self.query().asks_rows_fast())?;
         Some((order, self.view.directory().first(order.field, order.descending)?))
     }
 
-    /// True when the first rows of all indexed batches are known, and enough of them for the page.
+    /// Returns true if the index has enough top rows for the page.
     pub(super) fn may_have_top_rows(&self) -> bool {
         let (offset, limit) = self.page();
         let wanted = offset.saturating_add(limit);
         self.leading().is_some_and(|(_, leading)| TopRows::may_have(leading.leaders(), wanted))
     }
 
-    /// The page from the first rows of all indexed batches; `None` where they are not known, or other ways are faster.
+    /// Returns the page from the top rows; `None` if they are not known, or if another strategy is faster.
     pub(super) fn top_rows_page<'q>(&'q self, scan: &Scan<'q>) -> Option<Vec<RowAddr>> {
         let (order, leading) = self.leading()?;
         let view: &'q View = self.view;
@@ -181,7 +182,7 @@ impl<'s> BoundRequest<'s> {
         top_rows.page(scan, view.visits(others.iter().copied()), self.sort_by(), self.page())
     }
 
-    /// The search for a sorted page batch by batch.
+    /// Returns the batch-by-batch search for a sorted page.
     pub(super) fn sorted_search<'a, 'q: 'a>(
         &'q self,
         scan: &'a Scan<'q>,
@@ -195,7 +196,7 @@ impl<'s> BoundRequest<'s> {
     }
 
     fn in_order(&self) -> InOrder<'_, impl Iterator<Item = u32> + Clone> {
-        let unindexed = self.view.apart_numbers().start;
+        let unindexed = self.view.uncovered_numbers().start;
         let numbers = self.numbers();
         let (indexed, others) = numbers.split_at(numbers.partition_point(|number| *number < unindexed));
         let order =
@@ -210,7 +211,7 @@ impl<'s> BoundRequest<'s> {
         InOrder { numbers: in_order.iter().copied().filter(is_kept), kept, all, others }
     }
 
-    /// Of the leaders from 64 · `chunk` on, at most 64, those that are live and selected, a bit each.
+    /// Evaluates at most 64 top rows from `64 * chunk` on. Returns a bit for each live, selected one.
     fn select_leaders<'q>(
         &'q self,
         scan: &Scan<'q>,
@@ -229,14 +230,14 @@ impl<'s> BoundRequest<'s> {
     }
 }
 
-/// The batches that may have a selected row, as far as the order of their first keys is known.
+/// The batches that may have a selected row, divided by whether the order of their first keys is known.
 struct InOrder<'n, I> {
-    /// Those whose order is known, in that order.
+    /// The batches in the known order.
     numbers: I,
-    /// How many these are.
+    /// The number of batches in `numbers`.
     kept: usize,
-    /// Of how many batches the order is known, those that are ruled out counted too.
+    /// The number of batches with a known order, including those that the index rules out.
     all: usize,
-    /// All others.
+    /// All other batches.
     others: &'n [usize],
 }

@@ -55,11 +55,11 @@ impl View {
 
     /// Returns all batches with their numbers.
     pub(crate) fn numbered(&self) -> impl Iterator<Item = (usize, &Slot)> {
-        (0..self.apart_numbers().end).filter_map(|number| Some((number, self.slot(number)?)))
+        (0..self.uncovered_numbers().end).filter_map(|number| Some((number, self.slot(number)?)))
     }
 
     /// Returns the numbers of the uncovered batches.
-    pub(crate) fn apart_numbers(&self) -> std::ops::Range<usize> {
+    pub(crate) fn uncovered_numbers(&self) -> std::ops::Range<usize> {
         self.covered.len()..self.covered.len() + self.uncovered.len()
     }
 

@@ -88,7 +88,7 @@ impl EngineBuilder {
             ..Writer::default()
         };
         let hasher = view.directory().hasher();
-        for slot in view.apart_numbers().filter_map(|number| view.slot(number)) {
+        for slot in view.uncovered_numbers().filter_map(|number| view.slot(number)) {
             for row in slot.live.iter(slot.batch.rows()) {
                 writer.uncovered.insert(hasher.hash_one(slot.batch.id(row)), slot.id, row_number(row));
             }

@@ -102,7 +102,7 @@ impl Writer {
     pub(crate) fn validate(&self, snapshot: &Snapshot, view: &View) -> Result<(), String> {
         let hasher = view.directory().hasher();
         let mut rows: usize = 0;
-        for slot in view.apart_numbers().filter_map(|number| view.slot(number)) {
+        for slot in view.uncovered_numbers().filter_map(|number| view.slot(number)) {
             for row in slot.live.iter(slot.batch.rows()) {
                 rows += 1;
                 let id = slot.batch.id(row);
