@@ -53,8 +53,8 @@ fn parts(engine: &Engine) -> Parts {
         }
         Some(OwnedRow::new(&copy, row.document(), row.place))
     });
-    let died = edits.iter().filter_map(|edit| {
-        edit.died.map(|at| match at {
+    let deleted = edits.iter().filter_map(|edit| {
+        edit.deleted.map(|at| match at {
             StoredAddr::Uncovered(id, row) => (id, row),
             StoredAddr::Covered(..) => {
                 let (slot, row) = snapshot.base.slot_of(at).unwrap();
@@ -66,7 +66,7 @@ fn parts(engine: &Engine) -> Parts {
         batches,
         head: snapshot.head.id,
         rows: rows.collect(),
-        died: died.collect(),
+        deleted: deleted.collect(),
         next_place: staged.next_place(),
         next_batch: staged.next_batch(),
     }

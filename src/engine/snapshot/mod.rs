@@ -22,7 +22,7 @@ use crate::column::Selection;
 pub(crate) struct Edit {
     before: Option<Arc<Edit>>,
     pub(crate) stored: Option<Arc<OwnedRow>>,
-    pub(crate) died: Option<StoredAddr>,
+    pub(crate) deleted: Option<StoredAddr>,
 }
 
 /// A persistent list of the small writes since the head was last sealed, the newest first. Adding one and keeping an older state
@@ -59,12 +59,12 @@ impl Head {
     }
 
     /// Adds edits: stored cases, in order, and deletions of any rows.
-    pub(crate) fn extend(&mut self, rows: &[Arc<OwnedRow>], dead: impl Iterator<Item = StoredAddr>) {
-        let mut dead = dead.fuse();
+    pub(crate) fn extend(&mut self, rows: &[Arc<OwnedRow>], deletions: impl Iterator<Item = StoredAddr>) {
+        let mut deletions = deletions.fuse();
         let mut rows = rows.iter();
         loop {
-            let (stored, died) = (rows.next().cloned(), dead.next());
-            if stored.is_none() && died.is_none() {
+            let (stored, deleted) = (rows.next().cloned(), deletions.next());
+            if stored.is_none() && deleted.is_none() {
                 return;
             }
             let bytes = stored.as_ref().map_or(0, |row| row.document().size_bytes());
@@ -72,7 +72,7 @@ impl Head {
             self.rows += u16::from(stored.is_some());
             self.edits += 1;
             let before = self.last.take();
-            self.last = Some(Arc::new(Edit { before, stored, died }));
+            self.last = Some(Arc::new(Edit { before, stored, deleted }));
         }
     }
 
@@ -149,18 +149,18 @@ impl Snapshot {
         let mut view = View::clone(view);
         view.pop_uncovered(self.head.id);
         let mut rows = Vec::with_capacity(usize::from(self.head.rows));
-        let mut dead = Vec::new();
+        let mut deletions = Vec::new();
         for (number, edit) in self.head.edits().into_iter().enumerate() {
             // The head is sealed anew. The earlier view already has all other deletions.
-            let is_in_head = matches!(edit.died, Some(StoredAddr::Uncovered(id, _)) if id == self.head.id);
-            dead.extend(edit.died.filter(|_| is_in_head || number >= known));
+            let is_in_head = matches!(edit.deleted, Some(StoredAddr::Uncovered(id, _)) if id == self.head.id);
+            deletions.extend(edit.deleted.filter(|_| is_in_head || number >= known));
             rows.extend(edit.stored.clone());
         }
         if !rows.is_empty() {
             let batch = Batch::waiting(catalog, keep, rows);
             view.push_uncovered(Slot::new(self.head.id, batch, Selection::All));
         }
-        view.delete_rows(dead);
+        view.delete_rows(deletions);
         view.settle();
         view
     }

@@ -148,12 +148,12 @@ impl View {
                 let mut rows: u64 = found.iter().map(|occurrences| occurrences.rows).sum();
                 for (number, slot) in self.covered_with_tombstones() {
                     let counts = slot.deleted_counts(*field)?;
-                    let dead = found.iter().filter_map(|occurrences| {
+                    let deleted = found.iter().filter_map(|occurrences| {
                         counts.get(occurrences.code(number)? as usize).copied().map(u64::from)
                     });
-                    let dead: u64 = dead.sum();
-                    debug_assert!(dead <= rows, "{dead} deleted rows of {rows}");
-                    rows -= dead;
+                    let deleted: u64 = deleted.sum();
+                    debug_assert!(deleted <= rows, "{deleted} deleted rows of {rows}");
+                    rows -= deleted;
                 }
                 Some(rows)
             }
@@ -174,13 +174,13 @@ impl View {
     }
 
     /// Marks rows as deleted. Ignores rows of batches that are not in the view.
-    pub(crate) fn delete_rows(&mut self, mut dead: Vec<StoredAddr>) {
-        dead.sort_unstable();
+    pub(crate) fn delete_rows(&mut self, mut deleted: Vec<StoredAddr>) {
+        deleted.sort_unstable();
         let batch = |at: &StoredAddr| match at {
             StoredAddr::Covered(number, _) => (Some(*number), None),
             StoredAddr::Uncovered(id, _) => (None, Some(*id)),
         };
-        for group in dead.chunk_by(|a, b| batch(a) == batch(b)) {
+        for group in deleted.chunk_by(|a, b| batch(a) == batch(b)) {
             let slot = match group.first() {
                 Some(StoredAddr::Covered(number, _)) => {
                     self.covered.get_mut(*number as usize).and_then(Option::as_mut)

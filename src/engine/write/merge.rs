@@ -123,11 +123,11 @@ impl Merge {
         let sources: Vec<Option<&Slot>> =
             self.sources.iter().map(|id| view.slots().find(|slot| slot.id == *id)).collect();
         let obsolete = sources.iter().flatten().map(|slot| Arc::clone(&slot.batch)).collect();
-        let dead = rows.iter().enumerate().filter(|(_, (source, row))| {
+        let deleted = rows.iter().enumerate().filter(|(_, (source, row))| {
             let slot = sources.get(usize::from(*source)).copied().flatten();
             !slot.is_some_and(|slot| slot.is_live(*row))
         });
-        let live = Bitmap::ones(rows.len()).without(dead.map(|(to, _)| to));
+        let live = Bitmap::ones(rows.len()).without(deleted.map(|(to, _)| to));
         let slot = Slot::shared(id, batch, Selection::from_bitmap(live));
         let is_covered = sizes.is_covered(slot.live_rows);
         let moved = Moved {
@@ -191,10 +191,10 @@ pub(crate) fn join_head(
     let before = view.slots().filter(is_lazy).filter(joins).max_by_key(|slot| slot.id)?;
     let batch = before.batch.joined(&head.batch, keep)?;
     let first = before.batch.rows();
-    let dead =
+    let deleted =
         |slot: &Slot| (0..slot.batch.rows()).filter(|row| !slot.live.contains(*row)).collect::<Vec<_>>();
-    let dead = dead(before).into_iter().chain(dead(head).into_iter().map(|row| first + row));
-    let live = Bitmap::ones(batch.rows()).without(dead);
+    let deleted = deleted(before).into_iter().chain(deleted(head).into_iter().map(|row| first + row));
+    let live = Bitmap::ones(batch.rows()).without(deleted);
     let rows = (0..head.batch.rows()).map(|row| (0, row_number(row)));
     let moved = Moved {
         sources: vec![(head.id, true)],

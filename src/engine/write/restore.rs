@@ -25,7 +25,7 @@ pub(crate) struct Parts {
     /// The cases stored in the head, in order, deleted ones included.
     pub(crate) rows: Vec<OwnedRow>,
     /// Rows of batches or of the head that were deleted since the live rows were recorded.
-    pub(crate) died: Vec<(BatchId, u16)>,
+    pub(crate) deleted: Vec<(BatchId, u16)>,
     pub(crate) next_place: u64,
     pub(crate) next_batch: u64,
 }
@@ -43,18 +43,18 @@ impl EngineBuilder {
         let mut batches = parts.batches;
         batches.sort_by_key(|(id, ..)| *id);
         let mut view = View::empty();
-        let mut died = parts.died;
-        died.sort_unstable();
-        died.dedup();
+        let mut deleted = parts.deleted;
+        deleted.sort_unstable();
+        deleted.dedup();
         for (id, batch, live) in batches {
             if id >= parts.head || view.slots().any(|slot| slot.id == id) {
                 return Err(format!("batch {} is a duplicate, or newer than the head", id.0));
             }
             live.validate(batch.rows())?;
-            let from = died.partition_point(|(other, _)| *other < id);
-            let own = died.iter().skip(from).take_while(|(other, _)| *other == id).map(|(_, row)| *row);
+            let from = deleted.partition_point(|(other, _)| *other < id);
+            let own = deleted.iter().skip(from).take_while(|(other, _)| *other == id).map(|(_, row)| *row);
             let mut slot = Slot::shared(id, batch, live);
-            if died.get(from).is_some_and(|(other, _)| *other == id) {
+            if deleted.get(from).is_some_and(|(other, _)| *other == id) {
                 slot = slot.without(own);
             }
             if sizes.is_covered(slot.live_rows) {
@@ -75,12 +75,12 @@ impl EngineBuilder {
             return Err("batch ids or places out of range".into());
         }
         let rows: Vec<Arc<OwnedRow>> = parts.rows.into_iter().map(Arc::new).collect();
-        let dead: Vec<StoredAddr> = died
+        let deleted_in_head: Vec<StoredAddr> = deleted
             .iter()
             .filter(|(id, row)| *id == parts.head && usize::from(*row) < rows.len())
             .map(|(id, row)| StoredAddr::Uncovered(*id, *row))
             .collect();
-        let cases = view.cases() + rows.len() - dead.len();
+        let cases = view.cases() + rows.len() - deleted_in_head.len();
         let mut writer = Writer {
             next_place: parts.next_place,
             next_batch: parts.next_batch,
@@ -94,12 +94,12 @@ impl EngineBuilder {
             }
         }
         for (row, case) in (0_u16..).zip(&rows) {
-            if !dead.contains(&StoredAddr::Uncovered(parts.head, row)) {
+            if !deleted_in_head.contains(&StoredAddr::Uncovered(parts.head, row)) {
                 writer.uncovered.insert(hasher.hash_one(case.id()), parts.head, row);
             }
         }
         let mut head = Head::new(parts.head);
-        head.extend(&rows, dead.into_iter());
+        head.extend(&rows, deleted_in_head.into_iter());
         Ok(Engine { current: Current::new(Snapshot::new(Arc::new(view), head, cases), writer), ..engine })
     }
 }

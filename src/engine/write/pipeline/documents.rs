@@ -15,7 +15,7 @@ pub(super) struct Documents<'t> {
     group: Option<DocumentGroup<'t>>,
     source: Arc<str>,
     /// The bytes that the caller keeps. Documents inside them are not copied.
-    given: &'t [u8],
+    borrowed: &'t [u8],
     /// The most rows of a group.
     group_rows: usize,
     /// Text buffers of stored groups, for reuse.
@@ -48,14 +48,14 @@ struct PendingDocument<'t> {
 impl<'t> Documents<'t> {
     /// Creates a collector without documents. `group_rows` is the most rows of a group.
     pub(super) fn new(group_rows: usize, workers: usize) -> Self {
-        let (group, source, given) = (None, Arc::from(""), [].as_slice());
-        Self { group, source, given, group_rows, spare: Vec::new(), most_spare: workers }
+        let (group, source, borrowed) = (None, Arc::from(""), [].as_slice());
+        Self { group, source, borrowed, group_rows, spare: Vec::new(), most_spare: workers }
     }
 
     /// Creates a collector without documents, for documents that may be inside these bytes. It continues the source of `self`.
-    pub(super) fn over<'b>(&self, given: &'b [u8]) -> Documents<'b> {
+    pub(super) fn over<'b>(&self, borrowed: &'b [u8]) -> Documents<'b> {
         let source = Arc::clone(&self.source);
-        Documents { source, given, ..Documents::new(self.group_rows, self.most_spare) }
+        Documents { source, borrowed, ..Documents::new(self.group_rows, self.most_spare) }
     }
 
     /// Begins another source.
@@ -87,7 +87,7 @@ impl<'t> Documents<'t> {
     ///
     /// `number` is the document's number, if the engine does not keep documents itself.
     pub(super) fn push(&mut self, piece: Piece<'_>, number: u64) -> Option<DocumentGroup<'t>> {
-        let Self { group, source, given, group_rows, spare, .. } = self;
+        let Self { group, source, borrowed, group_rows, spare, .. } = self;
         let open = group.get_or_insert_with(|| DocumentGroup {
             text: spare.pop().unwrap_or_default(),
             ..DocumentGroup::default()
@@ -95,7 +95,7 @@ impl<'t> Documents<'t> {
         if open.pending.is_empty() {
             open.first_number = number;
         }
-        open.push(piece, source, given);
+        open.push(piece, source, borrowed);
         if open.is_full(*group_rows) { group.take() } else { None }
     }
 
@@ -114,10 +114,10 @@ impl<'t> Documents<'t> {
 }
 
 impl<'t> DocumentGroup<'t> {
-    fn push(&mut self, piece: Piece<'_>, source: &Arc<str>, given: &'t [u8]) {
+    fn push(&mut self, piece: Piece<'_>, source: &Arc<str>, borrowed: &'t [u8]) {
         let text = piece.bytes.map_err(Box::new).map(|bytes| {
             self.text_bytes += bytes.len();
-            part_of(bytes, given).map_or_else(|| self.copy(bytes), Text::Given)
+            part_of(bytes, borrowed).map_or_else(|| self.copy(bytes), Text::Borrowed)
         });
         // One reference for all documents of a source: an atomic count per document would slow the threads down.
         if self.sources.last().is_none_or(|(_, last)| !Arc::ptr_eq(last, source)) {

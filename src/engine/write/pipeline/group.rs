@@ -63,7 +63,7 @@ impl KeptDocument<'_> {
 #[derive(Clone)]
 pub(super) enum Text<'t> {
     /// Inside bytes that the caller keeps until the import ends.
-    Given(&'t [u8]),
+    Borrowed(&'t [u8]),
     /// Inside the text of its group.
     Copied(Range<usize>),
 }
@@ -71,7 +71,7 @@ pub(super) enum Text<'t> {
 impl Text<'_> {
     pub(super) fn bytes<'s>(&'s self, copied: &'s [u8]) -> &'s [u8] {
         match self {
-            Self::Given(bytes) => bytes,
+            Self::Borrowed(bytes) => bytes,
             Self::Copied(range) => copied.get(range.clone()).unwrap_or_default(),
         }
     }

@@ -34,8 +34,8 @@
 //!
 //! Groups are stored in the order in which they were started ([`Queue`](super::threads::Queue)), which may differ from the order
 //! in which they are built. So cases, replacements, places, document numbers, faults and notes have the order of the sources, and
-//! a strict import ends with the first fault in that order. A fault of the file itself (such as a missing bracket) is returned
-//! after the groups before it are stored, since one of their documents may have a fault. A later call than the one that passed a
+//! a strict import ends with the first fault in that order. A fault of the file itself (such as a missing bracket) is returned last:
+//! the groups before it are stored first, since one of their documents may have a fault. A later call than the one that passed a
 //! document in may return its error.
 //!
 //! A panic of a worker is resumed on the caller's thread when it takes the group from the queue.
