@@ -247,7 +247,7 @@ fn a_copy_has_the_cases_of_one_moment() {
     assert_eq!(all(&store), before[1..]);
 }
 
-/// The work of the process that is killed: writes, and prints each acknowledged write.
+/// Does the work of the process that is killed: writes, and prints each acknowledged write.
 fn write_until_killed(path: &Path) {
     let store = open(path);
     let mut out = std::io::stdout();

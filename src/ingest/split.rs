@@ -28,7 +28,7 @@ use crate::limits::Limits;
 
 pub(crate) use piece::{FileFault, Piece, Sink};
 
-/// Splits a file that arrives in chunks of any size.
+/// A splitter of files into documents, for input in chunks of any size.
 ///
 /// A file has one of three layouts. The first line decides; if that is longer than a case, its start does. If the first line is
 /// only the start of an object, the rest of the object decides:

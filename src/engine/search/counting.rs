@@ -111,7 +111,7 @@ fn count_here(query: &Query<'_>, view: &View, numbers: impl Iterator<Item = usiz
     (Counted { selected, examined: scan.examined() }, count.effort)
 }
 
-/// Counts the selected rows of each batch.
+/// A counter of the selected rows of each batch.
 struct RowCount<'q> {
     /// Precomputed counts, for a query that is a range, or a range and a string.
     ready: Option<Ready<'q>>,

@@ -6,7 +6,7 @@ use crate::batch::Batch;
 use crate::catalog::FieldId;
 use crate::column::Selection;
 
-/// Columns with more strings are not counted by string, since each deletion copies all counts.
+/// The most strings of a column that is counted by string. Each deletion copies all counts.
 const MOST_STRINGS: usize = 1 << 10;
 
 /// The counts of one batch's deleted rows per string, for each field that a search needed.

@@ -18,7 +18,7 @@ pub enum Mode {
     Lenient,
 }
 
-/// Reads documents, and reports their faults.
+/// A reader of documents that reports their faults.
 pub(crate) struct DocumentReader<'e> {
     pub(crate) catalog: &'e Catalog,
     pub(crate) limits: &'e Limits,

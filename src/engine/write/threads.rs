@@ -23,13 +23,13 @@ pub(crate) fn available_workers() -> usize {
     threads.clamp(1, MOST_WORKERS)
 }
 
-/// Starts tasks on threads that end within `'s`.
+/// A starter of tasks, on threads that end within `'s`.
 pub(crate) trait Spawn<'s>: Copy {
     /// Starts a task on a new thread. Runs it on this thread if the system has no more threads.
     fn start<R: Send + 's>(self, work: impl FnOnce() -> R + Send + 's) -> Task<'s, R>;
 }
 
-/// Starts tasks on threads that may outlive the import.
+/// A starter of tasks, on threads that may outlive the import.
 #[derive(Clone, Copy)]
 pub(crate) struct Detached;
 

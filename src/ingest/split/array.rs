@@ -7,7 +7,7 @@ use super::position::Position;
 use super::trailer::Trailer;
 use crate::error::{Error, ErrorKind, quote};
 
-/// Splits an array that arrives in chunks of any size.
+/// A splitter of an array into its elements, for input in chunks of any size.
 ///
 /// An element ends at the comma or bracket outside its own brackets and strings. So a malformed document does not affect the next
 /// ones.

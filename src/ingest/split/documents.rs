@@ -5,7 +5,7 @@ use super::part::Part;
 use super::piece::{Piece, Sink};
 use super::position::Position;
 
-/// Splits documents that arrive in chunks of any size.
+/// A splitter of documents of several lines, for input in chunks of any size.
 ///
 /// A document starts with a bracket and ends with the matching one; line ends do not matter. Other text between two documents is
 /// a document of its own. It ends at the next opening bracket or at the end of its line.

@@ -5,7 +5,7 @@ use super::piece::{Piece, Sink};
 use crate::ingest::envelope::expected_case;
 use crate::json::trim;
 
-/// Splits lines that arrive in chunks of any size.
+/// A splitter of lines, for input in chunks of any size.
 pub(super) struct Lines {
     /// The start of the unfinished line.
     held: Vec<u8>,

@@ -17,7 +17,7 @@ pub(crate) struct FileFault {
     pub(crate) error: Error,
 }
 
-/// Receives the pieces. Its error ends the splitting.
+/// A receiver of pieces. Its error ends the splitting.
 pub(crate) trait Sink<E>: FnMut(Piece<'_>) -> Result<(), E> {}
 
 impl<E, F: FnMut(Piece<'_>) -> Result<(), E>> Sink<E> for F {}

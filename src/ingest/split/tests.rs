@@ -322,7 +322,7 @@ const FILES: [&str; 62] = [
     "{\"list\":{\"items\":[1]}]}{\"list\":{\"items\":[2]}}",
 ];
 
-/// Every file, also with a byte-order mark, with bytes that are not UTF-8, and cut off at every position.
+/// Returns every file, also with a byte-order mark, with bytes that are not UTF-8, and cut off at every position.
 fn files() -> Vec<Vec<u8>> {
     let mut files = Vec::new();
     for file in FILES {
@@ -532,7 +532,7 @@ fn elements_are_passed_on_as_they_end() {
     assert_eq!((output.pieces.len(), splitter.held_bytes()), (2, 8));
 }
 
-/// The messages of all errors of a file.
+/// Returns the messages of all errors of a file.
 fn messages(file: &str) -> Vec<String> {
     let output = split(LIMIT, [file.as_bytes()]);
     let errors = output.pieces.into_iter().filter_map(|(line, bytes)| Some((line, bytes.err()?)));

@@ -7,7 +7,7 @@ use super::position::Position;
 use crate::error::{Error, ErrorKind, quote};
 use crate::json::{Reader, Result, trim};
 
-/// Reads the text after an array up to the end of its answer. After a plain array there is none. The members of a search answer
+/// A reader of the text after an array, up to the end of its answer. After a plain array there is none. The members of a search answer
 /// are held until they end.
 pub(super) struct Trailer {
     /// The number of objects that contain the array.

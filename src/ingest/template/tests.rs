@@ -316,7 +316,7 @@ const A: &[Member] = &[
 ];
 const B: &[Member] = &[("c", Writer::string), ("odd", Writer::anything), ("strange", Writer::anything)];
 
-/// Writes documents of one small form, with members in any order and occasional faults.
+/// A writer of documents of one small form, with members in any order and occasional faults.
 struct Writer {
     /// The state of the random generator.
     seed: u64,

@@ -33,7 +33,7 @@ impl From<Box<Refusal>> for Stop {
     }
 }
 
-/// Takes the pieces of a source.
+/// A function that takes the pieces of a source.
 pub(crate) type TakePiece<'s> = dyn FnMut(Piece<'_>) -> Result<(), Stop> + 's;
 
 /// An import in progress, after its splitter.

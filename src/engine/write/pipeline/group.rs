@@ -97,7 +97,7 @@ pub(super) struct BuiltGroup<'t> {
     pub(super) text: Vec<u8>,
 }
 
-/// Fills batches with the cases of a group.
+/// A builder that fills batches with the cases of a group.
 pub(super) struct GroupBuilder<'t> {
     pub(super) settings: Settings,
     pub(super) report: Report,

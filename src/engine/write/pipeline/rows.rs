@@ -145,7 +145,7 @@ impl CaseStore<'_> {
     }
 }
 
-/// Stores rows at once.
+/// A destination that stores rows at once.
 struct StoredCases<'p, 'e> {
     store: &'p mut CaseStore<'e>,
     bound: RowBound,
@@ -181,7 +181,7 @@ impl Cases for StoredCases<'_, '_> {
     }
 }
 
-/// Adds rows to a worker's batches.
+/// A destination that adds rows to a worker's batches.
 struct GroupCases {
     builder: GroupBuilder<'static>,
     source: Box<str>,

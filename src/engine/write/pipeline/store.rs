@@ -14,7 +14,7 @@ pub(crate) struct StoreDocument<'e> {
     put: PutDocument<'e>,
 }
 
-/// Takes the number, the place and the text of a document.
+/// A function that takes the number, the place and the text of a document.
 type PutDocument<'e> = Box<dyn FnMut(u64, u64, &str) + Send + 'e>;
 
 impl<'e> StoreDocument<'e> {
