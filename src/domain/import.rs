@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::kind::RecordKind;
 use super::record_import::{Noted, Pending};
+use super::replaced_levels::ReplacedLevels;
 use super::report::Imported;
 use crate::engine::Mode;
 use crate::ingest::{Piece, Splitter};
@@ -83,12 +84,13 @@ pub fn import_records_in<E: From<StoreError>>(
             last_applicant: None,
             last_level: None,
             noted: Noted::default(),
+            replaced_levels: ReplacedLevels::default(),
             imported: Imported::default(),
         };
         let mut import = RecordImport { splitter: Splitter::new(&Limits::default()), pending };
         read(&mut import)?;
         import.end_source()?;
-        Ok(import.pending.imported)
+        Ok(import.pending.finish()?)
     })
 }
 

@@ -45,20 +45,18 @@ pub(super) fn check_level(level: &Level) -> Result<(), Error> {
     Ok(())
 }
 
-/// Says which steps of a level applicants of a kind cannot have, if there are any.
+/// Lists the steps of a level that applicants of a type cannot have; `None` if there are none.
 pub(super) fn misfits(level: &Level, kind: ApplicantKind) -> Option<String> {
     let steps = level.steps().map(|step| &*step.name).filter(|step| !level.has_step_for(step, kind));
     let steps: Vec<String> = steps.map(|step| format!("`{step}`")).collect();
-    if steps.is_empty() {
-        return None;
-    }
-    let whose = match kind {
-        ApplicantKind::Individual => "an individual",
-        ApplicantKind::Company => "a company",
-    };
-    Some(format!(
-        "found the level {} of {whose}, with the steps {}, which {whose} does not have; they are left out of the answers",
-        quote(&level.name),
-        steps.join(", ")
-    ))
+    (!steps.is_empty()).then(|| steps.join(", "))
+}
+
+/// Says that steps are left out of the answers, since applicants of a type cannot have them. `level` is the level in words.
+pub(super) fn sentence(level: &str, kind: ApplicantKind, steps: &str) -> String {
+    let whose = kind.in_words();
+    let (noun, they_are) = if steps.contains(", ") { ("steps", "they are") } else { ("step", "it is") };
+    format!(
+        "found {level}, with the {noun} {steps}, which {whose} does not have; {they_are} left out of the answers"
+    )
 }

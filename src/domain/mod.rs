@@ -96,7 +96,8 @@
 //!
 //! - Steps that the applicant cannot have are left out, here and in the preview, and hold up none that depends on them: the four
 //!   `COMPANY…` of an individual; `APPLICANT_DATA`, `IDENTITY…`, `SELFIE…` and `PROOF_OF_RESIDENCE…` of a company;
-//!   `PAYMENT_METHODS` in a level that is not for applicant actions. The import of an applicant notes it.
+//!   `PAYMENT_METHODS` in a level that is not for applicant actions. The import of an applicant notes it, and so does the import of a
+//!   level that replaces the level of stored applicants.
 //! - Documents that count are active and have an active image, or no image at all. The newest leads: its type
 //!   and country are the step's, its images come first, of each document those of the front side; for
 //!   `COMPANY` the parts come in their order.
@@ -129,6 +130,7 @@ mod members;
 mod profile;
 mod record_import;
 mod records;
+mod replaced_levels;
 mod report;
 mod rewrite;
 mod schema;

@@ -145,7 +145,7 @@ pub fn preview(store: &Store, share_token: &str, now: DateTime<Utc>) -> Result<S
         if let Some(name) = applicant.level_name()
             && let Some(level) = records.get(LEVELS, name)?
         {
-            let required = required_id_docs(store, &level, applicant.kind())?;
+            let required = required_id_docs(store, &level, applicant.kind)?;
             shown.set("requiredIdDocs", copy(&required, &schemas::REQUIRED_ID_DOCS, view).map_err(corrupt)?);
         }
     }

@@ -5,9 +5,10 @@ use std::collections::HashSet;
 use super::changes::{Merged, merge};
 use super::check::{Checked, check};
 use super::kind::RecordKind;
-use super::levels::{check_level, misfits};
+use super::levels::{check_level, misfits, sentence};
 use super::members::Members;
 use super::records::{APPLICANTS, AmlHead, Applicant, ApplicantKind, Document, LEVELS, Level, part_of};
+use super::replaced_levels::ReplacedLevels;
 use super::report::{ImportNote, ImportNoteKind, Imported};
 use crate::engine::{Mode, Refusal};
 use crate::error::{Error, ErrorKind, quote};
@@ -27,6 +28,7 @@ pub(super) struct Pending<'i, 's> {
     pub(super) last_level: Option<Level>,
     /// What was noted once, and is not noted again.
     pub(super) noted: Noted,
+    pub(super) replaced_levels: ReplacedLevels,
     pub(super) imported: Imported,
 }
 
@@ -103,6 +105,13 @@ impl Pending<'_, '_> {
         Refusal { source: self.source.clone(), line, kept, error: Box::new(error) }
     }
 
+    /// Ends the import, and returns its report.
+    pub(super) fn finish(mut self) -> Result<Imported, StoreError> {
+        let notes = std::mem::take(&mut self.replaced_levels).notes(self.store, self.records)?;
+        notes.into_iter().for_each(|note| self.imported.note(note));
+        Ok(self.imported)
+    }
+
     pub(super) fn error(&self, stop: Stop) -> StoreError {
         match stop {
             Stop::Store(error) => error,
@@ -149,11 +158,14 @@ impl Pending<'_, '_> {
             return Err(Fault::Record(faults));
         }
         let record = Ready { key: String::new(), text: text.into_owned(), faults, merged: None };
+        let mut level = None;
         let Ready { key, text, faults, merged } = match self.kind {
             RecordKind::Levels => {
-                let level: Level = read(&record.text)?;
-                check_level(&level)?;
-                Ready { key: level.name, ..record }
+                let own: Level = read(&record.text)?;
+                check_level(&own)?;
+                let key = own.name.clone();
+                level = Some(own);
+                Ready { key, ..record }
             }
             RecordKind::Applicants => self.applicant(record, lines)?,
             RecordKind::Documents => {
@@ -168,7 +180,11 @@ impl Pending<'_, '_> {
                 Ready { key: part_of(&case.target_entity_id, &case.id), ..record }
             }
         };
-        let count = match self.records.put(self.kind.table(), &key, &text)? {
+        let is_replaced = self.records.put(self.kind.table(), &key, &text)?;
+        if let Some(level) = level.filter(|_| is_replaced) {
+            self.replaced_levels.add(&level, &self.source, lines.first, self.imported.replaced);
+        }
+        let count = match is_replaced {
             true => &mut self.imported.replaced,
             false => &mut self.imported.stored,
         };
@@ -234,10 +250,12 @@ impl Pending<'_, '_> {
             self.last_level = Some(read(&text)?);
         }
         let Some(level) = &self.last_level else { return Ok(()) };
-        let kind = applicant.kind();
-        if let Some(message) = misfits(level, kind)
+        let kind = applicant.kind;
+        if let Some(steps) = misfits(level, kind)
             && once(&mut self.noted.levels, (name.to_owned(), kind))
         {
+            let of = format!("the level {} of {}", quote(name), kind.in_words());
+            let message = sentence(&of, kind, &steps);
             self.note(lines.first, ImportNoteKind::StepsOfOthers, format!("review.levelName: {message}"));
         }
         Ok(())

@@ -42,10 +42,18 @@ pub(super) fn read<'t, T: Deserialize<'t>>(store: &Store, text: &'t str) -> Resu
 pub(super) struct Applicant {
     pub(super) id: String,
     #[serde(rename = "type")]
-    kind: String,
+    pub(super) kind: ApplicantKind,
     #[serde(rename = "fixedInfo")]
     fixed_info: Option<HashMap<String, Option<serde::de::IgnoredAny>>>,
     questionnaires: Option<Vec<Questionnaire>>,
+    review: Option<Review>,
+}
+
+/// The members of an applicant that tell which steps it has.
+#[derive(Debug, Deserialize)]
+pub(super) struct ApplicantHead {
+    #[serde(rename = "type")]
+    pub(super) kind: ApplicantKind,
     review: Option<Review>,
 }
 
@@ -60,11 +68,13 @@ struct Review {
     level_name: Option<String>,
 }
 
-impl Applicant {
-    pub(super) fn kind(&self) -> ApplicantKind {
-        if self.kind == "company" { ApplicantKind::Company } else { ApplicantKind::Individual }
+impl ApplicantHead {
+    pub(super) fn level_name(&self) -> Option<&str> {
+        self.review.as_ref()?.level_name.as_deref()
     }
+}
 
+impl Applicant {
     pub(super) fn level_name(&self) -> Option<&str> {
         self.review.as_ref()?.level_name.as_deref()
     }
@@ -79,11 +89,23 @@ impl Applicant {
     }
 }
 
-/// What an applicant is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// The type of an applicant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
 pub(super) enum ApplicantKind {
-    Individual,
+    #[serde(rename = "company")]
     Company,
+    #[serde(other)]
+    Individual,
+}
+
+impl ApplicantKind {
+    /// Returns one applicant of this type in words.
+    pub(super) fn in_words(self) -> &'static str {
+        match self {
+            Self::Individual => "an individual",
+            Self::Company => "a company",
+        }
+    }
 }
 
 #[derive(Debug, Deserialize)]

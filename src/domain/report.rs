@@ -30,7 +30,7 @@ pub struct Imported {
     pub without_zone: u64,
     /// The faults in the order of the sources: the first ten of a record, and the first 100,000 of all.
     pub refusals: Vec<Refusal>,
-    /// What was taken in but deserves a look, in the order of the sources: the first 100,000.
+    /// What was taken in but deserves a look, in the order of the sources: the first 100,000. Notes on replaced levels come last.
     pub notes: Vec<ImportNote>,
     /// How many further faults and notes are in neither list.
     pub unlisted: u64,
@@ -57,8 +57,8 @@ pub struct ImportNote {
 pub enum ImportNoteKind {
     /// A step that the interface document does not list; noted once an import for each. It is kept and served.
     UnknownStep,
-    /// A level with steps that its applicants cannot have; noted once an import for each level and type of applicant. The steps are
-    /// left out of the answers.
+    /// A level with steps that its applicants cannot have. Applicants bring it up, and so does a level that replaces the level of
+    /// stored applicants. It is noted once an import for each level and type of applicant. The answers leave the steps out.
     StepsOfOthers,
     /// Members that operation 5 had changed stay as they were.
     KeptChanges,

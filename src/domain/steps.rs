@@ -73,7 +73,7 @@ fn statuses<'d>(
             let Some(name) = next else { return true };
             let Some(step) = level.steps().find(|step| step.name == name) else { return false };
             // A step that the applicant cannot have holds nothing up.
-            if !level.has_step_for(name, applicant.kind()) {
+            if !level.has_step_for(name, applicant.kind) {
                 next = step.depends_on.as_deref();
                 continue;
             }
@@ -88,7 +88,7 @@ fn statuses<'d>(
         let is_checked = step.depends_on.as_deref().is_none_or(is_approved);
         (&*step.name, status(step, applicant, &given(step), is_checked))
     };
-    level.steps().filter(|step| level.has_step_for(&step.name, applicant.kind())).map(status).collect()
+    level.steps().filter(|step| level.has_step_for(&step.name, applicant.kind)).map(status).collect()
 }
 
 /// The status of a step for which these documents were given, the leading one first; nothing when nobody
