@@ -68,29 +68,38 @@
 //!
 //! # Names in Latin letters
 //!
-//! Operation 5 makes `firstNameEn`, `lastNameEn` and `placeOfBirthEn` anew. Cyrillic letters are written by the rules of one language.
-//! The evidence about it, the strongest first:
+//! Operation 5 makes `firstNameEn`, `lastNameEn` and `placeOfBirthEn` anew. The script tells how Greek, Georgian and Armenian letters
+//! are written. Cyrillic letters are written by the rules of one language. The evidence for it, the strongest first:
 //!
-//! 1. *The text itself*: a language that lacks one of its letters is ruled out, and so is one with another spelling. `і ї є ґ` and the
-//!    ending `-ський` are not Russian; `ў` is Belarusian; `ђ ћ` Serbian; `ѓ ќ ѕ` Macedonian; `ә ғ қ ң ө ұ ү һ` Kazakh. `ъ` before
-//!    anything but `е ё ю я` is Bulgarian. An apostrophe between a consonant and `я ю є ї е ё і` is Ukrainian or Belarusian. `ы э ё`,
-//!    the ending `-ский`, and `и` at the start of a word, after a vowel, or before `а е и о у ю я` are not Ukrainian.
+//! 1. *The text itself.* A language is ruled out if it lacks a letter of the text, or spells otherwise. `і ї є ґ` and the ending `-ський`
+//!    are not Russian. `ъ` before any letter except `е ё ю я` is Bulgarian. An apostrophe between a consonant and `я ю є ї е ё і` is
+//!    Ukrainian or Belarusian. Not Ukrainian are `ы э ё`, the ending `-ский`, and `и` at the start of a word, after a vowel, or before
+//!    `а е и о у ю я`.
 //! 2. *The person's other texts*, `firstName`, `lastName`, then `placeOfBirth`, by the same marks, unless that leaves no language.
 //! 3. *The country*: the first of `idDocs[].country` in their order, `country`, and `countryOfBirth` whose language is left. Countries
-//!    that do not write Cyrillic say nothing: a Ukrainian name in a German document is Ukrainian if `countryOfBirth` is `UKR`.
-//! 4. Without any: Russian, if it is left, otherwise the first of Ukrainian, Belarusian, Serbian, Macedonian, Bulgarian, Kazakh.
+//!    that do not write Cyrillic tell nothing: a Ukrainian name in a German document is Ukrainian if `countryOfBirth` is `UKR`.
+//! 4. *Otherwise* Russian, if it is left, then the first of Ukrainian, Belarusian, Serbian, Macedonian, Bulgarian, Kazakh.
 //!
-//! | language | countries | rules |
-//! |---|---|---|
-//! | Russian | `RUS`; `KGZ`, `MNG`, `TJK`, `TKM`, `UZB`, whose letters are written as Russian ones are | ICAO Doc 9303 part 3, section 6 |
-//! | Ukrainian | `UKR` | Resolution 55 of the Cabinet of Ministers, 2010 |
-//! | Belarusian | `BLR` | ICAO, with its exceptions for Belarusian |
-//! | Serbian | `SRB`, `MNE`, `BIH`, `RKS`, `XKX` | ICAO, with its exceptions for Serbian but for `г`, which is G; `ђ` is D |
-//! | Macedonian | `MKD` | ICAO, with its exceptions for Macedonian |
-//! | Bulgarian | `BGR` | Transliteration Act, 2009 |
-//! | Kazakh | `KAZ` | ICAO; its own letters without their marks |
+//! | language | letters of its own | countries | rules |
+//! |---|---|---|---|
+//! | Russian | | `RUS`; `KGZ`, `MNG`, `TJK`, `TKM`, `UZB`, whose letters are written as the Russian ones are | ICAO Doc 9303 part 3, section 6 |
+//! | Ukrainian | `і ї є ґ`, `-ський` | `UKR` | Resolution 55 of the Cabinet of Ministers, 2010 |
+//! | Belarusian | `ў` | `BLR` | ICAO, with its exceptions for Belarusian |
+//! | Serbian | `ђ ћ` | `SRB`, `MNE`, `BIH`, `RKS`, `XKX` | ICAO, with its exceptions for Serbian, except that `г` is G; `ђ` is D |
+//! | Macedonian | `ѓ ќ ѕ` | `MKD` | ICAO, with its exceptions for Macedonian |
+//! | Bulgarian | `ъ` as a vowel | `BGR` | Transliteration Act, 2009 |
+//! | Kazakh | `ә ғ қ ң ө ұ ү һ` | `KAZ` | ICAO; its own letters without their marks |
+//! | Greek | its script | | ELOT 743, type 2 |
+//! | Georgian | its script | | national system of 2002, without apostrophes |
+//! | Armenian | its script | | BGN/PCGN 1981, without apostrophes, and `ռ` is R |
 //!
-//! Greek is written by ELOT 743, Georgian by the national system of 2002, Armenian by BGN/PCGN 1981, the last two without apostrophes.
+//! `tests/data/domain/names` has at least ten surnames in each of these languages except Russian, and the sources of the rules. Three of
+//! them are less certain than the others:
+//!
+//! - *Belarusian*: Instruction 288 of the Ministry of the Interior (2008), made for the population register, has other letters: J for `й`,
+//!   JA for `я` at the start and after vowels, W for `ў`. Names in passports have ICAO's letters, such as Maryia, so this library has them.
+//! - *Armenian*: Government Decision 725-N (2017) governs passports. Its table was not available to the authors.
+//! - *Kazakh*: no regulation with a table was available to the authors.
 //!
 //! # How the status of a step is computed
 //!

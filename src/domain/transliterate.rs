@@ -21,6 +21,7 @@
 //! - customary spellings that differ from any scheme (이 as Lee, ხ as X).
 
 mod arabic;
+mod armenian;
 mod cyrillic;
 mod greek;
 mod kana;
@@ -33,6 +34,7 @@ use any_ascii::any_ascii_char;
 use unicode_normalization::UnicodeNormalization;
 
 use self::arabic::{arabic, is_doubled};
+use self::armenian::armenian;
 use self::cyrillic::{Place, cyrillic};
 use self::greek::greek;
 use self::kana::kana;
@@ -113,27 +115,16 @@ fn letter(c: char, before: Option<char>, rest: &[char], language: Language) -> (
     let next = rest.get(1).map(|next| letters::small(*next));
     let ends_word = !next.is_some_and(|next| next.is_alphabetic() || is_apostrophe(next));
     let place = Place { before: before.map(letters::small), starts_word, ends_word };
-    let latin = match small {
-        'ո' if next == Some('ւ') => return ("u".to_owned(), 2),
-        'ո' if starts_word => "vo",
-        'ե' if starts_word => "ye",
-        // The capital form of և is ԵՒ.
-        'ւ' => "v",
-        'ռ' => "r",
-        'և' if starts_word => "yev",
-        'և' => "ev",
-        _ => {
-            match marked(small)
-                .or_else(|| cyrillic(small, language, place))
-                .or_else(|| arabic(small, before, next))
-            {
-                Some(latin) if is_doubled(rest) => return (latin.repeat(2), 1),
-                Some(latin) => latin,
-                None => return (plain(c, small), 1),
-            }
-        }
-    };
-    (latin.to_owned(), 1)
+    if let Some((latin, length)) = armenian(small, place.before, rest, starts_word) {
+        return (latin.to_owned(), length);
+    }
+    let latin =
+        marked(small).or_else(|| cyrillic(small, language, place)).or_else(|| arabic(small, before, next));
+    match latin {
+        Some(latin) if is_doubled(rest) => (latin.repeat(2), 1),
+        Some(latin) => (latin.to_owned(), 1),
+        None => (plain(c, small), 1),
+    }
 }
 
 /// Latin letters that ICAO writes as two.
@@ -255,6 +246,7 @@ mod scripts_tests {
             ("წყალი ქართლი", None, "Tsqali Kartli"),
             ("Հովհաննես Ուլուբաբյան", None, "Hovhannes Ulubabyan"),
             ("Երևան Ոսկանյան", None, "Yerevan Voskanyan"),
+            ("ԵՐԵՎԱՆ և ով Նաև Այև", None, "YEREVAN yev ov Nayev Ayev"),
             // Han, kana, Hangul.
             ("王小明", None, "Wangxiaoming"),
             ("小明 欧阳", None, "Xiaoming Ouyang"),

@@ -11,7 +11,7 @@ fn origin(texts: &[&str], countries: &[&str]) -> Origin {
 fn check(table: &str) {
     let (comments, rows): (Vec<_>, Vec<_>) = table.lines().partition(|line| line.starts_with('#'));
     let country = comments.last().unwrap().trim_start_matches("# ");
-    assert_eq!((country.len(), rows.len()), (3, 10));
+    assert!(country.len() == 3 && rows.len() >= 10, "{country}: {} rows", rows.len());
     let mut wrong = Vec::new();
     for row in rows {
         let (name, latin) = row.split_once('\t').unwrap();
