@@ -1,10 +1,10 @@
-//! Levels: whether their steps go together, and for whom they are.
+//! Checks of levels: that their steps fit together, and which applicants can have them.
 
 use super::records::{ApplicantKind, Level, PAYMENT_METHODS};
 use super::schemas::ACTIONS_LEVEL;
 use crate::error::{Error, ErrorKind, quote};
 
-/// Refuses a level whose steps do not go together.
+/// Checks that the steps of a level fit together.
 pub(super) fn check_level(level: &Level) -> Result<(), Error> {
     let unfit = |at: usize, member: &str, found: String, expected: &str| {
         Error::new(ErrorKind::BadValue, 0, found, expected).at(format!("docSets[{at}].{member}"))
@@ -28,7 +28,7 @@ pub(super) fn check_level(level: &Level) -> Result<(), Error> {
             let expected = format!("that step only in a level with `\"type\":\"{ACTIONS_LEVEL}\"`");
             return Err(unfit(at, name, found, &expected));
         }
-        // A chain of dependencies longer than the level leads in a circle.
+        // A chain of dependencies longer than the level has a cycle.
         let mut dependency = step.depends_on.as_deref();
         let mut length: usize = 0;
         while let Some(name) = dependency {
@@ -46,7 +46,7 @@ pub(super) fn check_level(level: &Level) -> Result<(), Error> {
 }
 
 /// Lists the steps of a level that applicants of a type cannot have; `None` if there are none.
-pub(super) fn misfits(level: &Level, kind: ApplicantKind) -> Option<String> {
+pub(super) fn excluded_steps(level: &Level, kind: ApplicantKind) -> Option<String> {
     let steps = level.steps().map(|step| &*step.name).filter(|step| !level.has_step_for(step, kind));
     let steps: Vec<String> = steps.map(|step| format!("`{step}`")).collect();
     (!steps.is_empty()).then(|| steps.join(", "))

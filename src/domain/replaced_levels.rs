@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use super::levels::{misfits, sentence};
+use super::levels::{excluded_steps, sentence};
 use super::records::{APPLICANTS, ApplicantHead, ApplicantKind, Level};
 use super::report::{ImportNote, ImportNoteKind};
 use crate::error::quote;
@@ -38,20 +38,20 @@ struct Place {
 struct Replaced {
     place: Place,
     /// For each of [`KINDS`] the steps that it does not have, in words, and the number of stored applicants.
-    misfits: [(Option<String>, u64); 2],
+    excluded_steps: [(Option<String>, u64); 2],
 }
 
 impl ReplacedLevels {
     /// Adds a level that replaced a stored one, or an earlier one of this import.
     pub(super) fn add(&mut self, level: &Level, source: &str, line: u64, rank: u64) {
-        let misfits = KINDS.map(|kind| (misfits(level, kind), 0));
-        if misfits.iter().all(|(steps, _)| steps.is_none()) {
+        let excluded_steps = KINDS.map(|kind| (excluded_steps(level, kind), 0));
+        if excluded_steps.iter().all(|(steps, _)| steps.is_none()) {
             self.levels.remove(&level.name);
             return;
         }
         let place = Place { source: source.to_owned(), line, rank };
         if self.levels.len() < COMPARED || self.levels.contains_key(&level.name) {
-            self.levels.insert(level.name.clone(), Replaced { place, misfits });
+            self.levels.insert(level.name.clone(), Replaced { place, excluded_steps });
             return;
         }
         match &mut self.passed_over {
@@ -83,8 +83,8 @@ impl ReplacedLevels {
         let mut levels: Vec<(String, Replaced)> = self.levels.into_iter().collect();
         levels.sort_by_key(|(_, level)| level.place.rank);
         let mut notes = Vec::new();
-        for (name, Replaced { place, misfits }) in levels {
-            for (kind, (steps, count)) in KINDS.into_iter().zip(misfits) {
+        for (name, Replaced { place, excluded_steps }) in levels {
+            for (kind, (steps, count)) in KINDS.into_iter().zip(excluded_steps) {
                 let Some(steps) = steps.filter(|_| count > 0) else { continue };
                 let of = format!("the level {} of {}", quote(&name), counted(count, kind));
                 notes.push(place.note(format!("docSets: {}", sentence(&of, kind, &steps))));
@@ -101,8 +101,8 @@ impl ReplacedLevels {
 
     fn count(&mut self, applicant: &ApplicantHead) {
         let level = applicant.level_name().and_then(|name| self.levels.get_mut(name));
-        let Some(Replaced { misfits, .. }) = level else { return };
-        for (kind, (_, count)) in KINDS.into_iter().zip(misfits) {
+        let Some(Replaced { excluded_steps, .. }) = level else { return };
+        for (kind, (_, count)) in KINDS.into_iter().zip(excluded_steps) {
             if kind == applicant.kind {
                 *count = count.saturating_add(1);
             }

@@ -1,4 +1,4 @@
-//! Types of levels, steps that are not for an applicant, and steps that are not known.
+//! Types of levels, steps that an applicant cannot have, and unknown steps.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use super::*;
 const ACTIONS: &str =
     r#"{"name":"actions","type":"applicantActions","docSets":[{"idDocSetType":"PAYMENT_METHODS"}]}"#;
 
-/// The steps of an applicant of a type and a level, in the status and in the preview.
+/// Imports an applicant of a type and a level. Returns its steps, which status and preview agree on, and the report.
 fn steps_of(world: &World, kind: &str, level: &str) -> (Vec<String>, Imported) {
     let applicant = format!(r#"{{"id":"x","type":"{kind}","review":{{"levelName":"{level}"}}}}"#);
     let imported = import(world, RecordKind::Applicants, &applicant).unwrap();
@@ -39,7 +39,7 @@ fn payment_methods_are_for_levels_of_applicant_actions() {
         .unwrap_err()
         .to_string();
     assert!(error.contains("expected one of `standard`, `applicantActions`; did you mean"), "{error}");
-    // Levels that a version before this one stored, with and without something under `type`.
+    // Levels of an earlier version, with and without a value under `type`.
     for kind in ["", "\"type\":{\"x\":1},", "\"type\":null,", "\"type\":\"individual\","] {
         let sets = r#"[{"idDocSetType":"IDENTITY"},{"idDocSetType":"PAYMENT_METHODS"},{"idDocSetType":"SELFIE","dependsOn":"PAYMENT_METHODS"}]"#;
         put(&world, "level", "old", &format!("{{{kind}\"name\":\"old\",\"docSets\":{sets}}}"));
@@ -47,7 +47,7 @@ fn payment_methods_are_for_levels_of_applicant_actions() {
         assert_eq!(steps, ["IDENTITY", "SELFIE"], "{kind}");
         assert_eq!(imported.notes[0].kind, ImportNoteKind::StepsOfOthers);
     }
-    // What depends on a step that the applicant cannot have is checked.
+    // A step that depends on one that the applicant cannot have is checked.
     let selfie = r#"{"id":"d","applicantId":"x","step":"SELFIE","createdAt":"2026-01-01 00:00:00","images":[{"imageId":"i","reviewResult":{"reviewAnswer":"GREEN"}}]}"#;
     import(&world, RecordKind::Documents, selfie).unwrap();
     let status = parsed(&step_status(&world, "x").unwrap());
@@ -86,7 +86,7 @@ fn steps_of_companies_are_for_companies_and_those_of_persons_for_individuals() {
             imported.notes
         );
     }
-    // Noted once for a level and a type of applicants.
+    // One note for a level and a type of applicants.
     let many: String = (0..9)
         .map(|n| {
             format!("{{\"id\":\"m{n}\",\"type\":\"individual\",\"review\":{{\"levelName\":\"COMPANY\"}}}}\n")
@@ -96,7 +96,7 @@ fn steps_of_companies_are_for_companies_and_those_of_persons_for_individuals() {
 }
 
 #[test]
-fn steps_that_are_not_known_are_kept_noted_and_served() {
+fn unknown_steps_are_kept_noted_and_served() {
     let world = World::empty();
     let levels = concat!(
         "{\"name\":\"l\",\"docSets\":[{\"idDocSetType\":\"IDENTITY5\"},{\"idDocSetType\":\"VIDEO_CALL\",\"dependsOn\":\"IDENTITY5\"}]}\n",
@@ -118,18 +118,18 @@ fn steps_that_are_not_known_are_kept_noted_and_served() {
     assert_eq!(status["VIDEO_CALL"], Value::Null);
 }
 
-/// A level with these steps.
+/// Returns a level with these steps.
 fn level(name: &str, steps: &str) -> String {
     let steps: Vec<Value> = steps.split(' ').map(|step| json!({"idDocSetType": step})).collect();
     json!({"name": name, "docSets": steps}).to_string()
 }
 
-/// An applicant of a level.
+/// Returns an applicant of a level.
 fn applicant(id: &str, kind: &str, level: &str) -> String {
     json!({"id": id, "type": kind, "review": {"levelName": level}}).to_string()
 }
 
-/// The notes of an import as they are printed.
+/// Returns the notes of an import as text.
 fn notes(imported: &Imported) -> Vec<String> {
     assert!(imported.notes.iter().all(|note| note.kind == ImportNoteKind::StepsOfOthers));
     imported.notes.iter().map(ToString::to_string).collect()
@@ -152,7 +152,7 @@ fn steps_that_an_applicant_cannot_have_are_noted_by_the_import_that_brings_both_
         level("other", "SELFIE"),
         level("x", "IDENTITY SELFIE COMPANY_DATA"),
     ]);
-    // The level first: the import of the applicants says it.
+    // The level first: the import of the applicants has the notes.
     let world = World::empty();
     import(&world, RecordKind::Levels, &all).unwrap();
     assert_eq!(notes(&import(&world, RecordKind::Levels, &mixed).unwrap()), [""; 0]);
@@ -163,7 +163,7 @@ fn steps_that_an_applicant_cannot_have_are_noted_by_the_import_that_brings_both_
     assert_eq!(notes(&import(&world, RecordKind::Applicants, &people).unwrap()), by_applicants);
     let answers = ["a", "b"].map(|id| step_status(&world, id).unwrap());
     assert_eq!(answers, [r#"{"IDENTITY":null,"SELFIE":null}"#, r#"{"COMPANY_DATA":null}"#]);
-    // The applicants first: the import of the levels that replace theirs says it, strict or lenient.
+    // The applicants first: the import of the levels that replace theirs has the notes, strict or lenient.
     for lenient in [false, true] {
         let world = World::empty();
         import(&world, RecordKind::Levels, &all).unwrap();
@@ -206,7 +206,7 @@ fn of_a_level_that_comes_several_times_in_one_import_the_last_is_compared_with_t
         "three: line 1: docSets: found the level `z` of 1 stored company, with the step `SELFIE2`, which a company does not have; it is left out of the answers",
     ];
     assert_eq!(notes(&imported), expected);
-    // An import that is refused at its end says nothing, and a record that is skipped is not compared.
+    // A rejected import has no report, and a skipped record is not compared.
     let faulty = format!("{}\n{}", level("x", "COMPANY"), level("x", "COMPANY COMPANY_DATA"));
     assert!(import(&world, RecordKind::Levels, &faulty).is_err());
     let faulty = format!("{}\n{}", level("x", "COMPANY COMPANY_DATA"), level("y", "SELFIE PAYMENT_METHODS"));
