@@ -1,6 +1,7 @@
 //! Tests of operations 2 to 5 on the sample data of `tests/data/domain`, and with hostile input.
 
 mod changes;
+mod docs;
 mod export;
 mod forms;
 mod lenient;
