@@ -36,7 +36,8 @@ use crate::output::stdout::{Format, Output};
 ///
 /// With --kind the files hold what the service answers from beside the cases, as NDJSON or JSON arrays. What a record
 /// refers to is imported before it: levels, then applicants, then documents and AML cases. Ids may be numbers, countries codes of
-/// travel documents (XXA, RKS, D); steps that are not known are kept, and listed. Members of an applicant's info that the service
+/// travel documents (XXA, RKS, D); steps that are not known are kept, and listed; so are steps of a level that its stored applicants
+/// cannot have, which answers leave out. Members of an applicant's info that the service
 /// changed by PATCH …/info stay as they are, unless the latest date of the applicant (createdAt, review.createDate,
 /// review.reviewDate) is later than that change; standard error tells of both.
 ///
