@@ -30,6 +30,11 @@ const fn room(path: &'static str, may_use: &'static [&'static str], because: &'s
 /// The core, bottom up. A room outside the table fails the test: it has to be given a place.
 const ROOMS: &[Room] = &[
     room("error", &[], "every room reports errors, so errors know no other room"),
+    room(
+        "envelope",
+        &["error"],
+        "the form in which a client learns errors, over HTTP and in lines of answers",
+    ),
     room("limits", &[], "bounds are numbers that the host sets"),
     room("lock", &[], "who holds a value is not the business of what it is"),
     room("catalog", &["error"], "fields are described before any value or request exists"),
