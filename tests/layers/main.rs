@@ -30,6 +30,11 @@ const fn room(path: &'static str, may_use: &'static [&'static str], because: &'s
 /// The rooms of the core, bottom up. The test fails for a room that is not in the table.
 const ROOMS: &[Room] = &[
     room("error", &[], "every room reports errors, so errors know no other room"),
+    room(
+        "envelope",
+        &["error"],
+        "the form in which a client learns errors, over HTTP and in lines of answers",
+    ),
     room("limits", &[], "bounds are numbers that the host sets"),
     room("lock", &[], "a lock does not depend on the type of its value"),
     room("catalog", &["error"], "fields are described before any value or request exists"),
