@@ -147,6 +147,14 @@ impl OwnedRow {
         self.document.map(|(number, _)| number)
     }
 
+    /// Adds `by` to the number of the document.
+    #[cfg(feature = "store")]
+    pub(crate) fn shift_document_number(&mut self, by: u64) {
+        if let Some((number, _)) = &mut self.document {
+            *number = number.saturating_add(by);
+        }
+    }
+
     /// What the values take, in bytes.
     pub(crate) fn values_bytes(&self) -> usize {
         size_of_val::<[Scalar]>(&self.values)

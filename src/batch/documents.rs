@@ -95,6 +95,18 @@ impl Documents {
         }
     }
 
+    /// Adds `by` to the number of each row's document.
+    #[cfg(feature = "store")]
+    pub(super) fn shift_numbers(&mut self, by: u64) {
+        match self {
+            Self::Numbers(Numbers::From(first)) => *first = first.saturating_add(by),
+            Self::Numbers(Numbers::Each(numbers)) => {
+                numbers.iter_mut().for_each(|number| *number = number.saturating_add(by));
+            }
+            Self::Nothing | Self::Text(_) | Self::Rows(_) | Self::Merged { .. } => {}
+        }
+    }
+
     pub(crate) fn size_bytes(&self) -> usize {
         match self {
             Self::Nothing | Self::Numbers(Numbers::From(_)) => 0,

@@ -121,6 +121,12 @@ impl Batch {
         self.documents.number(row)
     }
 
+    /// Adds `by` to the number of each row's document.
+    #[cfg(feature = "store")]
+    pub(crate) fn shift_document_numbers(&mut self, by: u64) {
+        self.documents.shift_numbers(by);
+    }
+
     pub(crate) fn documents_bytes(&self) -> usize {
         self.documents.size_bytes()
     }

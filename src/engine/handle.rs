@@ -90,7 +90,7 @@ impl EngineBuilder {
     }
 
     pub(super) fn build_on(self, current: impl FnOnce(Snapshot, Writer) -> Current) -> Engine {
-        let first = Snapshot::new(Arc::new(View::empty()), Head::new(BatchId(0)), 0);
+        let first = Snapshot::new(Arc::new(View::empty(Default::default())), Head::new(BatchId(0)), 0);
         let writer = Writer { next_batch: 1, ..Writer::default() };
         Engine {
             catalog: self.catalog,

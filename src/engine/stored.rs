@@ -17,7 +17,13 @@ impl Engine {
         self.current.load().attach(attachment);
     }
 
-    /// Replaces all cases by those of another engine with the same catalogue, atomically for readers.
+    /// Returns the hasher of ids and keys.
+    pub(crate) fn hasher(&self) -> foldhash::quality::RandomState {
+        self.current.load().base.directory().hasher().clone()
+    }
+
+    /// Replaces all cases by those of another engine with the same catalogue and the same [hasher](Self::hasher), atomically for
+    /// readers.
     pub(crate) fn replace(&self, other: Self) {
         let (snapshot, writer) = other.current.into_parts();
         let mut writing = self.current.write();

@@ -69,6 +69,7 @@ fn parts(engine: &Engine) -> Parts {
         deleted: deleted.collect(),
         next_place: staged.next_place(),
         next_batch: staged.next_batch(),
+        hasher: None,
     }
 }
 

@@ -76,6 +76,11 @@ impl KeyWork {
 }
 
 impl Directory {
+    /// Returns an index of no batch.
+    pub(crate) fn new(hasher: foldhash::quality::RandomState) -> Self {
+        Self { hasher, ..Self::default() }
+    }
+
     /// Numbers are below this.
     pub(crate) fn numbers(&self) -> usize {
         self.numbers.len()

@@ -83,7 +83,9 @@
 //! [`answer_bytes`](ServiceOptions::answer_bytes) is a 400, which names the first item beyond and the `limit` that fits; a page of one
 //! case is always answered. Answers on their way out take [`outgoing_bytes`](ServiceOptions::outgoing_bytes) together, of which one
 //! token gets at most half, and what finds no room is a 503. Not counted are 32 KiB for each connection. A larger answer counts as it
-//! is; a page that is sent in pieces counts as two of them, 512 KiB or twice its largest case. Parts of large pages are read a few at a time,
+//! is; a page that is sent in pieces counts as two of them, 512 KiB or twice its largest case. The answers of operations 2 to 4 count as
+//! three times the records that they are made of, from before these are read until the answer is made; an update that finds no room for
+//! its answer changes nothing. Parts of large pages are read a few at a time,
 //! one for each processor and at least two, in turn, so that small requests do not wait for them. `casefilter_outgoing_bytes` has what is held.
 //!
 //! # Memory
@@ -139,13 +141,14 @@
 //! | `POST /share-tokens` | `{"applicantId":…,"lifetimeS":…}` makes a share token |
 //! | `POST /backups` | `{"path":…}`, absolute, copies the database into a new file, as the user whom the service runs as |
 //! | `POST /copies` | answers with a copy of the database, from a file without a name |
-//! | `POST /compactions` | `{}` puts a copy without free pages in the place of the database, see [`Store::compact_online`](crate::Store::compact_online); updates wait for it as for an import |
+//! | `POST /compactions` | `{}` puts a copy without free pages in the place of the database, see [`Store::compact_online`](crate::Store::compact_online); updates wait for it as for the commit of an import |
 //! | `POST /searches` | `{"ask":…,"body":…,"order":…,"offset":…,"limit":…,"count":…}` searches without the bounds of clients; `ask` is `page`, `count`, `explain`, `analyze` or `hints`; `body`, a filter as JSON text, is absent for all cases; a page comes in frames |
 //!
 //! An import is put aside in a file without a name beside the database until its body is whole, so that one that breaks off leaves
-//! nothing, and one that is slow holds up nobody. Then it is stored as `casefilter import` stores it, whole or not at all, in turn with
-//! updates, which wait for it as long as [`turn_timeout`](ServiceOptions::turn_timeout) and are told to come again after that;
-//! searches go on. The next request sees what it stored. One whose client leaves is given up. A body of several files has the content type
+//! nothing, and one that is slow holds up no other request. Then it is stored as `casefilter import` stores it, whole or not at all:
+//! cases are read while updates go on, one import at a time, and their documents are put aside once more. Updates wait for the commit of
+//! an import of cases, and for an import of records, as long as [`turn_timeout`](ServiceOptions::turn_timeout), and are told to come
+//! again after that; searches go on. The next request sees what it stored. One whose client leaves is given up. A body of several files has the content type
 //! `application/vnd.casefilter.sources` and is made of frames: a byte, `T` for the name of a source of text, `P` for that of a Parquet file,
 //! `D` for bytes of it; the length of what follows, four bytes, the most significant first; and so many bytes.
 //!

@@ -48,7 +48,7 @@ pub struct ServiceOptions {
     pub read_timeout: Duration,
     /// How long a client may take to receive an answer, however long that is.
     pub write_timeout: Duration,
-    /// How long an update waits for its turn behind imports and other updates; one that waits longer gets 503.
+    /// How long an update waits for commits of imports and for other updates; one that waits longer gets 503.
     pub turn_timeout: Duration,
     /// How long connections are still taken and served once the service is asked to stop, with `/readyz` 503, so that load
     /// balancers notice before the port is closed; 0, the default, for a service that has none before it.

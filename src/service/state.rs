@@ -39,6 +39,9 @@ pub(super) struct ServiceState {
     pub(super) readers: usize,
     /// Writes come one after the other, so that those that wait for their turn keep no thread.
     pub(super) writing: Arc<Semaphore>,
+    /// The right to import cases, which one import at a time has, since each holds its cases in memory.
+    #[cfg(unix)]
+    pub(super) importing: Arc<Semaphore>,
     /// Updates that wait for their turn.
     pub(super) queue: Semaphore,
     /// Bytes of bodies on their way in, beyond what every body may have.
@@ -86,6 +89,8 @@ impl ServiceState {
             log_rate: LogRate::default(),
             working: Arc::new(Semaphore::new(permits(options.concurrency))),
             writing: Arc::new(Semaphore::new(1)),
+            #[cfg(unix)]
+            importing: Arc::new(Semaphore::new(1)),
             queue: Semaphore::new(permits(options.concurrency)),
             bodies: Budget::new(half),
             body_allowance: half.checked_div(options.connections).unwrap_or(half),

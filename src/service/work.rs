@@ -50,11 +50,11 @@ impl ServiceState {
     }
 
     /// As [`work`](Self::work), one after the other; 503 also when the turn does not come soon.
-    pub(super) async fn write(
+    pub(super) async fn write<T: Send + 'static>(
         self: &Arc<Self>,
         token: &AppToken,
-        work: impl FnOnce(&Self) -> Result<Vec<u8>, Failure> + Send + 'static,
-    ) -> Result<Vec<u8>, Failure> {
+        work: impl FnOnce(&Self) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T, Failure> {
         let share = self.share_of(token)?;
         // Those that wait take no permit of those that could work: an import may hold the turn for a while.
         let _place = self.queue.try_acquire().map_err(|_| Failure::overloaded())?;
@@ -76,6 +76,26 @@ impl ServiceState {
     ) -> Result<T, Failure> {
         let turn = Arc::clone(&self.writing).acquire_owned().await;
         self.blocking(|shared| shared.watched(work), turn).await
+    }
+
+    /// Prepares an import of cases for an operator, when those before have ended. `work` takes its [turn](Self::wait_for_turn) to write
+    /// itself.
+    ///
+    /// # Errors
+    /// Those of `work`; 500 when it panics.
+    #[cfg(unix)]
+    pub(super) async fn import<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Self) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T, Failure> {
+        let place = Arc::clone(&self.importing).acquire_owned().await;
+        self.blocking(work, place).await
+    }
+
+    /// Waits for the turn to write, on a thread that may wait. The turn ends when the permit is dropped.
+    #[cfg(unix)]
+    pub(super) fn wait_for_turn(&self) -> impl Sized {
+        tokio::runtime::Handle::current().block_on(Arc::clone(&self.writing).acquire_owned())
     }
 
     /// Reads for an operator, beside all else.
@@ -156,6 +176,8 @@ impl ServiceState {
         let all = |count| u32::try_from(count).unwrap_or(u32::MAX);
         let _ = self.working.acquire_many(all(self.options.concurrency)).await;
         let _ = self.reading.acquire_many(all(self.readers)).await;
+        #[cfg(unix)]
+        let _ = self.importing.acquire().await;
         let _ = self.writing.acquire().await;
     }
 }

@@ -239,8 +239,20 @@ impl Drop for Temporary {
     }
 }
 
+/// Makes a file without a name in a folder, which only its owner can read; its space is free when it is closed.
+///
+/// # Errors
+/// When the folder cannot be written.
+pub(super) fn unnamed_in(folder: &Path) -> io::Result<File> {
+    match unnamed(folder) {
+        Some(file) => Ok(file),
+        // The name is removed at once.
+        None => Temporary::create(&folder.join("unnamed")).map(|(file, _name)| file),
+    }
+}
+
 /// The folder in which a file lies.
-fn folder_of(path: &Path) -> &Path {
+pub(super) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 

@@ -131,7 +131,7 @@ impl Store {
         catalog: &Catalog,
         options: StoreOptions,
     ) -> Result<Self, StoreError> {
-        let loaded = load(&file, catalog, &options).map_err(|fault| fault.of_file(&name))?;
+        let loaded = load(&file, catalog, &options, None).map_err(|fault| fault.of_file(&name))?;
         let Loaded { engine, state, stored, replayed } = loaded;
         let since_checkpoint = replayed.saturating_add(state.released);
         let log = Lock::new(Log::new(state, stored, since_checkpoint, file.is_read_only()));

@@ -201,6 +201,11 @@ impl File {
         }
     }
 
+    /// The path that the file has, or gets when it is closed; none of a database that is in no file.
+    pub(super) fn target(&self) -> Option<&Path> {
+        self.new.as_ref().map(AtomicFile::target).or_else(|| self.path())
+    }
+
     /// The path of the file, if it is one.
     pub(super) fn path(&self) -> Option<&Path> {
         match &self.origin {

@@ -1,129 +1,99 @@
-//! Imports into a store: one transaction, whatever their size.
+//! Imports into a store: one transaction, whatever their size, which begins when the import is committed.
+//!
+//! # Design
+//!
+//! An import may be open for as long as its source takes, or be leaked, so it must not keep other writes waiting. It therefore
+//! takes neither the [log](super::log), which only one writer has at a time, nor redb's one write transaction before its commit.
+//!
+//! | | before the commit | at the commit, with the right to write |
+//! |---|---|---|
+//! | cases | read, and put into batches, by the [`Import`] of the engine | looked up again if another write came in between: replaced cases, places |
+//! | documents | appended to a [`Spool`], numbered from 0 | numbered from `state.next_document`, and inserted with their places |
+//! | file | not touched | one redb transaction, with the documents, what they replace, a checkpoint if one is due, and the counters |
+//!
+//! So an import replaces what is stored at its commit, as one of an engine does. Numbers are given at the commit because a
+//! document must not have a smaller number than a checkpoint that was made in between. The documents of a batch are
+//! numbered in order, so that only the first number of a batch changes, as a rule.
+//!
+//! Nothing of an import is in the database before its transaction is committed. A spool that cannot be written, as on a full disk, ends
+//! the import, and nothing else: the database was not touched. Memory holds the columns of the import, as in an engine, and a MiB of
+//! documents.
+//!
+//! Documents are written twice: once to the spool, which is not synced and often never leaves the system's cache, and once to the
+//! database. `benches/store.rs` imports cases.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use redb::WriteTransaction;
-
-use super::commit::{Added, put_documents};
 use super::database::Store;
 use super::error::{Fault, StoreError, StoreErrorKind, guarded};
-use super::log::Log;
+use super::spool::Spool;
 use super::tables::State;
 use crate::engine::{Import, Mode, Report, StoreDocument};
-use crate::lock::Held;
 
-/// An import into a [`Store`] under way: nothing of it is visible, or on disk for good, until
-/// [`commit`](Self::commit).
+/// An import into a [`Store`] under way: nothing of it is visible, or in the database, until [`commit`](Self::commit).
 ///
-/// Cases go in through [`cases`](Self::cases). Documents are written as they come; dropping the import, or
-/// the process ending, leaves nothing of them.
+/// Cases go in through [`cases`](Self::cases). Their documents are put aside in a temporary file without a name beside the database
+/// as they come, which takes about as much room as they do. Dropping the import, or the end of the process, leaves nothing of them.
 ///
-/// **Other writes to the store wait** from [`Store::import`] until the import is committed or dropped: it holds the one write
-/// transaction of the file, so that all of its documents become durable together or not at all. Searches go on. It is `Send`, but
-/// to keep one open while its input is slow (a client's upload, another service) blocks every [`upsert`](Store::upsert) and
-/// [`delete`](Store::delete). Receive such input first, into memory or a file, and begin the import then; or split it into several
-/// imports, if each may become visible by itself.
+/// It is `Send`, and keeps no other write and no other import waiting before its commit. The commit writes all documents to the
+/// database; other writes wait for that, searches go on. The cases replace what is stored at that moment.
+///
+/// ```
+/// use casefilter::{Catalog, Durability, Mode, Store, StoreOptions};
+/// # let folder = tempfile::tempdir()?;
+/// let store = Store::create(folder.path().join("cases.db"), Catalog::cases(), StoreOptions::default())?;
+/// let mut import = store.import(Mode::Strict)?;
+/// import.push(b"{\"id\":\"a\"}\n")?;
+/// store.upsert(b"{\"id\":\"b\"}", Durability::Synced)?;
+/// import.push(b"{\"id\":\"b\"}\n")?;
+/// let report = import.commit()?;
+/// assert_eq!((report.stored, report.replaced, store.len()), (1, 1, 2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct StoreImport<'s> {
     store: &'s Store,
     import: Import<'s>,
-    sink: Arc<Mutex<Sink>>,
-    log: Held<'s, Log>,
-}
-
-/// Where the documents of an import go.
-struct Sink {
-    transaction: Option<WriteTransaction>,
-    /// Numbers, places and texts still to be written.
-    waiting: Vec<(u64, u64, Box<str>)>,
-    waiting_bytes: usize,
-    next_document: u64,
-    added: u64,
-    /// Why no more is written.
-    fault: Option<Fault>,
-}
-
-/// So many bytes of documents are written at once.
-const WAITING_BYTES: usize = 1 << 18;
-
-impl Sink {
-    fn put(&mut self, number: u64, place: u64, text: &str) {
-        if self.fault.is_some() {
-            return;
-        }
-        self.waiting.push((number, place, text.into()));
-        self.waiting_bytes = self.waiting_bytes.saturating_add(text.len());
-        self.next_document = number.saturating_add(1);
-        self.added = self.added.saturating_add(1);
-        if self.waiting_bytes >= WAITING_BYTES {
-            self.flush();
-        }
-    }
-
-    fn flush(&mut self) {
-        let waiting = std::mem::take(&mut self.waiting);
-        self.waiting_bytes = 0;
-        let added: Vec<Added<'_>> = waiting
-            .iter()
-            .map(|(number, place, text)| Added { number: *number, place: *place, text })
-            .collect();
-        let written = guarded(|| match &self.transaction {
-            Some(transaction) => put_documents(transaction, &added),
-            None => Ok(()),
-        });
-        if let Err(fault) = written {
-            self.fault = Some(fault);
-        }
-    }
-}
-
-impl Drop for Sink {
-    fn drop(&mut self) {
-        let transaction = self.transaction.take();
-        // Giving a transaction up may meet damage.
-        let _ = guarded(|| {
-            drop(transaction);
-            Ok(())
-        });
-    }
+    /// Shared with the import, which puts documents there.
+    spool: Arc<Mutex<Option<Spool>>>,
 }
 
 impl Store {
-    /// Begins an import, which waits for other writes that are under way. Later ones [wait for it](StoreImport).
+    /// Begins an import. It keeps no other write waiting until it is [committed](StoreImport::commit).
     ///
     /// # Errors
-    /// When an earlier write failed, or the file cannot be written.
+    /// [`ReadOnly`](StoreErrorKind::ReadOnly); [`Failed`](StoreErrorKind::Failed) when an earlier write failed, and the file cannot
+    /// be written yet. While another write is under way, that is found at the commit.
     pub fn import(&self, mode: Mode) -> Result<StoreImport<'_>, StoreError> {
-        let mut log = self.lock_log();
-        self.ready(&mut log)?;
-        let transaction = guarded(|| {
-            // redb uses the pages that a write gave up again once the write after it has ended. Without one, what the import before
-            // replaced would stay free beside what this one writes.
-            self.file.write(true)?.commit()?;
-            self.file.write(true)
-        });
-        let transaction = self.settle(&mut log, transaction)?;
-        let sink = Arc::new(Mutex::new(Sink {
-            transaction: Some(transaction),
-            waiting: Vec::new(),
-            waiting_bytes: 0,
-            next_document: log.state.next_document,
-            added: 0,
-            fault: None,
-        }));
-        let own = Arc::clone(&sink);
-        let put = move |number: u64, place: u64, text: &str| lock(&own).put(number, place, text);
-        let documents = StoreDocument::new(log.state.next_document, put);
-        Ok(StoreImport { store: self, import: self.engine.import_numbered(mode, documents), sink, log })
+        if self.file.is_read_only() {
+            return Err(self.error(Fault::new(StoreErrorKind::ReadOnly, "it is open for reading alone")));
+        }
+        if let Some(mut log) = self.log.try_lock() {
+            self.ready(&mut log)?;
+        }
+        Ok(self.import_over(mode, Spool::beside(self.file.target())))
+    }
+
+    /// Begins an import with this spool.
+    pub(super) fn import_over(&self, mode: Mode, spool: Spool) -> StoreImport<'_> {
+        let spool = Arc::new(Mutex::new(Some(spool)));
+        let own = Arc::clone(&spool);
+        let put = move |number: u64, text: &str| {
+            if let Some(spool) = &mut *lock(&own) {
+                spool.put(number, text);
+            }
+        };
+        let import = self.engine.import_numbered(mode, StoreDocument::new(put));
+        StoreImport { store: self, import, spool }
     }
 }
 
-fn lock(sink: &Mutex<Sink>) -> MutexGuard<'_, Sink> {
-    sink.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(spool: &Mutex<Option<Spool>>) -> MutexGuard<'_, Option<Spool>> {
+    spool.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<'s> StoreImport<'s> {
-    /// What takes in the cases.
+    /// Returns the import of the engine, which takes in the cases.
     pub fn cases(&mut self) -> &mut Import<'s> {
         &mut self.import
     }
@@ -140,47 +110,50 @@ impl<'s> StoreImport<'s> {
     /// Takes the next bytes of the source, parted anywhere; see [`Import::push`].
     ///
     /// # Errors
-    /// A case that is refused, and documents that cannot be written.
+    /// A case that is refused, and documents that cannot be put aside.
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
         let result = self.import.push(bytes);
         self.check()?;
         result.map_err(|refusal| StoreError::refused(&self.store.name, refusal))
     }
 
-    /// Says early whether documents could not be written, which [`commit`](Self::commit) would say as well.
+    /// Returns early the error of documents that could not be put aside, which [`commit`](Self::commit) returns as well.
     ///
     /// # Errors
-    /// The fault of the file.
+    /// [`Io`](StoreErrorKind::Io), such as for want of room. The database was not touched, and takes other writes.
     pub fn check(&mut self) -> Result<(), StoreError> {
-        let sink = lock(&self.sink);
-        match &sink.fault {
+        let spool = lock(&self.spool);
+        match spool.as_ref().and_then(Spool::fault) {
             None => Ok(()),
-            Some(fault) => {
-                self.log.fail();
-                Err(StoreError::new(fault.kind, &self.store.name, fault.detail.clone()))
-            }
+            Some(fault) => Err(StoreError::new(fault.kind, &self.store.name, fault.detail.clone())),
         }
     }
 
-    /// Makes the cases durable and visible, all at once.
+    /// Waits for writes that are under way, then makes the cases durable and visible, all at once.
     ///
     /// # Errors
-    /// What the last source ended with, and faults of the file; nothing is visible then.
+    /// What the last source ended with; documents that could not be put aside; faults of the file. Nothing is visible then.
     pub fn commit(self) -> Result<Report, StoreError> {
-        // The log goes last, so that no other write begins while the transaction is there.
-        let Self { mut log, store, import, sink } = self;
-        let (staged, report) = import.stage().map_err(|refusal| StoreError::refused(&store.name, refusal))?;
-        let mut sink = lock(&sink);
-        sink.flush();
-        let fault = sink.fault.take();
-        let transaction = sink.transaction.take();
-        let (next_document, added) = (sink.next_document, sink.added);
-        let result = guarded(|| match (fault, transaction) {
-            (None, Some(transaction)) => {
-                let state = State { next_document, ..log.state };
-                store.finish(&mut log, transaction, staged, state, added)
-            }
-            (fault, _) => Err(fault.unwrap_or_else(|| Fault::new(StoreErrorKind::Failed, "no transaction"))),
+        let Self { store, import, spool } = self;
+        let refused = |refusal| StoreError::refused(&store.name, refusal);
+        let mut import = import.finish().map_err(refused)?;
+        let spool = lock(&spool).take().unwrap_or_else(|| Spool::beside(None));
+        let documents = spool.finish().map_err(|fault| store.error(fault))?;
+
+        let mut log = store.lock_log();
+        store.ready(&mut log)?;
+        let first = log.state.next_document;
+        import.number_from(first);
+        let (txn, report) = import.attach().map_err(refused)?;
+        let result = guarded(|| {
+            // redb uses the pages that a write gave up again once the write after it has ended. Without one, what the import before
+            // replaced would stay free beside what this one writes.
+            store.file.write(true)?.commit()?;
+            let transaction = store.file.write(true)?;
+            let next_document = first.saturating_add(documents.next_number());
+            let (state, added) = (State { next_document, ..log.state }, documents.documents());
+            documents.store(&transaction, first, txn.documents())?;
+            store.finish(&mut log, transaction, txn.stage(), state, added)
         });
         store.settle(&mut log, result)?;
         log.synced();

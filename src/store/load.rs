@@ -30,8 +30,14 @@ pub(super) struct Loaded {
     pub(super) replayed: u64,
 }
 
-/// Reads everything but the documents of stored batches.
-pub(super) fn load(file: &File, catalog: &Catalog, options: &StoreOptions) -> Result<Loaded, Fault> {
+/// Reads everything but the documents of stored batches. `hasher` is that of the engine whose cases these are to replace, if there is
+/// one.
+pub(super) fn load(
+    file: &File,
+    catalog: &Catalog,
+    options: &StoreOptions,
+    hasher: Option<foldhash::quality::RandomState>,
+) -> Result<Loaded, Fault> {
     guarded(|| {
         let limits = &options.limits;
         let transaction = file.read()?;
@@ -114,6 +120,7 @@ pub(super) fn load(file: &File, catalog: &Catalog, options: &StoreOptions) -> Re
                 deleted: Vec::new(),
                 next_place: state.next_place,
                 next_batch: state.next_batch.saturating_add(1),
+                hasher,
             })
             .map_err(Fault::corrupt)?;
         if engine.len() as u64 != state.cases || documents.len()? != state.cases {

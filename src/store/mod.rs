@@ -18,8 +18,8 @@
 //! lost with the file that was closed, in which case reading ends as well; or a sync failed, after which the system may show what is
 //! not on disk.
 //!
-//! **Imports.** An import is one write, however large: its documents are written as they come, and nothing of it
-//! is there before [`StoreImport::commit`]. All this holds as far as the disk keeps what it says it has: one that lies
+//! **Imports.** An import is one write, however large, which begins at [`StoreImport::commit`]. Until then its documents are put
+//! aside in a temporary file beside the database, other writes go on, and nothing of the import is there. All this holds as far as the disk keeps what it says it has: one that lies
 //! about syncs may lose acknowledged writes, which then shows as an earlier state or as damage, not as a mixture.
 //!
 //! **Records beside the cases.** What a host keeps beside its cases, such as applicants, are records: text
@@ -43,8 +43,9 @@
 //! strings). So are the keys of all batches. Searches wait for none of it.
 //!
 //! **File growth and compaction.** What is replaced leaves free pages, which the writes after the next one use. An import is there beside
-//! what it replaces until it ends, so that the same cases imported again and again take about twice the room of one import; redb
-//! doubles the length of a file that is too short, of which the system stores only what was written. The pages that a reader may still
+//! what it replaces until it ends, so that the same cases imported again and again take about twice the room of one import, and once
+//! more its documents while it runs; redb doubles the length of a file that is too short, of which the system stores only what was
+//! written. The pages that a reader may still
 //! need (a search, a backup, a walk over [`Store::documents`]) stay until it ends. The file does not become shorter
 //! by itself. [`Store::compact`] moves everything to the front and gives the rest back; it needs the store alone.
 //! [`Store::compact_online`] puts a copy in the place of the file while searches go on and writes wait; it needs room for the copy.
@@ -100,6 +101,7 @@ mod record_table;
 mod records;
 mod recover;
 mod search;
+mod spool;
 mod tables;
 #[cfg(test)]
 mod tests;

@@ -94,7 +94,9 @@ impl Store {
                 "writes that were not synced are lost; close the store and open it to go on without them";
             return Err(Fault::new(StoreErrorKind::Failed, detail));
         }
-        let Loaded { engine, state, stored, replayed } = load(&self.file, self.catalog(), &self.options)?;
+        let hasher = Some(self.engine.hasher());
+        let Loaded { engine, state, stored, replayed } =
+            load(&self.file, self.catalog(), &self.options, hasher)?;
         let since_checkpoint = replayed.saturating_add(state.released);
         self.engine.replace(engine);
         let mut fresh = Log::new(state, stored, since_checkpoint, false);

@@ -69,7 +69,7 @@ impl Store {
 
 pub(super) fn verify(mut file: File, catalog: &Catalog) -> Result<Verified, Fault> {
     let was_clean = file.check_integrity()?;
-    let loaded = load(&file, catalog, &StoreOptions::default())?;
+    let loaded = load(&file, catalog, &StoreOptions::default(), None)?;
     let engine = loaded.engine;
     engine.validate().map_err(Fault::corrupt)?;
     guarded(|| {

@@ -25,12 +25,12 @@ pub(crate) struct View {
 }
 
 impl View {
-    /// Returns a view without batches.
-    pub(crate) fn empty() -> Self {
+    /// Returns a view without batches, whose index hashes ids and keys by `hasher`.
+    pub(crate) fn empty(hasher: foldhash::quality::RandomState) -> Self {
         Self {
             covered: Vec::new(),
             uncovered: Vec::new(),
-            directory: Arc::default(),
+            directory: Arc::new(Directory::new(hasher)),
             cases: 0,
             ordered: true,
             with_tombstones: Vec::new(),

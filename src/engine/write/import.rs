@@ -7,7 +7,7 @@ use super::pipeline::{Cases, RowBound, RowGroup};
 use super::pipeline::{Pipeline, Stop, StoreDocument};
 use super::reading::Mode;
 use super::report::{Refusal, Report};
-use super::transaction::StagedWrite;
+use super::transaction::{StagedWrite, WriteTxn};
 use crate::engine::handle::Engine;
 #[cfg(feature = "arrow")]
 use crate::error::Error;
@@ -17,8 +17,7 @@ use crate::ingest::Splitter;
 
 /// An import in progress. Searches do not see its cases until [`commit`](Import::commit); dropping it discards them.
 ///
-/// It is `Send`. Other writes do not wait for it before its commit: until then it only reads cases and fills batches. The import
-/// of a durable store is different: it writes documents to its file as they come, so other writes wait from its beginning.
+/// It is `Send`. Other writes do not wait for it before its commit: until then it only reads cases and fills batches.
 ///
 /// A source is NDJSON; or cases of several lines, one after another; or JSON arrays of cases and search answers, one after
 /// another. The layout is detected from its first lines. A byte-order mark of UTF-8 before them is skipped. Another encoding is
@@ -113,17 +112,22 @@ impl<'e> Import<'e> {
     }
 
     /// Does everything that can fail or take time before the cases become visible.
-    pub(crate) fn stage(mut self) -> Result<(StagedWrite<'e>, Report), Refusal> {
+    fn stage(self) -> Result<(StagedWrite<'e>, Report), Refusal> {
+        let (txn, report) = self.finish()?.attach()?;
+        Ok((txn.stage(), report))
+    }
+
+    /// Ends the last source, and does everything that does not need the writer lock.
+    ///
+    /// # Errors
+    /// As [`commit`](Self::commit).
+    pub(crate) fn finish(mut self) -> Result<FinishedImport<'e>, Refusal> {
         self.finish_source()?;
         self.pipeline.drain().map_err(|refusal| *refusal)?;
-        let source = self.pipeline.source().to_owned();
-        let (mut txn, mut report) = self.pipeline.into_parts();
-        let replaced = txn.attach().map_err(|error| Refusal::new(&source, 0, *error))?;
-        // A detached transaction counts a case as new if its id is new within the import.
-        debug_assert!(replaced <= report.stored, "{replaced} of {} stored cases replace one", report.stored);
-        report.stored -= replaced;
-        report.replaced += replaced;
-        Ok((txn.stage(), report))
+        let source = self.pipeline.source().into();
+        let (mut txn, report) = self.pipeline.into_parts();
+        txn.prepare();
+        Ok(FinishedImport { txn, report, source })
     }
 
     fn finish_source(&mut self) -> Result<(), Refusal> {
@@ -150,6 +154,35 @@ impl<'e> Import<'e> {
             };
             self.failed.insert(refusal).clone()
         })
+    }
+}
+
+/// An import whose sources are read to their ends. Other writes do not wait for it yet.
+pub(crate) struct FinishedImport<'e> {
+    txn: WriteTxn<'e>,
+    report: Report,
+    source: Box<str>,
+}
+
+impl<'e> FinishedImport<'e> {
+    /// Numbers the documents from `first` on, in place of 0.
+    #[cfg(feature = "store")]
+    pub(crate) fn number_from(&mut self, first: u64) {
+        self.txn.shift_document_numbers(first);
+    }
+
+    /// Takes the writer lock, and finds the stored cases that the import replaces.
+    ///
+    /// # Errors
+    /// The engine cannot hold all batches of the import.
+    pub(crate) fn attach(self) -> Result<(WriteTxn<'e>, Report), Refusal> {
+        let Self { mut txn, mut report, source } = self;
+        let replaced = txn.attach().map_err(|error| Refusal::new(&source, 0, *error))?;
+        // A detached transaction counts a case as new if its id is new within the import.
+        debug_assert!(replaced <= report.stored, "{replaced} of {} stored cases replace one", report.stored);
+        report.stored -= replaced;
+        report.replaced += replaced;
+        Ok((txn, report))
     }
 }
 

@@ -28,6 +28,8 @@ pub(crate) struct Parts {
     pub(crate) deleted: Vec<(BatchId, u16)>,
     pub(crate) next_place: u64,
     pub(crate) next_batch: u64,
+    /// The hasher of the index that these cases replace, if there is one: imports under way have hashed ids by it.
+    pub(crate) hasher: Option<foldhash::quality::RandomState>,
 }
 
 #[cfg_attr(not(any(test, feature = "store")), expect(dead_code, reason = "the durable store builds on it"))]
@@ -42,7 +44,7 @@ impl EngineBuilder {
         let (catalog, sizes) = (&engine.catalog, engine.sizes);
         let mut batches = parts.batches;
         batches.sort_by_key(|(id, ..)| *id);
-        let mut view = View::empty();
+        let mut view = View::empty(parts.hasher.unwrap_or_default());
         let mut deleted = parts.deleted;
         deleted.sort_unstable();
         deleted.dedup();

@@ -67,7 +67,7 @@ impl From<io::Error> for Stop {
     }
 }
 
-/// Imports cases; says also how many there are now.
+/// Imports cases, and returns how many there are now too. Updates wait for the commit alone.
 pub(super) fn cases(
     shared: &ServiceState,
     spool: Spool,
@@ -89,8 +89,13 @@ pub(super) fn cases(
                 Ok(import.push(chunk)?)
             })?;
         }
+        let _turn = shared.wait_for_turn();
         given_up.check(shared)?;
-        Ok((import.commit()?, shared.store.len()))
+        let commit = |shared: &ServiceState| {
+            let report = import.commit().map_err(|error| Failure::of_store(&error))?;
+            Ok((report, shared.store.len()))
+        };
+        shared.watched(commit).map_err(Stop)
     };
     import().map_err(|stop| stop.0)
 }

@@ -216,7 +216,7 @@ async fn import(
     match kind {
         None => {
             let run = move |shared: &_| import::cases(shared, spool, mode, &given_up);
-            let (report, cases) = admin.shared.in_turn(run).await?;
+            let (report, cases) = admin.shared.import(run).await?;
             answer(&ImportedCases { cases, report })
         }
         Some(kind) => {

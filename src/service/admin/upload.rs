@@ -1,7 +1,8 @@
 //! Bodies of imports, put aside in a file until they are whole.
 //!
-//! An import holds up all other writes, so it must not wait for a client that sends slowly, or never ends. A body lies in a
-//! file without a name, beside the database, which is gone when it is closed, or when the process dies.
+//! An import of records keeps all other writes waiting, and one of cases all other imports, so neither may wait for a client that
+//! sends slowly, or never ends. A body is in a file without a name, beside the database, whose space is free when it is closed, or when
+//! the process dies.
 
 use std::fs::File;
 use std::io::{self, Write};

@@ -3,6 +3,7 @@
 mod disk;
 mod format;
 mod growth;
+mod imports;
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -8,23 +8,23 @@ use crate::engine::write::report::{Refusal, Report};
 use crate::engine::write::transaction::WriteTxn;
 use crate::ingest::{DocumentTemplate, Piece};
 
-/// The destination of documents that the engine does not keep itself. Each document gets the next number.
+/// The destination of documents that the engine does not keep itself. They are numbered from 0, and come in the order of the numbers.
 pub(crate) struct StoreDocument<'e> {
     next: u64,
     put: PutDocument<'e>,
 }
 
-/// A function that takes the number, the place and the text of a document.
-type PutDocument<'e> = Box<dyn FnMut(u64, u64, &str) + Send + 'e>;
+/// A function that takes the number and the text of a document.
+type PutDocument<'e> = Box<dyn FnMut(u64, &str) + Send + 'e>;
 
 impl<'e> StoreDocument<'e> {
-    /// Creates a destination whose first document gets the number `next`.
+    /// Creates a destination, whose first document gets the number 0.
     #[cfg_attr(
         not(any(feature = "store", all(test, feature = "arrow", feature = "parallel"))),
         expect(dead_code, reason = "the durable store builds on it")
     )]
-    pub(crate) fn new(next: u64, put: impl FnMut(u64, u64, &str) + Send + 'e) -> Self {
-        Self { next, put: Box::new(put) }
+    pub(crate) fn new(put: impl FnMut(u64, &str) + Send + 'e) -> Self {
+        Self { next: 0, put: Box::new(put) }
     }
 }
 
@@ -45,8 +45,7 @@ impl<'e> CaseStore<'e> {
     pub(super) fn new(engine: &'e Engine, mode: Mode, documents: Option<StoreDocument<'e>>) -> Self {
         Self {
             mode,
-            // The durable store needs the final place of each document at once.
-            txn: if documents.is_some() { WriteTxn::new(engine) } else { WriteTxn::detached(engine) },
+            txn: WriteTxn::detached(engine),
             documents,
             source: Box::default(),
             report: Report::default(),
@@ -98,7 +97,7 @@ impl<'e> CaseStore<'e> {
         let upserted = self.txn.upsert(row, document);
         let upserted = upserted.map_err(|error| Box::new(Refusal::new(&self.source, line, *error)))?;
         if let Some(documents) = &mut self.documents {
-            (documents.put)(number, self.txn.last_place(), text);
+            (documents.put)(number, text);
         }
         self.report.count(upserted);
         Ok(())
@@ -116,13 +115,13 @@ impl<'e> CaseStore<'e> {
         report.append(built.report);
         for group_batch in built.batches {
             let (known, kept) = (group_batch.known, group_batch.documents);
-            let stored = |row: usize, upserted, place| {
+            let stored = |row: usize, upserted| {
                 report.count(upserted);
                 if let Some(documents) = documents
                     && let Some(kept) = row.checked_sub(known).and_then(|at| kept.get(at))
                     && let Some(text) = kept.text(&built.text)
                 {
-                    (documents.put)(kept.number, place, text);
+                    (documents.put)(kept.number, text);
                 }
             };
             txn.push_batch(group_batch.batch, known, group_batch.lookup, stored)

@@ -178,17 +178,17 @@ mod rows {
         format!("{{\"id\":\"{id}\",\"name\":\"n° {number}\"}}")
     }
 
-    /// A document that the import of rows passed to the store: its number, place and text.
-    type Put = (u64, u64, String);
+    /// A document that the import of rows passed to the store: its number, text and place.
+    type Put = (u64, String, u64);
 
     /// Imports groups of 150 rows into an engine that keeps no documents. Each row counts one byte for the bound.
     fn import(threads: usize, groups: u64, bound: u64, refused: Option<u64>) -> Result<Vec<Put>, Refusal> {
         let engine = Engine::builder(Catalog::cases()).batch_rows(64).numbered_documents().build();
         let put = std::sync::Mutex::new(Vec::new());
-        let store = |number, place, text: &str| put.lock().unwrap().push((number, place, text.to_owned()));
+        let store = |number, text: &str| put.lock().unwrap().push((number, text.to_owned()));
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
-            let mut import = engine.import_numbered(Mode::Strict, StoreDocument::new(7, store));
+            let mut import = engine.import_numbered(Mode::Strict, StoreDocument::new(store));
             let all = (0..groups).map(|group| RowGroup { rows: 150, group });
             let bound = RowBound { bytes: bound, too_much: || fault("too much") };
             import.push_rows(all, bound, |group, line, cases| {
@@ -204,13 +204,26 @@ mod rows {
                 }
                 Ok(())
             })?;
-            let report = import.commit()?;
+            let mut import = import.finish()?;
+            import.number_from(7);
+            let (txn, report) = import.attach()?;
+            let documents: Vec<(u64, u64)> = txn.documents().collect();
+            txn.stage().publish();
             assert_eq!(report.stored + report.replaced, groups * 150);
             engine.validate().unwrap();
             assert_eq!(engine.len() as u64, report.stored);
-            Ok(())
-        })?;
-        Ok(put.into_inner().unwrap())
+            let put = std::mem::take(&mut *put.lock().unwrap());
+            assert_eq!(put.len(), documents.len());
+            let all = put.into_iter().zip(documents).map(|((own, text), (number, place))| {
+                assert_eq!(
+                    number,
+                    own + 7,
+                    "documents are numbered in the order in which they were handed over"
+                );
+                (number, text, place)
+            });
+            Ok(all.collect())
+        })
     }
 
     #[test]
@@ -218,7 +231,7 @@ mod rows {
         for groups in [1, 2, 9] {
             let expected = import(1, groups, u64::MAX, None).unwrap();
             assert_eq!(expected.len() as u64, groups * 150);
-            assert_eq!(expected[8], (15, 4, document(8)), "it replaces the fifth case");
+            assert_eq!(expected[8], (15, document(8), 4), "it replaces the fifth case");
             for threads in [2, 5] {
                 assert_eq!(import(threads, groups, u64::MAX, None).unwrap(), expected, "{threads} threads");
             }

@@ -20,6 +20,17 @@ impl WriteTxn<'_> {
         if self.attached.is_some() {
             return Ok(0);
         }
+        self.prepare();
+        let attached = Attached::new(self.engine);
+        self.look_up(&attached.snapshot.base);
+        let replaced = self.resolve(&attached);
+        self.check_all_batches(&attached.snapshot)?;
+        self.attached = Some(attached);
+        Ok(replaced)
+    }
+
+    /// Seals the last batch and looks up its ids, which [`attach`](Self::attach) does otherwise. No case is added afterwards.
+    pub(crate) fn prepare(&mut self) {
         if let Buffer::Batches(sealed, filling) = &mut self.buffer
             && filling.rows() > 0
         {
@@ -27,13 +38,36 @@ impl WriteTxn<'_> {
         }
         let base = Arc::clone(&self.engine.current.load().base);
         self.look_up(&base);
-        drop(base);
-        let attached = Attached::new(self.engine);
-        self.look_up(&attached.snapshot.base);
-        let replaced = self.resolve(&attached);
-        self.check_all_batches(&attached.snapshot)?;
-        self.attached = Some(attached);
-        Ok(replaced)
+    }
+
+    /// Adds `by` to the number of each document. The transaction is [prepared](Self::prepare), and not attached.
+    #[cfg(feature = "store")]
+    pub(crate) fn shift_document_numbers(&mut self, by: u64) {
+        debug_assert!(self.attached.is_none(), "the numbers of replaced documents are not shifted");
+        match &mut self.buffer {
+            Buffer::Rows(rows) => {
+                let rows = rows.iter_mut().filter_map(Arc::get_mut);
+                rows.for_each(|row| row.shift_document_number(by));
+            }
+            Buffer::Batches(sealed, _) => {
+                sealed.iter_mut().for_each(|sealed| sealed.batch.shift_document_numbers(by));
+            }
+        }
+        self.released.iter_mut().for_each(|number| *number = number.saturating_add(by));
+    }
+
+    /// Returns the number and the place of each document, in the order in which the cases were stored, those that were replaced
+    /// again included. The transaction is [prepared](Self::prepare).
+    #[cfg(feature = "store")]
+    pub(crate) fn documents(&self) -> impl Iterator<Item = (u64, u64)> {
+        let (rows, sealed) = match &self.buffer {
+            Buffer::Rows(rows) => (rows.as_slice(), [].as_slice()),
+            Buffer::Batches(sealed, _) => ([].as_slice(), sealed.as_slice()),
+        };
+        let rows = rows.iter().filter_map(|row| Some((row.document_number()?, row.place)));
+        rows.chain(sealed.iter().flat_map(|SealedBatch { batch, .. }| {
+            (0..batch.rows()).filter_map(move |row| Some((batch.document_number(row)?, batch.place(row))))
+        }))
     }
 
     /// Looks up the rows of sealed batches in a base.

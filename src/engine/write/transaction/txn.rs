@@ -44,6 +44,7 @@ pub(crate) struct WriteTxn<'e> {
     pub(super) deleted: HashMap<StoredAddr, u64, foldhash::quality::RandomState>,
     pub(super) next_place: u64,
     /// The place of the last stored case.
+    #[cfg(feature = "store")]
     last_place: u64,
     /// The numbers of documents that belong to no case any more.
     pub(super) released: Vec<u64>,
@@ -85,6 +86,7 @@ impl<'e> WriteTxn<'e> {
             // All bases of an engine have the same hasher.
             hasher: engine.current.load().base.directory().hasher().clone(),
             next_place: 0,
+            #[cfg(feature = "store")]
             last_place: u64::MAX,
             attached: None,
             buffer: Buffer::Rows(Vec::new()),
@@ -101,6 +103,7 @@ impl<'e> WriteTxn<'e> {
     }
 
     /// Returns the place of the last stored case.
+    #[cfg(feature = "store")]
     pub(crate) fn last_place(&self) -> u64 {
         self.last_place
     }
@@ -113,8 +116,11 @@ impl<'e> WriteTxn<'e> {
         self.make_room(document.size_bytes())?;
         let at = self.buffer.next();
         let id = row.id();
-        let (upserted, place) = self.register(self.hasher.hash_one(id), || id, at, None, None);
-        self.last_place = place;
+        let (upserted, place) = self.register(self.hasher.hash_one(id), || id, at, None);
+        #[cfg(feature = "store")]
+        {
+            self.last_place = place;
+        }
         match &mut self.buffer {
             Buffer::Rows(rows) => rows.push(Arc::new(OwnedRow::new(row, document, place))),
             Buffer::Batches(_, filling) => filling.push(row, document, place),
@@ -154,9 +160,9 @@ impl<'e> WriteTxn<'e> {
     }
 
     /// Stores the cases of a batch. Its first `known` cases are registered already, since the transaction
-    /// [began](Self::take_filling) the batch.
+    /// [began](Self::take_filling) the batch. The transaction is detached.
     ///
-    /// Calls `stored` for each other case, with its row, the outcome and its place.
+    /// Calls `stored` for each other case, with its row and the outcome.
     ///
     /// # Errors
     /// The engine cannot hold a further batch.
@@ -165,8 +171,9 @@ impl<'e> WriteTxn<'e> {
         mut batch: Batch,
         known: usize,
         lookup: Lookup,
-        mut stored: impl FnMut(usize, Upserted, u64),
+        mut stored: impl FnMut(usize, Upserted),
     ) -> Result<(), Box<Error>> {
+        debug_assert!(self.attached.is_none(), "ids are looked up when the transaction is attached");
         self.begin_batches();
         if let Buffer::Batches(sealed, filling) = &mut self.buffer
             && filling.rows() > 0
@@ -175,26 +182,17 @@ impl<'e> WriteTxn<'e> {
         }
         self.check_next_batch(0)?;
         let number = self.buffer.next().batch as usize;
-        let Lookup { base, mut ids, keys } = lookup;
-        if let Some(Attached { snapshot, .. }) = &self.attached
-            && !std::ptr::eq(base.as_ptr(), Arc::as_ptr(&snapshot.base))
-        {
-            let texts: Vec<&str> = (0..batch.rows()).map(|row| batch.id(row)).collect();
-            ids = snapshot.base.find_all_covered(&texts);
-        }
+        let Lookup { base, ids, keys } = lookup;
         let mut places: Vec<u64> = (0..known).map(|row| batch.place(row)).collect();
         self.ids.reserve(ids.len());
-        for (row, (hash, covered)) in ids.iter().copied().enumerate().skip(known) {
+        for (row, (hash, _)) in ids.iter().copied().enumerate().skip(known) {
             let incoming = IncomingBatch { number, batch: &batch, places: &places };
             let at = row_addr(number, row);
-            let (upserted, place) = self.register(hash, || batch.id(row), at, Some(incoming), covered);
+            let (upserted, place) = self.register(hash, || batch.id(row), at, Some(incoming));
             places.push(place);
-            stored(row, upserted, place);
+            stored(row, upserted);
         }
-        let covered = match &self.attached {
-            Some(_) => CoveredRows::default(),
-            None => CoveredRows::new(base, ids.into_iter().map(|(_, at)| at)),
-        };
+        let covered = CoveredRows::new(base, ids.into_iter().map(|(_, at)| at));
         batch.set_places(places);
         if let Buffer::Batches(sealed, _) = &mut self.buffer {
             sealed.push(SealedBatch { batch, keys, covered });
@@ -205,15 +203,13 @@ impl<'e> WriteTxn<'e> {
     /// Records the row of a case, given its id and the hash. Returns the outcome and the place, which is that of the replaced
     /// case if there is one.
     ///
-    /// `incoming` is the batch of the row if the buffer does not contain it yet. `covered` is then the live covered row with this
-    /// id.
+    /// `incoming` is the batch of the row if the buffer does not contain it yet.
     fn register<'i>(
         &mut self,
         hash: u64,
         id: impl Fn() -> &'i str,
         at: RowAddr,
         incoming: Option<IncomingBatch<'_>>,
-        covered: Option<StoredAddr>,
     ) -> (Upserted, u64) {
         let buffer = &self.buffer;
         let incoming_of = |at: RowAddr| incoming.filter(|incoming| incoming.has(at));
@@ -227,11 +223,7 @@ impl<'e> WriteTxn<'e> {
         } else {
             self.ids.insert(hash, at);
             self.attached.as_ref().and_then(|attached| {
-                let found = match incoming {
-                    Some(_) => attached.writer.find_known(&attached.snapshot, hash, &id, covered),
-                    None => attached.find(hash, id()),
-                };
-                let found = found.filter(|at| !self.deleted.contains_key(at))?;
+                let found = attached.find(hash, id()).filter(|at| !self.deleted.contains_key(at))?;
                 self.deleted.insert(found, hash);
                 Some(attached.writer.describe(&attached.snapshot, found))
             })

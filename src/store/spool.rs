@@ -1,0 +1,277 @@
+//! The spool: a temporary file for the documents of an import that is not committed yet.
+//!
+//! Documents come in the order of their numbers, and are read back in the same order. Each is a record:
+//!
+//! | field | bytes |
+//! |---|---|
+//! | number | `u64`, counted from 0 within the import |
+//! | length of the document | `u64` |
+//! | checksum | XXH3 of the document, seed: the number |
+//! | document | UTF-8 |
+//!
+//! The last [`BUFFER_BYTES`] are in memory. What comes before them is in a file without a name, which only its owner can read, in the
+//! folder of the database; in the temporary folder of the system if that one cannot be written. The system frees its space when
+//! the spool is dropped, and also when the process dies. The spool of a small import has no file, nor has that of a store that is in
+//! no file: it stays in memory.
+
+use std::env;
+use std::fs::{self, File};
+use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use redb::WriteTransaction;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use super::atomic::{folder_of, unnamed_in};
+use super::error::{Fault, StoreErrorKind};
+use super::tables::{DOCUMENTS, Stored};
+use crate::json;
+
+/// The bytes that are kept in memory, and the size of a write to the file.
+const BUFFER_BYTES: usize = 1 << 20;
+
+/// The documents of an import, as far as they came.
+pub(super) struct Spool {
+    target: Target,
+    buffer: Vec<u8>,
+    documents: u64,
+    /// The number after the last document's.
+    next_number: u64,
+    /// The reason why no more is written.
+    fault: Option<Fault>,
+}
+
+/// The place of what does not fit the buffer.
+enum Target {
+    /// A file that is made in this folder when it is needed.
+    Folder(PathBuf),
+    File(File),
+    Memory,
+}
+
+impl Spool {
+    /// Begins the spool of an import into the database at this path; in memory without a path.
+    pub(super) fn beside(database: Option<&Path>) -> Self {
+        let target = database.map_or(Target::Memory, |path| {
+            // The file of a symbolic link may be on another disk.
+            let path = fs::canonicalize(path);
+            let path = path.as_deref().ok().or(database).unwrap_or(Path::new("."));
+            Target::Folder(folder_of(path).to_owned())
+        });
+        Self::to(target)
+    }
+
+    /// Begins a spool in this file.
+    #[cfg(test)]
+    pub(super) fn over(file: File) -> Self {
+        Self::to(Target::File(file))
+    }
+
+    fn to(target: Target) -> Self {
+        Self { target, buffer: Vec::new(), documents: 0, next_number: 0, fault: None }
+    }
+
+    /// Adds a document, unless an earlier one could not be written.
+    pub(super) fn put(&mut self, number: u64, text: &str) {
+        if self.fault.is_some() {
+            return;
+        }
+        let head = [number, text.len() as u64, xxh3_64_with_seed(text.as_bytes(), number)];
+        head.iter().for_each(|word| self.buffer.extend_from_slice(&word.to_le_bytes()));
+        self.buffer.extend_from_slice(text.as_bytes());
+        self.documents = self.documents.saturating_add(1);
+        self.next_number = number.saturating_add(1);
+        if self.buffer.len() >= BUFFER_BYTES
+            && let Err(error) = self.flush()
+        {
+            self.fault = Some(not_put_aside(&error));
+            self.buffer = Vec::new();
+        }
+    }
+
+    /// Returns why documents could not be written, if one could not.
+    pub(super) fn fault(&self) -> Option<&Fault> {
+        self.fault.as_ref()
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if let Target::Folder(folder) = &self.target {
+            self.target = Target::File(unnamed_in(folder).or_else(|_| unnamed_in(&env::temp_dir()))?);
+        }
+        if let Target::File(file) = &mut self.target {
+            file.write_all(&self.buffer)?;
+            self.buffer.clear();
+        }
+        Ok(())
+    }
+
+    /// Ends writing.
+    ///
+    /// # Errors
+    /// The fault of an earlier write.
+    pub(super) fn finish(self) -> Result<Spooled, Fault> {
+        let Self { target, buffer, documents, next_number, fault } = self;
+        if let Some(fault) = fault {
+            return Err(fault);
+        }
+        let rest = Cursor::new(buffer);
+        let records: Box<dyn Read + Send> = match target {
+            Target::File(mut file) => {
+                file.seek(SeekFrom::Start(0)).map_err(|error| not_read(&error))?;
+                Box::new(BufReader::with_capacity(BUFFER_BYTES, file).chain(rest))
+            }
+            Target::Folder(_) | Target::Memory => Box::new(rest),
+        };
+        Ok(Spooled { records, documents, next_number })
+    }
+}
+
+/// A spool that is written, and not read yet.
+pub(super) struct Spooled {
+    records: Box<dyn Read + Send>,
+    documents: u64,
+    next_number: u64,
+}
+
+impl Spooled {
+    /// Returns the number of documents.
+    pub(super) fn documents(&self) -> u64 {
+        self.documents
+    }
+
+    /// Returns the number after the last document's.
+    pub(super) fn next_number(&self) -> u64 {
+        self.next_number
+    }
+
+    /// Stores the documents, their numbers counted from `first`. `places` are the numbers and places of all, in the same order.
+    ///
+    /// # Errors
+    /// When the spool cannot be read, or holds something else than was put there; faults of the database.
+    pub(super) fn store(
+        mut self,
+        transaction: &WriteTransaction,
+        first: u64,
+        places: impl Iterator<Item = (u64, u64)>,
+    ) -> Result<(), Fault> {
+        let mut table = transaction.open_table(DOCUMENTS)?;
+        let mut document = Vec::new();
+        let mut stored: u64 = 0;
+        for (number, place) in places {
+            let own = number.saturating_sub(first);
+            self.read(own, &mut document)?;
+            let text = json::text(&document).map_err(|_| changed())?;
+            table.insert(number, Stored { place, text }.to_bytes(number).as_slice())?;
+            stored = stored.saturating_add(1);
+        }
+        if stored == self.documents { Ok(()) } else { Err(changed()) }
+    }
+
+    /// Reads the next record, which is that of a number.
+    fn read(&mut self, number: u64, document: &mut Vec<u8>) -> Result<(), Fault> {
+        let mut next = || {
+            let mut word = [0; 8];
+            self.records.read_exact(&mut word).map_err(|error| not_read(&error))?;
+            Ok::<_, Fault>(u64::from_le_bytes(word))
+        };
+        let (own, length, checksum) = (next()?, next()?, next()?);
+        document.clear();
+        let read =
+            (&mut self.records).take(length).read_to_end(document).map_err(|error| not_read(&error))?;
+        let is_it = own == number && read as u64 == length && xxh3_64_with_seed(document, own) == checksum;
+        if is_it { Ok(()) } else { Err(changed()) }
+    }
+}
+
+fn not_put_aside(error: &io::Error) -> Fault {
+    Fault::new(StoreErrorKind::Io, format!("the cases of the import cannot be put aside: {error}"))
+}
+
+fn not_read(error: &io::Error) -> Fault {
+    let detail = format!("the cases of the import, which were put aside, cannot be read: {error}");
+    Fault::new(StoreErrorKind::Io, detail)
+}
+
+/// The fault of a spool that does not hold what was put there.
+fn changed() -> Fault {
+    Fault::new(StoreErrorKind::Io, "the cases of the import were put aside, and others were read back")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::FileExt;
+
+    use super::*;
+
+    /// Spools documents of these sizes, their numbers two apart.
+    fn spooled(folder: Option<&Path>, sizes: &[usize]) -> Spool {
+        let path = folder.map(|folder| folder.join("cases.db"));
+        let mut spool = Spool::beside(path.as_deref());
+        for (number, size) in (0_u64..).step_by(2).zip(sizes) {
+            spool.put(number, &"é".repeat(*size));
+        }
+        spool
+    }
+
+    fn read_back(mut spooled: Spooled, sizes: &[usize]) -> Result<(), Fault> {
+        let mut document = Vec::new();
+        for (number, size) in (0_u64..).step_by(2).zip(sizes) {
+            spooled.read(number, &mut document)?;
+            assert_eq!(document, "é".repeat(*size).as_bytes());
+        }
+        assert_eq!(
+            (spooled.documents(), spooled.next_number()),
+            (sizes.len() as u64, 2 * sizes.len() as u64 - 1)
+        );
+        Ok(())
+    }
+
+    #[test]
+    fn documents_are_read_back_from_memory_and_from_a_file() {
+        let folder = tempfile::tempdir().unwrap();
+        for sizes in [&[3, 0, 70][..], &[700_000, 1, 0, 2_000_000, 5]] {
+            for folder in [None, Some(folder.path())] {
+                let spool = spooled(folder, sizes);
+                let has_file = matches!(spool.target, Target::File(_));
+                assert_eq!(has_file, folder.is_some() && sizes.len() > 3);
+                read_back(spool.finish().unwrap(), sizes).unwrap();
+            }
+        }
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_file_is_in_the_temporary_folder_where_there_is_no_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let sizes = [700_000, 2];
+        let spool = spooled(Some(&folder.path().join("not there")), &sizes);
+        assert!(matches!(spool.target, Target::File(_)));
+        read_back(spool.finish().unwrap(), &sizes).unwrap();
+    }
+
+    #[test]
+    fn what_was_changed_in_the_file_is_not_read_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let sizes = [600_000, 30];
+        for at in [0, 8, 16, 24, 1_000_000, 1_200_023] {
+            let spool = spooled(Some(folder.path()), &sizes);
+            let Target::File(file) = &spool.target else { panic!("no file") };
+            file.write_at(b"!", at).unwrap();
+            let fault = read_back(spool.finish().unwrap(), &sizes).unwrap_err();
+            assert_eq!(fault.kind, StoreErrorKind::Io, "byte {at}");
+        }
+    }
+
+    #[test]
+    fn a_document_that_cannot_be_written_is_told_once_and_for_all() {
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let mut spool = Spool::over(full);
+        spool.put(0, "small");
+        assert!(spool.fault().is_none(), "it is in memory");
+        spool.put(1, &"x".repeat(BUFFER_BYTES));
+        assert!(spool.fault().unwrap().detail.contains("cannot be put aside"));
+        spool.put(2, "more");
+        assert!(spool.buffer.is_empty());
+        assert_eq!(spool.finish().err().unwrap().kind, StoreErrorKind::Io);
+    }
+}
