@@ -148,6 +148,25 @@ impl Service {
         listener: TcpListener,
         shutdown: impl Future<Output = ()>,
     ) -> Result<(), StoreError> {
+        self.serve_until(listener, shutdown, std::future::pending()).await
+    }
+
+    /// As [`serve`](Self::serve), but ends at once when `abort` is ready, during [`drain`](ServiceOptions::drain) or
+    /// [`grace`](ServiceOptions::grace): requests in flight are given up, and everything is put on disk.
+    ///
+    /// # Errors
+    /// As [`serve`](Self::serve).
+    ///
+    /// # Panics
+    /// As [`serve`](Self::serve).
+    pub async fn serve_until(
+        self,
+        listener: TcpListener,
+        shutdown: impl Future<Output = ()>,
+        abort: impl Future<Output = ()>,
+    ) -> Result<(), StoreError> {
+        let mut abort = pin!(abort);
+        let mut is_aborted = false;
         let Self {
             shared,
             tls,
@@ -196,7 +215,10 @@ impl Service {
                 );
             }
             // Clients that are connected by now are served.
-            let _ = tokio::time::timeout(drain.max(LAST_ACCEPT), serving).await;
+            tokio::select! {
+                _ = tokio::time::timeout(drain.max(LAST_ACCEPT), serving) => {}
+                () = &mut abort => is_aborted = true,
+            }
         }
         drop(listener);
         #[cfg(unix)]
@@ -210,9 +232,26 @@ impl Service {
             // A client that left may have left work behind.
             shared.finished().await;
         };
-        if tokio::time::timeout(shared.options.grace, finish).await.is_err() {
-            tracing::warn!("requests were still in flight at the end of the grace period");
-            shared.cut_off();
+        let abort = async {
+            if !is_aborted {
+                abort.await;
+            }
+        };
+        let finished = tokio::select! {
+            biased;
+            () = abort => None,
+            finished = tokio::time::timeout(shared.options.grace, finish) => Some(finished.is_ok()),
+        };
+        match finished {
+            Some(true) => {}
+            Some(false) => {
+                tracing::warn!("requests were still in flight at the end of the grace period");
+                shared.cut_off();
+            }
+            None => {
+                tracing::warn!("asked to end at once: requests in flight are given up");
+                shared.cut_off();
+            }
         }
         shared.tell_all_left_out();
         let end = tokio::task::spawn_blocking(move || {

@@ -7,12 +7,15 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 #[cfg(unix)]
+use casefilter::AtomicFile;
+#[cfg(unix)]
 use casefilter::service::AdminSocket;
 use casefilter::service::{Service, ServiceOptions, Tls, TokenFile, Tokens};
 use casefilter::{Catalog, Limits, Store, StoreOptions, store_catches_panics};
 use clap::builder::BoolishValueParser;
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
+use tokio::sync::watch;
 use tracing_subscriber::filter::LevelFilter;
 
 use crate::input::admin::Socket;
@@ -28,7 +31,8 @@ use crate::output::status::Status;
 /// Serve the five operations over HTTP
 ///
 /// Searches of cases, required documents status, profile preview, AML case, and update of extracted info, from a
-/// database made by `import`. It stops on SIGTERM or Ctrl-C, once requests in flight are answered. SIGHUP is ignored.
+/// database made by `import`. It stops on SIGTERM or Ctrl-C, once requests in flight are answered. A second SIGTERM or Ctrl-C ends
+/// it at once: requests in flight are given up, and what was acknowledged is on disk. SIGHUP is ignored.
 ///
 /// While it has the database open, `import`, `token share`, `backup`, `verify` and `export` go through a socket beside it, which
 /// the user whom the service runs as may open, and nobody else.
@@ -143,7 +147,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = VALUE, env = "CASEFILTER_WRITE_TIMEOUT", default_value = "30s", value_parser = seconds)]
     write_timeout: Duration,
 
-    /// How long an update waits for its turn after imports and other updates
+    /// How long an update waits for commits of imports and for other updates
     #[arg(long, value_name = VALUE, env = "CASEFILTER_TURN_TIMEOUT", default_value = "10s", value_parser = seconds)]
     turn_timeout: Duration,
 
@@ -287,6 +291,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
     }
     begin_logging(args.log);
     let signals = Signals::watch()?;
+    let asked = signals.asked.clone();
     let options = args.options();
     let file = TokenFile::read(&args.tokens)
         .map_err(|error| Failure::io("cannot read", &args.tokens.display().to_string(), &error))?;
@@ -327,7 +332,7 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
                     .map_err(|error| Failure::io("cannot listen on", &address.to_string(), &error))?,
             ),
         };
-        let shutdown = signals.shutdown()?;
+        let (shutdown, abort) = signals.shutdown()?;
         let searches = if args.source.is_some() { "PostgreSQL" } else { "the database" };
         let counts = (store.len(), tokens.len());
         let service = Service::new(store, tokens, options);
@@ -350,9 +355,13 @@ pub(crate) fn run(args: &Args) -> Result<Status, Failure> {
         };
         let (cases, tokens) = counts;
         tracing::info!(%address, cases, tokens, searches, "listening");
-        service.serve(listener, shutdown).await.map_err(|error| failed(&error))
+        service.serve_until(listener, shutdown, abort).await.map_err(|error| failed(&error))
     })?;
     tracing::info!("everything is on disk");
+    if *asked.borrow() > 1 {
+        // Threads may be at work for requests that were given up.
+        runtime.shutdown_timeout(LAST_WORK);
+    }
     Ok(Status::Fine)
 }
 
@@ -367,13 +376,17 @@ fn runtime(options: &ServiceOptions) -> io::Result<Runtime> {
         .build()
 }
 
+/// The longest time that threads have for requests that were given up, once everything is on disk.
+const LAST_WORK: Duration = Duration::from_secs(1);
+
 /// The signals that the process gets.
 struct Signals {
-    told: tokio::sync::watch::Receiver<bool>,
+    /// The number of signals that asked the process to end.
+    asked: watch::Receiver<u32>,
     #[cfg(unix)]
     handle: signal_hook::iterator::Handle,
     #[cfg(not(unix))]
-    tell: tokio::sync::watch::Sender<bool>,
+    ask: watch::Sender<u32>,
 }
 
 impl Signals {
@@ -381,49 +394,55 @@ impl Signals {
     #[cfg(unix)]
     fn watch() -> Result<Self, Failure> {
         use signal_hook::consts::SIGHUP;
-        let (tell, told) = tokio::sync::watch::channel(false);
+        let (ask, asked) = watch::channel(0_u32);
         let mut signals = signal_hook::iterator::Signals::new([SIGHUP]).map_err(|error| unwatched(&error))?;
         let handle = signals.handle();
         let wait = move || {
             for signal in signals.forever() {
                 if signal == SIGHUP {
                     tracing::info!("SIGHUP is ignored: SIGTERM ends the service");
-                } else {
-                    let _ = tell.send(true);
+                    continue;
+                }
+                ask.send_modify(|asked| *asked = asked.saturating_add(1));
+                if *ask.borrow() > 2 {
+                    // What was acknowledged is on disk; the next opening repairs the rest.
+                    AtomicFile::abandon_all(|| {
+                        let _ = signal_hook::low_level::emulate_default_handler(signal);
+                    });
                 }
             }
         };
         let thread = std::thread::Builder::new().name("signals".to_owned()).spawn(wait);
         thread.map_err(|error| unwatched(&error))?;
-        Ok(Self { told, handle })
+        Ok(Self { asked, handle })
     }
 
     #[cfg(not(unix))]
     fn watch() -> Result<Self, Failure> {
-        let (tell, told) = tokio::sync::watch::channel(false);
-        Ok(Self { told, tell })
+        let (ask, asked) = watch::channel(0_u32);
+        Ok(Self { asked, ask })
     }
 
-    /// Is ready when the process is asked to end, by SIGTERM or Ctrl-C, which no longer end it by themselves.
-    fn shutdown(self) -> Result<impl Future<Output = ()>, Failure> {
+    /// Returns a future that is ready when the process is asked to end, by SIGTERM or Ctrl-C, which no longer end it by themselves, and
+    /// one that is ready when it is asked again. At the third signal the process ends as by default.
+    fn shutdown(self) -> Result<(impl Future<Output = ()>, impl Future<Output = ()>), Failure> {
         #[cfg(unix)]
         for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
             self.handle.add_signal(signal).map_err(|error| unwatched(&error))?;
         }
         #[cfg(not(unix))]
         {
-            let tell = self.tell;
-            let asked = ctrlc::set_handler(move || {
-                let _ = tell.send(true);
-            });
-            asked.map_err(|error| unwatched(&io::Error::other(error)))?;
+            let ask = self.ask;
+            let watched =
+                ctrlc::set_handler(move || ask.send_modify(|asked| *asked = asked.saturating_add(1)));
+            watched.map_err(|error| unwatched(&io::Error::other(error)))?;
         }
-        let mut told = self.told;
-        Ok(async move {
-            if told.wait_for(|is_asked| *is_asked).await.is_err() {
+        let times = |wanted: u32, mut asked: watch::Receiver<u32>| async move {
+            if asked.wait_for(|asked| *asked >= wanted).await.is_err() {
                 std::future::pending::<()>().await;
             }
-        })
+        };
+        Ok((times(1, self.asked.clone()), times(2, self.asked)))
     }
 }
 
