@@ -3,6 +3,7 @@
 use super::copy::{View, copy};
 use super::error::DomainError;
 use super::records::{AML_CASES, AmlHead, applicant_key, read};
+use super::room::Room;
 use super::schemas;
 use crate::store::Store;
 
@@ -32,9 +33,27 @@ use crate::store::Store;
 /// # Errors
 /// [`NotFound`](super::DomainErrorKind::NotFound) when there is no active case or no such applicant; faults of the store.
 pub fn aml_case(store: &Store, applicant_id: &str, sees_personal_data: bool) -> Result<String, DomainError> {
-    let cases = store.records()?.with_prefix(AML_CASES, &applicant_key(applicant_id, ""))?;
+    aml_case_in(store, applicant_id, sees_personal_data, &mut Room::new(&mut |_| true))
+}
+
+/// Like [`aml_case`], within the room of its answer.
+pub(crate) fn aml_case_in(
+    store: &Store,
+    applicant_id: &str,
+    sees_personal_data: bool,
+    room: &mut Room<'_>,
+) -> Result<String, DomainError> {
+    let records = store.records()?;
+    let prefix = applicant_key(applicant_id, "");
+    // The latest so far, the next one, and the answer.
+    room.take(records.sizes(AML_CASES, &prefix)?.largest.saturating_mul(3))?;
     let mut latest: Option<(AmlHead, String)> = None;
-    for (_, text) in cases {
+    let mut last = prefix.clone();
+    while let Some((key, text)) = records.page(AML_CASES, Some(&last), 1)?.pop() {
+        if !key.starts_with(&prefix) {
+            break;
+        }
+        last = key;
         let head: AmlHead = read(store, &text)?;
         let is_later = latest
             .as_ref()

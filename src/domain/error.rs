@@ -17,6 +17,8 @@ pub enum DomainErrorKind {
     Invalid,
     /// A failure to read or write the store: 500.
     Store,
+    /// No memory for the answer at the moment: 503.
+    Busy,
 }
 
 impl DomainErrorKind {
@@ -28,6 +30,7 @@ impl DomainErrorKind {
             Self::Unauthorized => "unauthorized",
             Self::Invalid => "invalid",
             Self::Store => "store",
+            Self::Busy => "busy",
         }
     }
 }
@@ -87,6 +90,11 @@ impl DomainError {
 
     pub(super) fn invalid(description: impl Into<String>) -> Self {
         Self::new(DomainErrorKind::Invalid, description)
+    }
+
+    /// Returns the error for an answer that finds no room.
+    pub(super) fn no_room() -> Self {
+        Self::new(DomainErrorKind::Busy, "too many requests at once, try again in a moment")
     }
 
     /// Returns the error for a failure of the system's source of random numbers.

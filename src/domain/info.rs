@@ -10,6 +10,7 @@ use super::country::is_iso_country;
 use super::error::DomainError;
 use super::members::{Members, json_string};
 use super::records::APPLICANTS;
+use super::room::Room;
 use super::time::date;
 use super::transliterate::{Evidence, to_latin};
 use crate::error::{Error, ErrorKind, Errors, nearest, quote};
@@ -53,6 +54,17 @@ pub fn update_info(
     body: &[u8],
     now: DateTime<Utc>,
 ) -> Result<String, DomainError> {
+    update_info_in(store, applicant_id, body, now, &mut Room::new(&mut |_| true))
+}
+
+/// As [`update_info`], within the room of its answer. Nothing is changed if there is none.
+pub(crate) fn update_info_in(
+    store: &Store,
+    applicant_id: &str,
+    body: &[u8],
+    now: DateTime<Utc>,
+    room: &mut Room<'_>,
+) -> Result<String, DomainError> {
     let changes = parse(body, now.date_naive())?;
     store.write_records(|records| {
         let invalid = |why: &str| DomainError::invalid_applicant(applicant_id, why);
@@ -68,6 +80,7 @@ pub fn update_info(
         let info = info.to_json();
         applicant.set("info", info.clone());
         mark_changed(&mut applicant, changes.iter().map(|(name, _)| *name), now).map_err(corrupt)?;
+        room.take(info.len())?;
         records.put(APPLICANTS, applicant_id, &applicant.to_json())?;
         without_nulls(&info).map_err(corrupt)
     })

@@ -9,6 +9,7 @@ use super::copy::{View, copy};
 use super::error::DomainError;
 use super::members::Members;
 use super::records::{APPLICANTS, Applicant, ApplicantKind, LEVELS, Level, SHARE_TOKENS, read};
+use super::room::Room;
 use super::schemas;
 use crate::store::Store;
 
@@ -126,12 +127,24 @@ fn write(store: &Store, value: &impl Serialize) -> Result<String, DomainError> {
 /// [`Unauthorized`](super::DomainErrorKind::Unauthorized) when the token is empty, unknown, expired or used;
 /// faults of the store.
 pub fn preview(store: &Store, share_token: &str, now: DateTime<Utc>) -> Result<String, DomainError> {
+    preview_in(store, share_token, now, &mut Room::new(&mut |_| true))
+}
+
+/// As [`preview`], within the room of its answer.
+pub(crate) fn preview_in(
+    store: &Store,
+    share_token: &str,
+    now: DateTime<Utc>,
+    room: &mut Room<'_>,
+) -> Result<String, DomainError> {
     let records = store.records()?;
     let text = records.get(SHARE_TOKENS, &hash(share_token))?.ok_or_else(DomainError::unauthorized)?;
     let share: ShareToken = read(store, &text)?;
     if !share.is_good(now) {
         return Err(DomainError::unauthorized());
     }
+    // The record, what is shown of it, and the answer.
+    room.take(records.size(APPLICANTS, &share.applicant_id)?.saturating_mul(3))?;
     let text = records.get(APPLICANTS, &share.applicant_id)?.ok_or_else(DomainError::unauthorized)?;
     let corrupt =
         |fault: Box<crate::error::Error>| DomainError::from(store.corrupt_record(&fault.to_string()));
@@ -140,7 +153,10 @@ pub fn preview(store: &Store, share_token: &str, now: DateTime<Utc>) -> Result<S
     let mut shown = Members::read(&shown).map_err(corrupt)?;
     if shown.get("requiredIdDocs").is_none() {
         let applicant: Applicant = read(store, &text)?;
-        if let Some(name) = applicant.level_name()
+        let name = applicant.level_name();
+        let size = name.map_or(Ok(0), |name| records.size(LEVELS, name))?;
+        room.take(size.saturating_mul(3))?;
+        if let Some(name) = name
             && let Some(level) = records.get(LEVELS, name)?
         {
             let required = required_id_docs(store, &level, applicant.kind)?;

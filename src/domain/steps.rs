@@ -6,6 +6,7 @@ use super::records::{
     APPLICANTS, Answer, Applicant, DOCUMENTS, Document, Image, LEVELS, Level, ReviewResult, Step,
     applicant_key, read,
 };
+use super::room::Room;
 use super::schemas::PARTS;
 use super::step_status::{ByImage, ImageStatus, PartStatus, Statuses, StepReview, StepStatus};
 use crate::store::Store;
@@ -32,12 +33,25 @@ use crate::store::Store;
 /// # Errors
 /// [`NotFound`](super::DomainErrorKind::NotFound) for an unknown applicant; faults of the store.
 pub fn step_status(store: &Store, applicant_id: &str) -> Result<String, DomainError> {
+    step_status_in(store, applicant_id, &mut Room::new(&mut |_| true))
+}
+
+/// As [`step_status`], within the room of its answer.
+pub(crate) fn step_status_in(
+    store: &Store,
+    applicant_id: &str,
+    room: &mut Room<'_>,
+) -> Result<String, DomainError> {
     let records = store.records()?;
+    // The records, what is parsed of them, and the answer.
+    let given = records.sizes(DOCUMENTS, &applicant_key(applicant_id, ""))?.all;
+    room.take(given.saturating_add(records.size(APPLICANTS, applicant_id)?).saturating_mul(3))?;
     let Some(text) = records.get(APPLICANTS, applicant_id)? else {
         return Err(DomainError::no_applicant(applicant_id));
     };
     let applicant: Applicant = read(store, &text)?;
     let Some(name) = applicant.level_name() else { return Ok("{}".to_owned()) };
+    room.take(records.size(LEVELS, name)?.saturating_mul(3))?;
     let text = records.get(LEVELS, name)?;
     let text = text.ok_or_else(|| store.corrupt_record("an applicant of a level that is not there"))?;
     let level: Level = read(store, &text)?;

@@ -12,15 +12,16 @@ use super::auth::replays::Seen;
 use super::auth::signature::Signed;
 use super::auth::tokens::AppToken;
 use super::http::body;
-use super::http::budget::Account;
+use super::http::budget::{Account, Hold};
 use super::http::errors::{Failure, json};
 use super::http::exchange::Exchange;
 use super::http::outgoing::Outgoing;
 use super::http::peers::Peer;
 use super::http::transport::Due;
-use super::operations::endpoint::{Call, Endpoint, Handler};
+use super::operations::endpoint::{Call, Endpoint, Handler, Work};
 use super::operations::parameters;
 use super::state::{ServiceState, now};
+use crate::domain::Room;
 
 /// The applicant in the path, empty where the path has none; or what is written there, if that is no text.
 pub(super) type PathId = Result<String, String>;
@@ -96,9 +97,17 @@ async fn call(
     };
     let answer = match endpoint.handler {
         Handler::Search(search) => return search(Arc::clone(shared), call).await,
-        Handler::Now(answer) => answer(&call),
-        Handler::Read(read) => shared.work(token, move |shared| read(shared, &call)).await?,
-        Handler::Write(write) => shared.write(token, move |shared| write(shared, &call)).await?,
+        Handler::Now(answer) => (answer(&call), shared.outgoing.hold(token)),
+        Handler::Read(read) => shared.work(token, move |shared| within_room(shared, &call, read)).await?,
+        Handler::Write(write) => shared.write(token, move |shared| within_room(shared, &call, write)).await?,
     };
-    Outgoing::whole(shared.outgoing.hold(token), answer)
+    let (answer, hold) = answer;
+    Outgoing::whole(hold, answer)
+}
+
+/// Makes an answer within the room that its token has for answers on their way out.
+fn within_room(shared: &ServiceState, call: &Call, work: Work) -> Result<(Vec<u8>, Hold), Failure> {
+    let mut hold = shared.outgoing.hold(&call.token);
+    let answer = work(shared, call, &mut Room::new(&mut |bytes| Outgoing::has_room(&mut hold, bytes)))?;
+    Ok((answer, hold))
 }

@@ -13,6 +13,15 @@ use super::tables::{
 pub(super) type Key = (&'static str, &'static str);
 pub(super) type Bytes = &'static [u8];
 
+/// The sizes of some records, in bytes.
+#[cfg(feature = "service")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RecordSizes {
+    /// All of them together.
+    pub(crate) all: usize,
+    pub(crate) largest: usize,
+}
+
 /// Counts the records, and marks a file that has some as one of the version that knows them: an older
 /// library would leave them out of its copies.
 pub(super) fn commit(transaction: WriteTransaction) -> Result<(), Fault> {
@@ -126,6 +135,35 @@ pub(super) fn each(
         take(record_from_bytes(kind, key, bytes.value())?);
     }
     Ok(())
+}
+
+/// Returns the bytes of a record, without copying it; 0 if there is none.
+#[cfg(feature = "service")]
+pub(super) fn size(table: &impl ReadableTable<Key, Bytes>, kind: &str, key: &str) -> Result<usize, Fault> {
+    Ok(table.get((kind, key))?.map_or(0, |bytes| bytes.value().len()))
+}
+
+/// Returns the bytes of the records whose keys begin with `prefix`, without copying them.
+#[cfg(feature = "service")]
+pub(super) fn sizes(
+    table: &impl ReadableTable<Key, Bytes>,
+    kind: &str,
+    prefix: &str,
+) -> Result<RecordSizes, Fault> {
+    let count = usize::try_from(table.len()?).unwrap_or(usize::MAX);
+    let mut sizes = RecordSizes::default();
+    // Damage may lead in circles.
+    for entry in table.range((kind, prefix)..)?.take(count) {
+        let (key, bytes) = entry?;
+        let (own, key) = key.value();
+        if own != kind || !key.starts_with(prefix) {
+            break;
+        }
+        let size = bytes.value().len();
+        sizes.all = sizes.all.saturating_add(size);
+        sizes.largest = sizes.largest.max(size);
+    }
+    Ok(sizes)
 }
 
 pub(super) fn page(

@@ -10,6 +10,8 @@ use super::error::{Fault, Guarded, StoreError, guarded};
 use super::file::Opened;
 use super::log::Log;
 use super::record_table::{Bytes, Key, commit, get, open, page, with_prefix};
+#[cfg(feature = "service")]
+use super::record_table::{RecordSizes, size, sizes};
 use super::tables::{RECORDS, record_to_bytes};
 
 /// The records of one moment; see [`Store::records`].
@@ -131,6 +133,24 @@ impl Records<'_> {
         most: usize,
     ) -> Result<Vec<(String, String)>, StoreError> {
         self.read(|table| page(table, kind, after, most))
+    }
+
+    /// Returns the size of a record in bytes, which is not copied; 0 if there is none.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    #[cfg(feature = "service")]
+    pub(crate) fn size(&self, kind: &str, key: &str) -> Result<usize, StoreError> {
+        self.read(|table| size(table, kind, key))
+    }
+
+    /// Returns the sizes of the records whose keys begin with `prefix`; none of them is copied.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    #[cfg(feature = "service")]
+    pub(crate) fn sizes(&self, kind: &str, prefix: &str) -> Result<RecordSizes, StoreError> {
+        self.read(|table| sizes(table, kind, prefix))
     }
 
     /// Reads from the table, if there is one.

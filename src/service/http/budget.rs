@@ -96,19 +96,28 @@ impl Hold {
     }
 }
 
-impl Drop for Hold {
-    fn drop(&mut self) {
-        if self.bytes == 0 {
+impl Hold {
+    /// Gives back what is beyond so many bytes.
+    pub(super) fn shrink_to(&mut self, bytes: usize) {
+        let more = self.bytes.saturating_sub(bytes);
+        if more == 0 {
             return;
         }
+        self.bytes = bytes;
         let Account { token, peer } = self.account;
         let held = &mut *self.budget.lock();
-        held.all = held.all.saturating_sub(self.bytes);
-        give_back(&mut held.accounts, self.account, self.bytes);
-        give_back(&mut held.tokens, token, self.bytes);
+        held.all = held.all.saturating_sub(more);
+        give_back(&mut held.accounts, self.account, more);
+        give_back(&mut held.tokens, token, more);
         if let Some(peer) = peer {
-            give_back(&mut held.peers, peer, self.bytes);
+            give_back(&mut held.peers, peer, more);
         }
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        self.shrink_to(0);
     }
 }
 
@@ -161,6 +170,11 @@ mod tests {
         let mut first = fill(&budget, of(1));
         assert_eq!(first.bytes, 300);
         assert!(first.reach(300) && !first.reach(301));
+        first.shrink_to(400);
+        assert_eq!(first.bytes, 300);
+        first.shrink_to(100);
+        assert_eq!((first.bytes, budget.held_bytes()), (100, 100));
+        assert!(first.reach(300));
         assert_eq!(fill(&budget, of(1)).bytes, 0, "another request of it gets none");
         assert_eq!(fill(&budget, of(2)).bytes, 150);
         drop(first);

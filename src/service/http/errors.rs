@@ -229,6 +229,7 @@ impl From<DomainError> for Failure {
             DomainErrorKind::NotFound => StatusCode::NOT_FOUND,
             DomainErrorKind::Unauthorized => StatusCode::UNAUTHORIZED,
             DomainErrorKind::Invalid => StatusCode::BAD_REQUEST,
+            DomainErrorKind::Busy => return Self::overloaded(),
             DomainErrorKind::Store => {
                 let fault = std::error::Error::source(&error).and_then(|source| source.downcast_ref());
                 fault.map_or(StatusCode::INTERNAL_SERVER_ERROR, status_of_fault)

@@ -46,11 +46,12 @@ impl Outgoing {
         hold.reach(bytes.saturating_sub(ANSWER_ALLOWANCE))
     }
 
-    /// Makes the body of an answer that is in memory.
+    /// Makes the body of an answer that is in memory. What `hold` has beyond that is given back.
     ///
     /// # Errors
     /// 503 when the token has no room for more answers at a time.
     pub(in crate::service) fn whole(mut hold: Hold, bytes: Vec<u8>) -> Result<Body, Failure> {
+        hold.shrink_to(bytes.len().saturating_sub(ANSWER_ALLOWANCE));
         if !Self::has_room(&mut hold, bytes.len()) {
             return Err(Failure::overloaded());
         }

@@ -4,7 +4,7 @@ use axum::routing::MethodFilter;
 
 use super::endpoint::{Call, Endpoint, Handler};
 use super::parameters::Parameters;
-use crate::domain::{self, DomainError};
+use crate::domain::{self, DomainError, Room};
 use crate::service::auth::permission::Permission;
 use crate::service::http::errors::Failure;
 use crate::service::state::ServiceState;
@@ -19,7 +19,7 @@ pub(super) const ENDPOINT: Endpoint = Endpoint {
     handler: Handler::Read(aml_case),
 };
 
-fn aml_case(shared: &ServiceState, call: &Call) -> Result<Vec<u8>, Failure> {
+fn aml_case(shared: &ServiceState, call: &Call, room: &mut Room<'_>) -> Result<Vec<u8>, Failure> {
     let sees_personal_data = call.token.may(Permission::ViewPersonalData);
-    Ok(domain::aml_case(&shared.store, &call.applicant_id, sees_personal_data)?.into_bytes())
+    Ok(domain::aml_case_in(&shared.store, &call.applicant_id, sees_personal_data, room)?.into_bytes())
 }

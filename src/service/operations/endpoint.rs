@@ -7,6 +7,7 @@ use axum::body::{Body, Bytes};
 use axum::routing::MethodFilter;
 
 use super::parameters::Parameters;
+use crate::domain::Room;
 use crate::service::auth::permission::Permission;
 use crate::service::auth::tokens::AppToken;
 use crate::service::http::errors::Failure;
@@ -40,8 +41,8 @@ pub(in crate::service) enum Handler {
     Search(fn(Arc<ServiceState>, Call) -> Answering),
 }
 
-/// What reads or changes the file.
-pub(in crate::service) type Work = fn(&ServiceState, &Call) -> Result<Vec<u8>, Failure>;
+/// Reads or changes the file, within the room of the answer.
+pub(in crate::service) type Work = fn(&ServiceState, &Call, &mut Room<'_>) -> Result<Vec<u8>, Failure>;
 
 /// An answer that is being made.
 pub(in crate::service) type Answering = Pin<Box<dyn Future<Output = Result<Body, Failure>> + Send>>;

@@ -4,7 +4,7 @@ use axum::routing::MethodFilter;
 
 use super::endpoint::{Call, Endpoint, Handler};
 use super::parameters::Parameters;
-use crate::domain::{self, DomainError};
+use crate::domain::{self, DomainError, Room};
 use crate::service::auth::permission::Permission;
 use crate::service::http::errors::Failure;
 use crate::service::state::{ServiceState, now};
@@ -19,11 +19,11 @@ pub(super) const ENDPOINT: Endpoint = Endpoint {
     handler: Handler::Read(preview),
 };
 
-fn preview(shared: &ServiceState, call: &Call) -> Result<Vec<u8>, Failure> {
+fn preview(shared: &ServiceState, call: &Call, room: &mut Room<'_>) -> Result<Vec<u8>, Failure> {
     let query = call.query.as_deref().unwrap_or_default();
     let mut tokens = form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| name == "shareToken");
     let token = tokens.next().map(|(_, token)| token).unwrap_or_default();
     // Of two tokens none is the right one.
     let token = if tokens.next().is_none() { &*token } else { "" };
-    Ok(domain::preview(&shared.store, token, now())?.into_bytes())
+    Ok(domain::preview_in(&shared.store, token, now(), room)?.into_bytes())
 }

@@ -4,7 +4,7 @@ use axum::routing::MethodFilter;
 
 use super::endpoint::{Call, Endpoint, Handler};
 use super::parameters::Parameters;
-use crate::domain::{self, DomainError};
+use crate::domain::{self, DomainError, Room};
 use crate::service::auth::permission::Permission;
 use crate::service::http::errors::Failure;
 use crate::service::state::ServiceState;
@@ -19,6 +19,6 @@ pub(super) const ENDPOINT: Endpoint = Endpoint {
     handler: Handler::Read(step_status),
 };
 
-fn step_status(shared: &ServiceState, call: &Call) -> Result<Vec<u8>, Failure> {
-    Ok(domain::step_status(&shared.store, &call.applicant_id)?.into_bytes())
+fn step_status(shared: &ServiceState, call: &Call, room: &mut Room<'_>) -> Result<Vec<u8>, Failure> {
+    Ok(domain::step_status_in(&shared.store, &call.applicant_id, room)?.into_bytes())
 }

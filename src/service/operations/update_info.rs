@@ -4,7 +4,7 @@ use axum::routing::MethodFilter;
 
 use super::endpoint::{Call, Endpoint, Handler};
 use super::parameters::{Parameters, Refused};
-use crate::domain::{self, DomainError};
+use crate::domain::{self, DomainError, Room};
 use crate::service::auth::permission::Permission;
 use crate::service::http::errors::Failure;
 use crate::service::state::{ServiceState, now};
@@ -28,6 +28,6 @@ pub(super) const PARAMETERS: Parameters = Parameters {
     }),
 };
 
-fn update_info(shared: &ServiceState, call: &Call) -> Result<Vec<u8>, Failure> {
-    Ok(domain::update_info(&shared.store, &call.applicant_id, &call.body, now())?.into_bytes())
+fn update_info(shared: &ServiceState, call: &Call, room: &mut Room<'_>) -> Result<Vec<u8>, Failure> {
+    Ok(domain::update_info_in(&shared.store, &call.applicant_id, &call.body, now(), room)?.into_bytes())
 }
