@@ -12,6 +12,18 @@ impl Engine {
         snapshot.view(&self.catalog, self.keep)
     }
 
+    /// Returns the document numbers of a sample: `least` cases, or up to twice as many, spread evenly over all; all cases if there are
+    /// fewer. Also returns the value attached to their snapshot.
+    pub(crate) fn sample(&self, least: usize) -> (Vec<u64>, Option<Arc<Attachment>>) {
+        let snapshot = self.snapshot();
+        let step = snapshot.len().checked_div(least).unwrap_or(0).max(1);
+        let view = self.view_of(&snapshot);
+        let numbers = view.slots().flat_map(|slot| {
+            slot.live.iter(slot.batch.rows()).filter_map(|row| slot.batch.document_number(row))
+        });
+        (numbers.step_by(step).collect(), snapshot.attachment.load_full())
+    }
+
     /// Attaches a value to the current snapshot. No write may be in progress.
     pub(crate) fn attach(&self, attachment: Attachment) {
         self.current.load().attach(attachment);

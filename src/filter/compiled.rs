@@ -6,6 +6,8 @@ use std::sync::{Arc, OnceLock};
 use super::bytes::utf8;
 use crate::batch::Row;
 use crate::catalog::Catalog;
+#[cfg(feature = "store")]
+use crate::catalog::FieldId;
 use crate::error::Error;
 use crate::ingest;
 use crate::limits::Limits;
@@ -225,6 +227,14 @@ impl Filter {
     /// None of a [joined](Self::and) filter, a part of which may be the host's own.
     pub(crate) fn asked(&self) -> Vec<Asked> {
         if self.is_joined() { Vec::new() } else { predicate::asked(&self.written()) }
+    }
+
+    /// Returns the field that each criterion names, with the place of the criterion, in the order of the body.
+    ///
+    /// None of a [joined](Self::and) filter, as [`asked`](Self::asked).
+    #[cfg(feature = "store")]
+    pub(crate) fn named(&self) -> Vec<(FieldId, String)> {
+        if self.is_joined() { Vec::new() } else { predicate::named(&self.written()) }
     }
 
     /// Returns the number of tests and branches of the normal form.

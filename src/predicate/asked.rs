@@ -15,6 +15,18 @@ pub(crate) struct Asked {
     pub(crate) value: Option<(String, String)>,
 }
 
+/// Returns the field of each criterion of a tree as written, with the place of the criterion in the body.
+#[cfg(feature = "store")]
+pub(crate) fn named(written: &Tree<Comparison<'_>>) -> Vec<(FieldId, String)> {
+    let places = Places::new(written);
+    let nodes = written.nodes().iter().enumerate();
+    let fields = nodes.filter_map(|(node, criterion)| match criterion {
+        Node::Leaf(Comparison { field, .. }) => Some((*field, places.path(node))),
+        _ => None,
+    });
+    fields.collect()
+}
+
 /// Returns the values that the criteria of a tree as written ask cases to have, in order, without those that cases must not have.
 pub(crate) fn asked(written: &Tree<Comparison<'_>>) -> Vec<Asked> {
     let places = Places::new(written);

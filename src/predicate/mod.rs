@@ -19,6 +19,8 @@ mod print;
 mod set;
 mod tree;
 
+#[cfg(feature = "store")]
+pub(crate) use self::asked::named;
 pub(crate) use self::asked::{Asked, asked};
 pub(crate) use self::intervals::{Intervals, in_ranges};
 pub(crate) use self::lint::{MOST_WARNINGS, lint};

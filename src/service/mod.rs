@@ -142,7 +142,7 @@
 //! | `POST /backups` | `{"path":…}`, absolute, copies the database into a new file, as the user whom the service runs as |
 //! | `POST /copies` | answers with a copy of the database, from a file without a name |
 //! | `POST /compactions` | `{}` puts a copy without free pages in the place of the database, see [`Store::compact_online`](crate::Store::compact_online); updates wait for it as for the commit of an import |
-//! | `POST /searches` | `{"ask":…,"body":…,"order":…,"offset":…,"limit":…,"count":…}` searches without the bounds of clients; `ask` is `page`, `count`, `explain`, `analyze` or `hints`; `body`, a filter as JSON text, is absent for all cases; a page comes in frames |
+//! | `POST /searches` | `{"ask":…,"body":…,"order":…,"offset":…,"limit":…,"count":…}` searches without the bounds of clients; `ask` is `page`, `count`, `explain`, `analyze`, `hints` or `members`; `body`, a filter as JSON text, is absent for all cases; a page comes in frames |
 //!
 //! An import is put aside in a file without a name beside the database until its body is whole, so that one that breaks off leaves
 //! nothing, and one that is slow holds up no other request. Then it is stored as `casefilter import` stores it, whole or not at all:

@@ -20,10 +20,13 @@ impl Store {
         self.engine.count(filter)
     }
 
-    /// Returns hints about why a filter may select no case, as [`Engine::hints`](crate::Engine::hints) does; the file is not read.
+    /// Returns hints about why a filter may select no case, as [`Engine::hints`](crate::Engine::hints) does, and the
+    /// [unknown members](Self::unknown_members) that look like its fields.
     #[must_use]
     pub fn hints(&self, filter: &Filter) -> Vec<Warning> {
-        self.engine.hints(filter)
+        let mut hints = self.engine.hints(filter);
+        hints.extend(self.unknown_members(filter));
+        hints
     }
 
     /// How a request is answered, as [`Engine::explain`](crate::Engine::explain) tells it; the file is not read.

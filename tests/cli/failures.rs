@@ -194,6 +194,16 @@ fn what_an_import_met_is_told_by_field() {
     let found = run(&["search", &cases, "--where", "status = open"]).code(0);
     let found = found.err_has("hint: status: 50 cases have this member").err_has("no case has a value of");
     assert!(!found.err.contains("createdAt"), "{}", found.err);
+    // So does one of the database, from the cases that it has now, whether it finds some or none.
+    let hint = "hint: criteria[0]: 50 of 50 cases have the member `status`, which is no field and is not searched; did you mean `caseReview.status`?";
+    for filter in ["status = open", "status <> open"] {
+        for command in ["search", "explain"] {
+            let said = run(&[command, &database, "--where", filter]).code(0).err_has(hint);
+            assert_eq!(said.err.matches("the member").count(), 1, "{}", said.err);
+        }
+        run(&["export", &database, "--where", filter, "-o", "-"]).code(0).err_has(hint);
+    }
+    assert_eq!(run(&["search", &database, "--where", "priority <> x", "--format", "ids"]).code(0).err, "");
     let all = run(&["search", &cases, "--format", "ids"]).code(0);
     assert_eq!(all.err, "");
     // Sample cases are as they should be.

@@ -198,6 +198,16 @@ fn imports_while_it_serves_say_what_they_say_offline_and_are_seen_by_the_next_se
         "{}",
         noted.err
     );
+    // As do hints about what a filter may have meant.
+    let hint =
+        "the member `status`, which is no field and is not searched; did you mean `caseReview.status`?";
+    for database in [&served, &idle] {
+        let search = run(
+            database,
+            &["search", "cases.db", "--where", "status <> x", "--format", "ids", "--limit", "1"],
+        );
+        assert!(search.err.contains("hint: ") && search.err.contains(hint), "{}", search.err);
+    }
     process.terminate();
     let count = |database: &Database| {
         run(database, &["search", "cases.db", "--format", "ids", "--limit", "9999"]).good()

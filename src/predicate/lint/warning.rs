@@ -31,6 +31,9 @@ pub enum WarningKind {
     StoredOtherwise,
     /// A field of which no case has a value; see [`Engine::hints`](crate::Engine::hints).
     NoValues,
+    /// A member of stored cases that is no field, and so is not searched, but looks like a field that the filter names; see
+    /// `Store::unknown_members` (feature `store`).
+    UnknownMember,
 }
 
 /// A part of a filter without errors that its author may not have meant.

@@ -69,6 +69,8 @@ enum Ask {
     Analyze,
     /// Why the filter may select no case.
     Hints,
+    /// The members of cases that look like its fields.
+    Members,
 }
 
 #[derive(Serialize)]
@@ -151,8 +153,11 @@ pub(super) async fn answer(shared: &Arc<ServiceState>, question: Question) -> Re
             Ask::Count | Ask::Page => {
                 told(&Counted { count: shared.store.count(&request.filter).map_err(wrong)? })
             }
-            Ask::Hints => {
-                let hints = shared.store.hints(&request.filter);
+            Ask::Hints | Ask::Members => {
+                let hints = match question.ask {
+                    Ask::Hints => shared.store.hints(&request.filter),
+                    _ => shared.store.unknown_members(&request.filter),
+                };
                 // Without their places, which are those in the normal form.
                 told(&Hints { hints: hints.into_iter().map(|hint| hint.message).collect() })
             }

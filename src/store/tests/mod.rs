@@ -4,6 +4,7 @@ mod disk;
 mod format;
 mod growth;
 mod imports;
+mod members;
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -22,25 +22,26 @@ pub(crate) fn warn(request: &Request) {
     }
 }
 
-/// Says, of a filter that selects no case, in which form cases have what it asks for, and, of one that selects any, what was met in
-/// reading the fields that it is about.
+/// Tells, of a filter that selects no case, in which form cases have what it asks for, and, of any filter, what was noted in reading the
+/// fields that it is about.
 ///
 /// `is_none` tells whether it selects no case.
 pub(crate) fn hint(cases: &LoadedCases, request: &Request, report: &Report, is_none: impl FnOnce() -> bool) {
     tell_hints(report, request, &hints_on(cases, request, is_none));
 }
 
-/// Returns why a filter may select no case, if it selects none of some.
+/// Returns why a filter may select no case, if it selects none of some; and the members of a database's cases that look like its fields.
 pub(crate) fn hints_on(
     cases: &LoadedCases,
     request: &Request,
     is_none: impl FnOnce() -> bool,
 ) -> Vec<String> {
-    if request.filter.is_all() || cases.len() == 0 || !is_none() {
+    if request.filter.is_all() || cases.len() == 0 {
         return Vec::new();
     }
+    let hints = if is_none() { cases.hints(&request.filter) } else { cases.unknown_members(&request.filter) };
     // The answer is good without them.
-    cases.hints(&request.filter).unwrap_or_default()
+    hints.unwrap_or_default()
 }
 
 /// Says what [`hints_on`] gave, and what was met in reading the fields of a request.

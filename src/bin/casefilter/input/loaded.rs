@@ -79,6 +79,17 @@ impl LoadedCases {
         Ok(hints.iter().map(ToString::to_string).collect())
     }
 
+    /// Returns the members of the cases of a database that look like fields of a filter. Those of files are in the report of their
+    /// import.
+    pub(crate) fn unknown_members(&self, filter: &Filter) -> Result<Vec<String>, Failure> {
+        let hints = match self {
+            Self::Memory(_) => return Ok(Vec::new()),
+            Self::Database(store) => store.unknown_members(filter),
+            Self::Service(served) => return served.unknown_members(filter),
+        };
+        Ok(hints.iter().map(ToString::to_string).collect())
+    }
+
     /// Returns how a request is answered; with the time of compiling, what that cost too.
     pub(crate) fn explain(
         &self,

@@ -124,6 +124,12 @@ impl Served {
         self.post(&question).map(|Hints { hints }| hints)
     }
 
+    /// Returns the members of cases that look like fields of a filter.
+    pub(crate) fn unknown_members(&self, filter: &Filter) -> Result<Vec<String>, Failure> {
+        let question = self.question("members", &Request::new(filter.clone()));
+        self.post(&question).map(|Hints { hints }| hints)
+    }
+
     /// Hands over every case that a request asks for, as it comes; gives how many are selected, where that was asked for.
     pub(crate) fn cases(
         &self,

@@ -1,0 +1,102 @@
+//! Members of stored cases that are no field, but look like a field that a filter names.
+//!
+//! No count of them is kept: a case that is replaced or deleted would have to be read again to lower it. A filter is held to a sample of the
+//! cases that are stored now, which is all of them in a small store. So the numbers are right for what they say they are, in files of
+//! every version, and a member that few cases have may be missed.
+
+use super::database::Store;
+use super::documents::Documents;
+use super::error::guarded;
+use crate::batch::Row;
+use crate::engine::{Note, NoteKind, Report};
+use crate::error::quote;
+use crate::filter::{Filter, Warning, WarningKind};
+use crate::ingest::{DocumentTemplate, read_by_template};
+use crate::limits::Limits;
+
+/// Cases in a sample, at least; a sample has fewer than twice as many.
+const SAMPLE_CASES: usize = 1000;
+
+/// A sample ends when its documents reach this size in bytes, however few they are.
+const SAMPLE_BYTES: usize = 16 << 20;
+
+impl Store {
+    /// Returns hints about members of stored cases that are no field, and so are not searched, but look like a field that the filter
+    /// names.
+    ///
+    /// At least 1,000 cases are read for it, spread evenly over all, or as many as have 16 MiB together: 5 to 20 ms. A hint says
+    /// how many of them have the member. There is none if the file cannot be read, nor of a filter joined of [two](Filter::and), whose
+    /// author may not be the one who sees the hint. An import [notes](crate::Report::notes) all such members with exact counts.
+    ///
+    /// ```
+    /// use casefilter::{Catalog, Durability, Filter, Store, StoreOptions, WarningKind};
+    /// # let folder = tempfile::tempdir()?;
+    /// let store = Store::create(folder.path().join("cases.db"), Catalog::cases(), StoreOptions::default())?;
+    /// store.upsert(br#"{"id":"a","status":"open"}"#, Durability::Synced)?;
+    /// let filter = Filter::compile_text(store.catalog(), "caseReview.status = open")?;
+    /// let hint = &store.unknown_members(&filter)[0];
+    /// assert_eq!(hint.kind, WarningKind::UnknownMember);
+    /// assert_eq!(
+    ///     hint.message,
+    ///     "1 of 1 cases has the member `status`, which is no field and is not searched; did you mean `caseReview.status`?"
+    /// );
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn unknown_members(&self, filter: &Filter) -> Vec<Warning> {
+        let named = filter.named();
+        if named.is_empty() || !filter.catalog().is_within(self.catalog()) {
+            return Vec::new();
+        }
+        let (cases, notes) = self.notes_on_sample();
+        let is_sample = cases < self.len() as u64;
+        let of_what = if is_sample { " cases that were looked at" } else { " cases" };
+        let mut hints = Vec::new();
+        for Note { kind, path: member, count, meant, .. } in notes {
+            let is_meant = |(field, _): &&(_, String)| {
+                let name = self.catalog().field(*field).name();
+                meant.iter().any(|meant| meant == name)
+            };
+            let Some((_, path)) = named.iter().find(is_meant).filter(|_| kind == NoteKind::UnknownMember)
+            else {
+                continue;
+            };
+            let have = if count == 1 { "has" } else { "have" };
+            let meant: Vec<String> = meant.iter().map(|name| quote(name)).collect();
+            let message = format!(
+                "{count} of {cases}{of_what} {have} the member {}, which is no field and is not searched; did you mean {}?",
+                quote(&member),
+                meant.join(" or ")
+            );
+            hints.push(Warning { kind: WarningKind::UnknownMember, path: path.clone(), message });
+        }
+        hints
+    }
+
+    /// Reads a sample of the cases. Returns how many were read, and the notes on them.
+    fn notes_on_sample(&self) -> (u64, Vec<Note>) {
+        let (numbers, attachment) = self.engine.sample(SAMPLE_CASES);
+        let Some(documents) = attachment.as_deref().and_then(|own| own.downcast_ref::<Documents>()) else {
+            return (0, Vec::new());
+        };
+        let limits = Limits { case_bytes: usize::MAX, case_depth: usize::MAX, ..Limits::default() };
+        let mut template = DocumentTemplate::default();
+        let mut report = Report::default();
+        let (mut cases, mut bytes): (u64, usize) = (0, 0);
+        for number in numbers {
+            let take = |text: &str| {
+                let mut row = Row::default();
+                if read_by_template(text, self.catalog(), &limits, &mut template, &mut row).is_ok() {
+                    report.note(&row, "", 0, self.catalog());
+                    cases = cases.saturating_add(1);
+                    bytes = bytes.saturating_add(text.len());
+                }
+            };
+            let read = guarded(|| documents.read(Some(number), take));
+            if read.is_err() || bytes >= SAMPLE_BYTES {
+                break;
+            }
+        }
+        (cases, report.notes)
+    }
+}
