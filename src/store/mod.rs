@@ -45,7 +45,7 @@
 //! **File growth and compaction.** What is replaced leaves free pages, which the writes after the next one use. An import is there beside
 //! what it replaces until it ends, so that the same cases imported again and again take about twice the room of one import, and once
 //! more its documents while it runs; redb doubles the length of a file that is too short, of which the system stores only what was
-//! written. The pages that a reader may still
+//! written: the length may be twice the space that the file takes. The pages that a reader may still
 //! need (a search, a backup, a walk over [`Store::documents`]) stay until it ends. The file does not become shorter
 //! by itself. [`Store::compact`] moves everything to the front and gives the rest back; it needs the store alone.
 //! [`Store::compact_online`] puts a copy in the place of the file while searches go on and writes wait; it needs room for the copy.
@@ -94,6 +94,7 @@ mod file;
 mod import;
 mod load;
 mod log;
+mod members;
 mod options;
 #[cfg(feature = "service")]
 mod page;

@@ -17,8 +17,9 @@ use crate::output::stdout::{Format, Output};
 
 /// Give the free pages of a database back to the system
 ///
-/// What is replaced or deleted leaves free pages in the file, which later writes use. This moves everything to the
-/// front and cuts the file. In a pipe: {"bytes_before":…,"bytes_after":…}.
+/// What is replaced or deleted leaves free pages in the file, which later writes use. A file that was too short is made twice as long, and
+/// what was not written yet is a hole, which takes no space: `ls -l` shows the length, `du` the space. This moves everything to the front
+/// and cuts the file. In a pipe, the lengths: {"bytes_before":…,"bytes_after":…}.
 ///
 /// A database that a service has open is compacted by that service: it writes a copy without free pages beside the database, which takes
 /// its place in one step, whatever happens meanwhile. The disk needs room for the copy. Searches go on; updates wait, for seconds for each

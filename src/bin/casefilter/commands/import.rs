@@ -42,7 +42,11 @@ use crate::output::stdout::{Format, Output};
 /// changed by PATCH …/info stay as they are, unless the latest date of the applicant (createdAt, review.createDate,
 /// review.reviewDate) is later than that change; standard error tells of both.
 ///
-/// A database that a service has open is imported into by that service, while it answers searches.
+/// A database that a service has open is imported into by that service, while it answers searches and updates.
+///
+/// Until it ends, an import takes room for its documents once more, in a file without a name beside the database. What it replaces becomes
+/// free pages, which later writes use: `du` shows about twice the room of one import, `ls -l` up to twice as much again, since
+/// the file has holes. `compact` gives both back.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
