@@ -8,11 +8,13 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use casefilter::Store;
+use casefilter::domain::{RecordKind, import_records};
 use casefilter::service::ServiceOptions;
 use tempfile::TempDir;
 
 use super::client::{Answer, Client, Key, head};
-use super::server::{Database, SEARCH, Server, key};
+use super::server::{Database, SEARCH, Server, aml_of, info_of, key, status_of};
 
 const ALL: &[u8] = br#"{"criteria":[{"field":"id","op":"<>","values":[""]}]}"#;
 
@@ -314,4 +316,49 @@ fn requests_sent_at_once_are_answered_in_order() {
         assert_eq!(items, limit);
     }
     server.stop();
+}
+
+#[test]
+fn answers_made_of_records_have_room_before_these_are_read() {
+    let database = Database::new("plain.cases.ndjson");
+    let note = "n".repeat(200_000);
+    {
+        let store = database.open();
+        let case = format!(
+            r#"{{"id":"large","createdAt":"2035-01-01 00:00:00","targetEntityType":"applicant","targetEntityId":"anna","note":"{note}"}}"#
+        );
+        import_records(&store, RecordKind::AmlCases, |import| import.push(case.as_bytes())).unwrap();
+        let applicant = format!(r#"{{"id":"wide","type":"individual","info":{{"note":"{note}"}}}}"#);
+        import_records(&store, RecordKind::Applicants, |import| import.push(applicant.as_bytes())).unwrap();
+        store.close().unwrap();
+    }
+    // A token gets half, less than three times the record.
+    let narrow = ServiceOptions { outgoing_bytes: 1_000_000, ..ServiceOptions::default() };
+    let server = Server::on(database, narrow);
+    let (mut client, all) = (server.client(), key("all"));
+    client.call(&all, "GET", &aml_of("anna"), b"").failure(503);
+    client.call(&all, "GET", &status_of("anna"), b"").good();
+    let database = server.stop();
+    // There is no room for the answer of an update, which changes nothing then.
+    let server =
+        Server::on(database, ServiceOptions { outgoing_bytes: 300_000, ..ServiceOptions::default() });
+    let mut client = server.client();
+    client.call(&all, "PATCH", &info_of("wide"), br#"{"firstName":"Zoe"}"#).failure(503);
+    let database = server.stop();
+    let wide = |store: &Store| store.records().unwrap().get("applicant", "wide").unwrap().unwrap();
+    assert!(!wide(&database.open()).contains("Zoe"));
+    let server =
+        Server::on(database, ServiceOptions { outgoing_bytes: 2_000_000, ..ServiceOptions::default() });
+    let mut client = server.client();
+    for _ in 0..5 {
+        let answer = client.call(&all, "GET", &aml_of("anna"), b"");
+        answer.good();
+        assert!(answer.text().contains(&note));
+    }
+    client.call(&all, "PATCH", &info_of("wide"), br#"{"firstName":"Zoe"}"#).good();
+    let start = Instant::now();
+    while !server.metrics().text().contains("casefilter_outgoing_bytes 0") {
+        assert!(start.elapsed() < Duration::from_secs(5), "not all of it is given back");
+    }
+    assert!(wide(&server.stop().open()).contains("Zoe"));
 }

@@ -7,6 +7,7 @@ mod forms;
 mod lenient;
 mod levels;
 mod names;
+mod room;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Value, json};
