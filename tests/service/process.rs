@@ -455,6 +455,37 @@ fn it_drains_before_it_ends_and_serves_metrics_where_it_is_told() {
     assert!(events.iter().any(|event| event["drain_s"] == 1.0), "{log}");
 }
 
+#[cfg(unix)]
+#[test]
+fn a_second_signal_ends_it_at_once() {
+    let database = Database::new("plain.cases.ndjson");
+    for arguments in [["--drain", "60s", "--grace", "60s"], ["--drain", "0", "--grace", "60s"]] {
+        for signal in ["TERM", "INT"] {
+            let mut process = Process::run(casefilter(), &database, &arguments, None);
+            // One that does not end by itself.
+            let mut half = process.client();
+            half.send(format!("{}\r\n{{", head(&key("all"), "POST", SEARCH, b"{\"ids\":[]}")).as_bytes())
+                .unwrap();
+            let update = json!({ "stateOfBirth": format!("{signal} {arguments:?}") });
+            let body = update.to_string();
+            process.client().call(&key("all"), "PATCH", &info_of("anna"), body.as_bytes()).good();
+            process.signal("TERM");
+            thread::sleep(Duration::from_millis(500));
+            assert!(process.child.try_wait().unwrap().is_none(), "it waits for what is in flight");
+            let start = std::time::Instant::now();
+            process.signal(signal);
+            assert!(process.child.wait().unwrap().success());
+            assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+            let log = process.log.take().unwrap().join().unwrap();
+            assert!(log.contains("asked to end at once") && log.contains("everything is on disk"), "{log}");
+            let store = database.open();
+            let anna = store.records().unwrap().get("applicant", "anna").unwrap().unwrap();
+            assert!(anna.contains(update["stateOfBirth"].as_str().unwrap()), "{anna}");
+            store.validate().unwrap();
+        }
+    }
+}
+
 #[test]
 fn the_environment_sets_what_flags_do() {
     let database = Database::new("plain.cases.ndjson");
