@@ -1,8 +1,8 @@
-//! Files that appear under their name whole, or not at all.
+//! Atomic files: a file appears under its name whole, or not at all.
 //!
-//! A file is written without a name where the system has such files (`O_TMPFILE` of Linux): when the process ends before, however it
-//! does, nothing is left. Elsewhere it is written under a temporary name beside its target. Either way it is synced before it gets its
-//! name, and the folder afterwards.
+//! A file is written without a name where the system has such files (`O_TMPFILE` of Linux). If the process ends before the file
+//! has its name, nothing is left of it. Elsewhere the file is written under a temporary name beside its target. Either way it is synced
+//! before it gets its name, and the folder afterwards.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
@@ -104,7 +104,7 @@ impl AtomicFile {
     /// # Errors
     /// When a link cannot be read, and when there are more links than the system follows.
     pub fn target_of(path: impl AsRef<Path>) -> io::Result<PathBuf> {
-        /// As many links as Linux follows.
+        /// The number of links that Linux follows.
         const MOST_LINKS: usize = 40;
         let mut path = path.as_ref().to_owned();
         for _ in 0..MOST_LINKS {
@@ -160,8 +160,8 @@ impl AtomicFile {
         sync_folder(&self.target)
     }
 
-    /// Removes what unfinished files have of names, for a process that is about to end by a signal; `end` runs while no file can get
-    /// its name any more.
+    /// Removes the temporary names of unfinished files, for a process that is about to end by a signal. `end` runs while no file can
+    /// get its name.
     ///
     /// ```
     /// casefilter::AtomicFile::abandon_all(|| {});
@@ -169,7 +169,7 @@ impl AtomicFile {
     pub fn abandon_all(end: impl FnOnce()) {
         let names = unfinished();
         for name in names.iter() {
-            // Nothing can be done about one that cannot be removed.
+            // A name that cannot be removed stays.
             let _ = fs::remove_file(name);
         }
         end();
@@ -181,7 +181,7 @@ fn exists() -> io::Error {
 }
 
 impl Temporary {
-    /// A name beside the target that this process did not use yet; it is known before there is a file.
+    /// Returns a name beside the target that this process has not used yet, and lists it before there is a file.
     fn next(target: &Path) -> Self {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!(".casefilter-{}-{number}.part", std::process::id());
@@ -191,7 +191,7 @@ impl Temporary {
     }
 
     fn create(target: &Path) -> io::Result<(File, Self)> {
-        /// Another process that had this id may have left some.
+        /// An earlier process with the same id may have left such names.
         const MOST_TRIES: usize = 100;
         let mut tries = 0_usize;
         loop {
@@ -203,7 +203,7 @@ impl Temporary {
             match options.open(&own.0) {
                 Ok(file) => return Ok((file, own)),
                 Err(error) => {
-                    // What is there is not its own.
+                    // The file under this name belongs to another process.
                     own.forget();
                     tries = tries.saturating_add(1);
                     if error.kind() != io::ErrorKind::AlreadyExists || tries >= MOST_TRIES {
@@ -221,7 +221,7 @@ impl Temporary {
         }
     }
 
-    /// Lets the name be without removing what it stands for.
+    /// Drops the name without removing its file.
     fn forget(mut self) {
         self.unlist();
         self.0 = PathBuf::new();
@@ -233,7 +233,7 @@ impl Drop for Temporary {
         if self.0.as_os_str().is_empty() {
             return;
         }
-        // Nothing is there after a rename.
+        // After a rename there is no such file.
         let _ = fs::remove_file(&self.0);
         self.unlist();
     }
@@ -251,23 +251,23 @@ pub(super) fn unnamed_in(folder: &Path) -> io::Result<File> {
     }
 }
 
-/// The folder in which a file lies.
+/// Returns the folder of a file.
 pub(super) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// A file without a name in a folder; none where the system, or its file system, has no such files.
+/// Makes a file without a name in a folder; `None` where the system or the file system has no such files.
 #[cfg(target_os = "linux")]
 fn unnamed(folder: &Path) -> Option<File> {
     use std::os::unix::fs::OpenOptionsExt as _;
     let flags = i32::try_from(rustix::fs::OFlags::TMPFILE.bits()).ok()?;
     let mut options = OpenOptions::new();
     options.read(true).write(true).mode(PRIVATE_MODE).custom_flags(flags);
-    // It gets its name by way of /proc, which may not be there.
+    // A link by way of /proc gives it its name, and /proc may not be mounted.
     options.open(folder).ok().filter(|file| fs::metadata(own_path(file)).is_ok())
 }
 
-/// Where the system shows an open file of this process.
+/// Returns the path of an open file of this process below /proc.
 #[cfg(target_os = "linux")]
 fn own_path(file: &File) -> String {
     use std::os::fd::AsRawFd as _;
@@ -291,7 +291,7 @@ fn link(_file: &File, _name: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Sets the mode of a new file, whatever the umask is.
+/// Sets the mode of a new file, which does not depend on the umask then.
 #[cfg(unix)]
 fn make_private(file: &File) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
@@ -310,12 +310,12 @@ fn keep_rights(file: &File, found: &Metadata) -> io::Result<()> {
 
     let own = file.metadata()?;
     let mut mode = found.mode() & 0o777;
-    // Only root may give a file away; its owner may give it to a group of theirs.
+    // Only root may change the owner of a file. Its owner may change the group to another group of theirs.
     if own.uid() != found.uid() {
         let _ = fchown(file, Some(found.uid()), None);
     }
     if own.gid() != found.gid() && fchown(file, None, Some(found.gid())).is_err() {
-        // The rights of one group are not for another, which has other members.
+        // Members of another group get no more rights than all other users have.
         mode &= 0o707 | (mode & 0o007) << 3;
     }
     if own.mode() & 0o777 == mode {
@@ -331,7 +331,7 @@ fn keep_rights(_file: &File, _found: &Metadata) -> io::Result<()> {
 
 /// Makes a new name in a folder durable.
 fn sync_folder(path: &Path) -> io::Result<()> {
-    // Folders cannot be opened everywhere; where they cannot, there is nothing to sync.
+    // Some systems cannot open folders. There is nothing to sync then.
     match File::open(folder_of(path)) {
         Ok(folder) if cfg!(unix) => folder.sync_all(),
         _ => Ok(()),
@@ -349,7 +349,7 @@ mod tests {
         entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
     }
 
-    /// A file under a temporary name, as on systems that have no files without one.
+    /// Makes a file under a temporary name, as on systems that have no files without one.
     fn named(target: &Path, replaces: bool) -> AtomicFile {
         let (file, temporary) = Temporary::create(target).unwrap();
         AtomicFile { file, temporary: Some(temporary), target: target.to_owned(), replaces }

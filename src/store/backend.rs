@@ -1,4 +1,4 @@
-//! What redb reads and writes: the whole pages of a file, or such pages with all changes in memory; and whether a sync ever failed.
+//! Storage backends of redb: the whole pages of a file, such pages with all changes in memory, and a flag for failed syncs.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -14,10 +14,10 @@ use redb::{BackendError, DatabaseError, StorageBackend};
 /// Size of a page of redb, in bytes.
 pub(super) const PAGE_BYTES: u64 = 4096;
 
-/// The length of a file without what follows its last whole page.
+/// Returns the length of a file without the bytes after its last whole page.
 ///
-/// redb makes files of whole pages only, and takes any other length for damage. A few bytes at the end, as an editor or a copying
-/// tool may add, then do no harm. A file shorter than a page stays what it is: one without any length would be made anew.
+/// redb makes files of whole pages only, and takes any other length for damage. So a few bytes at the end, as an editor or a copying
+/// tool may add, do no harm. The length of a file shorter than a page is kept: redb would make a new database in an empty file.
 fn whole_pages(len: u64) -> u64 {
     if len < PAGE_BYTES { len } else { len.saturating_sub(len.checked_rem(PAGE_BYTES).unwrap_or(0)) }
 }
@@ -82,9 +82,10 @@ impl StorageBackend for WholePages {
     }
 }
 
-/// The whole pages of a file that is only read: what redb writes, as in repairing what a crash left, stays in memory.
+/// The whole pages of a file that is only read: a copy-on-write overlay. Pages that redb writes, such as repairs after a crash, stay in
+/// memory.
 ///
-/// It is locked as readers lock it, so that others may read the file at the same time, and none may write it.
+/// It takes the lock of a reader, so that other processes may read the file at the same time, and none may write it.
 #[derive(Debug)]
 pub(super) struct Overlay {
     file: FileBackend,
@@ -94,9 +95,9 @@ pub(super) struct Overlay {
 #[derive(Debug)]
 struct Changes {
     len: u64,
-    /// So much of the file still counts: what lies behind was cut off, and is zero if it came again.
+    /// The length of the part of the file that was never cut off. Bytes after it that are in no page of `pages` are zero.
     from_file: u64,
-    /// Pages that were written, by their numbers.
+    /// The written pages, by page number.
     pages: HashMap<u64, Box<[u8]>>,
 }
 
@@ -111,7 +112,7 @@ impl Overlay {
         self.changes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads what the file has, and zeros behind its end.
+    /// Reads from the file, and zeros after `from_file` bytes.
     fn read_file(&self, from_file: u64, offset: u64, out: &mut [u8]) -> io::Result<()> {
         let there = usize::try_from(from_file.saturating_sub(offset)).unwrap_or(usize::MAX).min(out.len());
         let (from, zeros) = out.split_at_mut(there);
@@ -119,7 +120,7 @@ impl Overlay {
         if from.is_empty() { Ok(()) } else { self.file.read(offset, from) }
     }
 
-    /// Hands over the parts of a range, by their pages: the number of the page, where in it the part lies, and how long it is.
+    /// Splits a range at page boundaries. Passes to `take` the page number, the offset in the page, and the length of each part.
     fn each_page(
         offset: u64,
         len: usize,
@@ -140,7 +141,7 @@ impl Overlay {
     }
 }
 
-/// The range that a reader locks where a writer would lock this one: without its last byte, which other readers probe for writers.
+/// Returns the range that a reader locks in place of a writer's: without the last byte, which other readers probe for writers.
 fn reader_range(start: Bound<u64>, end: Bound<u64>) -> (Bound<u64>, Bound<u64>) {
     match end {
         Bound::Included(last) => (start, Bound::Excluded(last)),
@@ -242,9 +243,9 @@ impl StorageBackend for Overlay {
     }
 }
 
-/// Whether the system could not sync a file.
+/// A flag that is set once the system could not sync a file.
 ///
-/// The system may drop what it could not write then, and still show it to readers. A later sync says nothing of it.
+/// The system may drop the data that it could not write, and still show it to readers. A later sync does not report it again.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SyncFailed(Arc<AtomicBool>);
 
@@ -258,7 +259,7 @@ impl SyncFailed {
     }
 }
 
-/// A backend that notes when a sync fails, and is otherwise the one inside.
+/// A wrapper of a backend that sets a flag when a sync fails.
 pub(super) struct Watched<B> {
     inner: B,
     sync_failed: SyncFailed,

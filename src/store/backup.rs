@@ -1,4 +1,4 @@
-//! Copies of one moment, while searches and writes go on.
+//! Backups: copies of one moment, while searches and writes go on.
 
 use std::path::Path;
 
@@ -11,10 +11,10 @@ use super::record_table;
 use super::tables::{BATCHES, DOCUMENTS, LIVE, META, RELEASED};
 
 impl Store {
-    /// Copies the store as it is now into a new file, while searches and writes go on. After a write that
-    /// failed it is what is on disk.
+    /// Copies the store at this moment into a new file, while searches and writes go on. After a failed write it copies the contents of
+    /// the file.
     ///
-    /// The copy appears under its name whole and synced, or not at all, and only its owner can read it. Copying the file itself is
+    /// The copy appears under its name whole and synced, or not at all, and only its owner can read it. Copying the file by other means is
     /// only safe while no store has it open.
     ///
     /// # Errors
@@ -23,14 +23,14 @@ impl Store {
         self.backup_while(path.as_ref(), &|| true)
     }
 
-    /// As [`backup`](Self::backup), for as long as `goes_on` says so; it is asked often.
+    /// Like [`backup`](Self::backup), but gives up when `goes_on` returns false. It is called for each entry.
     pub(crate) fn backup_while(&self, path: &Path, goes_on: &dyn Fn() -> bool) -> Result<(), StoreError> {
         let name = path.display().to_string();
         let copy = File::prepare(path, self.catalog(), self.options.cache_bytes);
         self.copy(copy, &name, goes_on)
     }
 
-    /// As [`backup_while`](Self::backup_while), into an empty file that may have no name; errors call it `name`.
+    /// Like [`backup_while`](Self::backup_while), into an empty file that may have no name. Errors call it `name`.
     #[cfg(all(feature = "service", unix))]
     pub(crate) fn copy_while(
         &self,
@@ -61,7 +61,7 @@ impl Store {
     }
 }
 
-/// Copies every table, as it was committed last.
+/// Copies every table, at the last commit.
 pub(super) fn copy_into(from: &File, to: &File, goes_on: &dyn Fn() -> bool) -> Result<(), Fault> {
     let read = from.read()?;
     let write = to.write(true)?;

@@ -1,4 +1,4 @@
-//! Sealed batches in the file.
+//! The tables of sealed batches and their live rows.
 
 use redb::{ReadableTable, WriteTransaction};
 
@@ -9,19 +9,19 @@ use crate::batch::codec::{self, Part};
 use crate::catalog::Catalog;
 use crate::column::{Bitmap, Selection};
 
-/// What is known of a stored batch.
+/// The number of rows and the live rows of a stored batch.
 #[derive(Debug, PartialEq)]
 pub(super) struct StoredBatch {
     pub(super) rows: usize,
     pub(super) live: Selection,
 }
 
-/// The key of the first piece of a part.
+/// Returns the key of the first piece of a part.
 fn first_piece(batch: u64, part: Part) -> (u64, u16, u32) {
     (batch, part.number(), 0)
 }
 
-/// Stores a batch, a part in memory at a time.
+/// Stores a batch. One part is in memory at a time.
 pub(super) fn write(
     transaction: &WriteTransaction,
     catalog: &Catalog,
@@ -58,10 +58,10 @@ pub(super) fn remove(transaction: &WriteTransaction, number: u64) -> Result<(), 
     Ok(())
 }
 
-/// The numbers of the stored batches, ascending.
+/// Returns the numbers of the stored batches, ascending.
 pub(super) fn numbers(live: &impl ReadableTable<u64, &'static [u8]>) -> Result<Vec<u64>, Fault> {
     let count = usize::try_from(live.len()?).unwrap_or(usize::MAX);
-    // Damage may lead in circles.
+    // The pages of a damaged file may form a cycle.
     live.iter()?.take(count.saturating_add(1)).map(|entry| Ok(entry?.0.value())).collect()
 }
 
@@ -83,7 +83,7 @@ pub(super) fn read(
                     part.number()
                 )));
             }
-            // No key follows one with the last number.
+            // No key follows the last piece number.
             expected.2 = expected.2.saturating_add(1);
             bytes.extend_from_slice(piece.value());
         }

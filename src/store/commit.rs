@@ -1,4 +1,4 @@
-//! The end of a write: its documents, what it released, a checkpoint if one is due, then the snapshot that shows it.
+//! The end of a write: documents, released documents, a checkpoint if one is due, the commit, and the snapshot that shows it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub(super) struct Added<'d> {
 }
 
 impl Store {
-    /// Notes that a write failed.
+    /// Marks the store as failed if the result is a fault.
     pub(super) fn settle<T>(&self, log: &mut Log, result: Result<T, Fault>) -> Result<T, StoreError> {
         result.map_err(|fault| {
             log.failed = true;
@@ -61,8 +61,8 @@ impl Store {
         log.since_checkpoint.saturating_add(changes) >= self.options.checkpoint_every
     }
 
-    /// Ends a transaction in which the documents of a write are: removes what it released, makes a
-    /// checkpoint if one is due, commits, and publishes.
+    /// Ends a transaction that has the new documents of a write: removes released documents, makes a checkpoint if one is due, commits, and
+    /// publishes.
     pub(super) fn finish(
         &self,
         log: &mut Log,
@@ -114,8 +114,8 @@ impl Store {
         Ok(())
     }
 
-    /// Stores the batches that the file does not have and the live rows that changed, and removes batches
-    /// that are gone. The rows of the head, few, stay documents alone.
+    /// Makes a checkpoint: stores batches that the file does not have and live rows that changed, and removes batches that no longer
+    /// exist. The few rows of the head are not stored; their documents are the log.
     fn write_checkpoint(
         &self,
         transaction: &WriteTransaction,
@@ -130,7 +130,7 @@ impl Store {
             let number = slot.id.0;
             let rows = slot.batch.rows();
             let before = stored.get(&number);
-            // Heads are joined to a batch behind its rows: it is another one when it has more.
+            // A batch to which heads were joined has more rows than the stored one.
             if before.is_none_or(|before| before.rows != rows) {
                 if before.is_some() {
                     batches::remove(transaction, number)?;

@@ -1,9 +1,9 @@
 //! Compaction, of a store alone and beside searches.
 //!
-//! Beside searches, a copy without free pages takes the place of the file. The copy is written in the folder of the database
-//! without a name, compacted, synced, and renamed to the database in one step. After a crash at any moment there is the file
-//! before or the file after, whole. Searches that began before read from the file before, whose space is free when the last
-//! of them ends. Writes wait. Until then the disk needs room for both.
+//! Beside searches, a copy without free pages replaces the file. The copy is a file without a name in the folder of the database. It is
+//! compacted, synced, and renamed to the database in one step: a crash leaves either the old file or the new one, whole. Searches that
+//! began before read from the old file, whose space is free when the last of them ends. Until then the disk needs room for both.
+//! Writes wait until the copy has replaced the file.
 
 use std::fs;
 use std::sync::Arc;
@@ -15,22 +15,21 @@ use super::documents::Documents;
 use super::error::{Fault, StoreError, StoreErrorKind, guarded};
 use super::file::File;
 
-/// The size of a file before and after it was compacted, in bytes.
+/// The length of a file before and after it was compacted, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Compacted {
-    /// Its size before.
+    /// The length before.
     pub bytes_before: u64,
-    /// Its size after.
+    /// The length after.
     pub bytes_after: u64,
 }
 
 impl Store {
-    /// Puts a copy without free pages in the place of the file, while searches go on and writes wait.
+    /// Replaces the file with a copy that has no free pages, while searches go on and writes wait.
     ///
-    /// The copy is made in the same folder, which needs room for it, and becomes the database in one step: a crash leaves the file
-    /// before or the file after. The file is another one then (its inode changes). [`compact`](Self::compact) needs no
-    /// second file, but the store alone.
+    /// The copy is made in the same folder, which needs room for it, and becomes the database in one step: a crash leaves either the old
+    /// file or the new one. The inode changes. [`compact`](Self::compact) needs no second file, but exclusive access to the store.
     ///
     /// ```
     /// # use casefilter::{Catalog, Durability, Store, StoreOptions};
@@ -43,8 +42,8 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// Faults of the file, a folder without room or that cannot be written, a file with a second name (a hard link), which would keep
-    /// the old contents. The database is as it was then.
+    /// Faults of the file; a folder that has no room or cannot be written; a file with a second name (a hard link), which would keep the
+    /// old contents. The database is unchanged then.
     pub fn compact_online(&self) -> Result<Compacted, StoreError> {
         let mut log = self.lock_log();
         self.ready(&mut log)?;
@@ -58,17 +57,16 @@ impl Store {
         Ok(compacted)
     }
 
-    /// Moves what is stored to the front of the file and gives the rest of it back to the system; false when
-    /// there was nothing to gain.
+    /// Moves all pages to the front of the file and cuts off the rest. Returns false if there was nothing to move.
     ///
     /// # Errors
     /// Faults of the file, as [`upsert`](Self::upsert).
     pub fn compact(&mut self) -> Result<bool, StoreError> {
         self.checkpoint()?;
-        // Whoever reads documents borrows the store, so that nobody does now.
+        // A reader of documents borrows the store, so there is none now.
         self.engine.detach();
         let compacted = self.file.compact();
-        // Whoever reads them finds a fault then, or they are there.
+        // Without them, the next reader of documents gets an error.
         let documents = guarded(|| Documents::of(&self.file));
         let result = match documents {
             Ok(documents) => {
@@ -84,22 +82,22 @@ impl Store {
         })
     }
 
-    /// Puts a copy in the place of the file; no write may be under way.
+    /// Replaces the file with a compacted copy. No write is under way.
     fn exchange(&self) -> Result<Compacted, Fault> {
         let Some(path) = self.file.path() else {
             return Err(Fault::new(StoreErrorKind::Io, "it is not in a file"));
         };
-        // A rename would take the place of a symbolic link.
+        // A rename would replace a symbolic link.
         let path = fs::canonicalize(path)?;
         let own = fs::metadata(&path)?;
         refuse_links(&own)?;
-        // It has no name until it is whole, so that nothing is left of one that a crash ends.
+        // The copy has no name until it is whole, so that a crash leaves nothing of it.
         let new = AtomicFile::replace(&path)?;
         check_owner(&new.file().metadata()?, &own)?;
         let mut copy = File::prepare_exchange(&new, self.catalog(), self.options.cache_bytes)?;
         let bytes_after = guarded(|| {
             copy_into(&self.file, &copy, &|| true)?;
-            // What one pass moves may leave more to move.
+            // After one pass there may be more to move.
             while copy.compact()? {}
             Ok(new.file().metadata()?.len())
         })?;
@@ -113,7 +111,7 @@ impl Store {
             self.engine.attach(Arc::new(documents));
         }
         finished.map_err(|error| {
-            // After a crash the file before may be found, without the writes to come.
+            // After a crash the old file may be there, without the writes to come.
             self.file.sync_failed().set();
             Fault::from(error)
         })?;
@@ -121,7 +119,7 @@ impl Store {
     }
 }
 
-/// Refuses a file that has a second name.
+/// Rejects a file that has a second name.
 #[cfg(unix)]
 fn refuse_links(own: &fs::Metadata) -> Result<(), Fault> {
     use std::os::unix::fs::MetadataExt;
@@ -132,7 +130,7 @@ fn refuse_links(own: &fs::Metadata) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Refuses a copy that could not be given the owner and the group of the file.
+/// Rejects a copy that does not have the owner and the group of the file.
 #[cfg(unix)]
 fn check_owner(copy: &fs::Metadata, own: &fs::Metadata) -> Result<(), Fault> {
     use std::os::unix::fs::MetadataExt;

@@ -1,4 +1,4 @@
-//! A store: its parts, and how one is made and opened.
+//! The store: its parts, and how it is made and opened.
 
 use std::path::Path;
 
@@ -12,13 +12,13 @@ use crate::engine::{Engine, Memory};
 use crate::limits::Limits;
 use crate::lock::{Held, Lock};
 
-/// Cases in a file, and in memory what searches need of them.
+/// A durable store of cases: documents in a file, columns and indexes in memory.
 ///
-/// `Send + Sync`: searches never wait for writes. The [module](super) says what is on disk when.
+/// It is `Send + Sync`, and searches never wait for writes. The [module](super) describes durability.
 pub struct Store {
-    /// What errors call the file.
+    /// The name of the file in errors.
     pub(super) name: String,
-    /// The state that one write hands on to the next; the writer holds it.
+    /// The state that one write hands on to the next. Only the writer has it.
     pub(super) log: Lock<Log>,
     pub(super) engine: Engine,
     pub(super) file: File,
@@ -39,8 +39,8 @@ impl Store {
         Self::load_from(path.as_ref(), &catalog, options, make)
     }
 
-    /// Makes a store whose file gets its name when the store is [closed](Self::close): until then, and if it is dropped or the
-    /// process ends before, nothing is there.
+    /// Makes a store whose file gets its name when the store is [closed](Self::close). If the store is dropped or the process ends
+    /// before, nothing is left of it.
     ///
     /// ```
     /// use casefilter::{Catalog, Durability, Store, StoreOptions};
@@ -65,8 +65,8 @@ impl Store {
         Self::load_from(path.as_ref(), &catalog, options, make)
     }
 
-    /// Opens the store in a file that is open to be read, which may have no name; errors call it `name`. Nothing is written to it: what
-    /// a crash left to repair is repaired in memory.
+    /// Opens the store in a file that is open for reading and may have no name. Errors call it `name`. Nothing is written to the file:
+    /// repairs after a crash are made in memory.
     ///
     /// ```
     /// use casefilter::{Catalog, Store, StoreOptions};
@@ -100,12 +100,13 @@ impl Store {
         Self::load_from(path.as_ref(), &catalog, options, File::open)
     }
 
-    /// Opens the store in a file to be read alone: nothing is written to it, so that it may be one that this user may not
-    /// write, and others may read it at the same time. Writes are refused with [`StoreErrorKind::ReadOnly`](super::StoreErrorKind::ReadOnly).
+    /// Opens the store in a file for reading alone. Nothing is written to the file: the user needs no right to write it, and other
+    /// processes may read it at the same time. Writes fail with [`StoreErrorKind::ReadOnly`](super::StoreErrorKind::ReadOnly).
     ///
     /// # Errors
-    /// As [`open`](Self::open), [`StoreErrorKind::InUse`](super::StoreErrorKind::InUse) when a store that writes has the file open, and
-    /// [`StoreErrorKind::Failed`](super::StoreErrorKind::Failed) when one had and did not close it, as after a crash: whoever may write it has to open it once.
+    /// Like [`open`](Self::open). [`StoreErrorKind::InUse`](super::StoreErrorKind::InUse) if the file is open for writing.
+    /// [`StoreErrorKind::Failed`](super::StoreErrorKind::Failed) if its last writer did not close it, as after a crash: a process that may
+    /// write the file has to open it once.
     pub fn open_read_only(
         path: impl AsRef<Path>,
         catalog: Catalog,
@@ -138,54 +139,54 @@ impl Store {
         Ok(Self { name, log, engine, file, options })
     }
 
-    /// Which file it is in, by the numbers of its device and its inode.
+    /// Returns the numbers of the device and the inode of the file.
     #[cfg(all(unix, feature = "service"))]
     pub(crate) fn identity(&self) -> Option<(u64, u64)> {
         self.file.identity()
     }
 
-    /// The fields that are stored and can be filtered.
+    /// Returns the fields that are stored and can be filtered.
     #[must_use]
     pub fn catalog(&self) -> &Catalog {
         self.engine.catalog()
     }
 
-    /// The bounds on case documents and pages.
+    /// Returns the bounds on case documents and pages.
     #[must_use]
     pub fn limits(&self) -> &Limits {
         self.engine.limits()
     }
 
-    /// How many cases there are.
+    /// Returns the number of cases.
     #[must_use]
     pub fn len(&self) -> usize {
         self.engine.len()
     }
 
-    /// True when there is no case.
+    /// Returns true if there is no case.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.engine.is_empty()
     }
 
-    /// What the cases take in memory; their documents are in the file.
+    /// Returns the memory that the cases take. Their documents are in the file.
     #[must_use]
     pub fn memory(&self) -> Memory {
         self.engine.memory()
     }
 
     pub(super) fn lock_log(&self) -> Held<'_, Log> {
-        // The log changes in one step at the end of a write, so a panic before leaves it whole.
+        // A write changes the log in one step at its end, so a panic before leaves it whole.
         self.log.lock()
     }
 
-    /// The error for something that was refused.
+    /// Returns the error for a rejected record.
     #[cfg(feature = "service")]
     pub(crate) fn refuse(&self, refusal: crate::engine::Refusal) -> StoreError {
         StoreError::refused(&self.name, refusal)
     }
 
-    /// The error for a record that does not mean what it did when it was stored.
+    /// Returns the error for a stored record that cannot be read as one.
     #[cfg(feature = "service")]
     pub(crate) fn corrupt_record(&self, detail: &str) -> StoreError {
         self.error(Fault::corrupt(format!("a record that cannot be read: {detail}")))
@@ -195,7 +196,7 @@ impl Store {
         fault.of_file(&self.name)
     }
 
-    /// Says which invariant of the cases in memory does not hold; for tests and fuzzers.
+    /// Checks the invariants of the cases in memory, for tests and fuzzers.
     ///
     /// # Errors
     /// A sentence about the first invariant that does not hold.

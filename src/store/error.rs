@@ -1,4 +1,4 @@
-//! Why a store could not do what it was asked for.
+//! Errors of the store, and the guard around redb.
 
 use std::cell::Cell;
 use std::fmt;
@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crate::engine::Refusal;
 use crate::error::Error;
 
-/// What sort of fault a [`StoreError`] is.
+/// The kind of a [`StoreError`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum StoreErrorKind {
@@ -18,7 +18,7 @@ pub enum StoreErrorKind {
     Exists,
     /// Another store, here or in another process, has the file open, or readers hold it.
     InUse,
-    /// The file is something else.
+    /// The file is not a database of cases.
     NotADatabase,
     /// The file was written by a version that this one does not know.
     UnknownVersion,
@@ -28,19 +28,18 @@ pub enum StoreErrorKind {
     Corrupt,
     /// The system could not read or write: disk full, no permission.
     Io,
-    /// A write failed earlier, or the process that wrote did not close the file, so that it is not known what of it is on disk;
-    /// opening it again to write tells.
+    /// An earlier write failed, or the last writer did not close the file. Opening the file again for writing tells what is on disk.
     Failed,
     /// The store was opened for reading alone.
     ReadOnly,
-    /// A case was refused; nothing was stored.
+    /// A case was rejected; nothing was stored.
     Refused,
     /// The request does not fit the store: its filter or order is of another catalogue, or its page too large.
     Request,
 }
 
 impl StoreErrorKind {
-    /// A stable name.
+    /// Returns a stable name.
     #[must_use]
     pub fn code(self) -> &'static str {
         match self {
@@ -60,7 +59,7 @@ impl StoreErrorKind {
     }
 }
 
-/// Why a store could not do what it was asked for; it names the file.
+/// An error of a store. It names the file.
 #[derive(Debug)]
 pub struct StoreError {
     kind: StoreErrorKind,
@@ -80,25 +79,25 @@ impl StoreError {
         Self { refusal: Some(Box::new(refusal)), ..Self::new(StoreErrorKind::Refused, file, detail) }
     }
 
-    /// A request that does not fit.
+    /// Returns the error of a request that does not fit the store.
     pub(super) fn request(file: &str, error: Error) -> Self {
         let detail = error.to_string();
         Self { request: Some(Box::new(error)), ..Self::new(StoreErrorKind::Request, file, detail) }
     }
 
-    /// What sort of fault it is.
+    /// Returns the kind.
     #[must_use]
     pub fn kind(&self) -> StoreErrorKind {
         self.kind
     }
 
-    /// The case that was refused, when that is the reason.
+    /// Returns the rejected case of an error of the kind [`Refused`](StoreErrorKind::Refused).
     #[must_use]
     pub fn refusal(&self) -> Option<&Refusal> {
         self.refusal.as_deref()
     }
 
-    /// What is wrong with the request, when that is the reason.
+    /// Returns the error of the request of an error of the kind [`Request`](StoreErrorKind::Request).
     #[must_use]
     pub fn request_error(&self) -> Option<&Error> {
         self.request.as_deref()
@@ -116,7 +115,7 @@ impl fmt::Display for StoreError {
 
 impl std::error::Error for StoreError {}
 
-/// A fault below, not yet given the name of its file.
+/// A fault that does not know the name of its file yet.
 #[derive(Debug)]
 pub(super) struct Fault {
     pub(super) kind: StoreErrorKind,
@@ -128,7 +127,7 @@ impl Fault {
         Self { kind, detail: detail.into() }
     }
 
-    /// Bytes that mean nothing, or contradict each other.
+    /// Returns the fault of bytes that cannot be decoded or contradict each other.
     pub(super) fn corrupt(detail: impl Into<String>) -> Self {
         Self::new(StoreErrorKind::Corrupt, detail)
     }
@@ -138,7 +137,7 @@ impl Fault {
     }
 }
 
-/// What decoding finds wrong.
+/// From the description of a decoding error.
 impl From<String> for Fault {
     fn from(detail: String) -> Self {
         Self::corrupt(detail)
@@ -150,7 +149,7 @@ impl From<io::Error> for Fault {
         let kind = match error.kind() {
             io::ErrorKind::NotFound => StoreErrorKind::NotFound,
             io::ErrorKind::AlreadyExists => StoreErrorKind::Exists,
-            // Reading behind the end: pages lead there, or the file lacks some.
+            // A page number beyond the end of the file, or a truncated file.
             io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData => StoreErrorKind::Corrupt,
             _ => StoreErrorKind::Io,
         };
@@ -179,20 +178,19 @@ impl From<redb::Error> for Fault {
             Error::Corrupted(detail) => return Self::corrupt(format!("damaged: {}", of_pages(detail))),
             Error::TransactionInProgress => StoreErrorKind::InUse,
             Error::PreviousIo | Error::DatabaseClosed | Error::LockPoisoned(_) => StoreErrorKind::Failed,
-            // Tables of other names and types, values out of range and whatever else a whole file
-            // does not lead to.
+            // Tables of other names and types, values out of range: no sound file leads to such errors.
             _ => return Self::corrupt(of_pages(error.to_string())),
         };
         Self::new(kind, error.to_string())
     }
 }
 
-/// A text of redb about damage, unless it speaks of the innards of redb.
+/// Returns a text of redb about damage, or a general one if that text is about the internals of redb.
 fn of_pages(text: String) -> String {
     if text.contains("redb") || text.contains("::") { CONTRADICTION.to_owned() } else { text }
 }
 
-/// Damage of a file, where no more can be said of it.
+/// The description of damage that redb does not describe.
 const CONTRADICTION: &str = "its pages contradict each other";
 
 macro_rules! from_redb {
@@ -216,13 +214,13 @@ from_redb!(
 );
 
 thread_local! {
-    /// How many calls of [`guarded`] this thread is in.
+    /// The number of nested calls of [`guarded`] on this thread.
     static GUARDED: Cell<u32> = const { Cell::new(0) };
 }
 
-/// True while the thread runs code whose panics a [`Store`](super::Store) turns into errors.
+/// Returns true while the current thread runs code whose panics a [`Store`](super::Store) turns into errors.
 ///
-/// redb panics over some damage of a file. A host's panic hook, which runs before such a panic is caught, can pass over it: the caller
+/// redb panics on some damage of a file. The panic hook of a host runs before such a panic is caught, and can ignore it: the caller
 /// gets a [`StoreError`] of the kind [`Corrupt`](StoreErrorKind::Corrupt).
 ///
 /// ```
@@ -238,23 +236,23 @@ pub fn store_catches_panics() -> bool {
     GUARDED.try_with(|depth| depth.get() > 0).unwrap_or(false)
 }
 
-/// Runs what calls redb, which panics over some damage, and makes such a panic a fault.
+/// Runs code that calls redb, and turns a panic into a fault: redb panics on some damage.
 ///
-/// Whatever the closure leaves half-done is either dropped with it or not used again: the
-/// caller gives up the transaction, and after a failed write the whole store.
+/// Unwind safety: values that a panic leaves inconsistent are dropped with the closure or not used again. The caller gives up the
+/// transaction, and after a failed write the whole store.
 pub(super) fn guarded<T>(call: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
     let count = |change: fn(u32) -> u32| {
-        // A thread that ends has nothing to count any more.
+        // A thread that ends counts nothing.
         let _ = GUARDED.try_with(|depth| depth.set(change(depth.get())));
     };
     count(|depth| depth.saturating_add(1));
     let result = catch_unwind(AssertUnwindSafe(call));
     count(|depth| depth.saturating_sub(1));
-    // Its text speaks of the innards of redb.
+    // The text of the panic is about the internals of redb.
     result.unwrap_or_else(|_panic| Err(Fault::corrupt(format!("damaged: {CONTRADICTION}"))))
 }
 
-/// Something of redb's that is dropped without a panic, as a transaction or a table of one.
+/// A value of redb, such as a transaction or a table, that is dropped without a panic.
 #[derive(Debug)]
 pub(super) struct Guarded<T>(Option<T>);
 

@@ -1,4 +1,4 @@
-//! The database file: made, opened, and closed without a panic.
+//! The database file: creating, opening, reopening and closing, without a panic.
 
 mod new;
 mod opened;
@@ -26,11 +26,11 @@ pub(super) use opened::{Opened, Reading};
 pub(super) use origin::Identity;
 pub use origin::is_store;
 
-/// An open database. Whatever calls it is [`guarded`].
+/// An open database. Its callers run in [`guarded`].
 pub(super) struct File {
     handle: RwLock<Handle>,
     origin: Origin,
-    /// Of the file that is open now.
+    /// The flag of the file that is open now.
     sync_failed: RwLock<SyncFailed>,
     /// A new file that gets its name when it is closed.
     new: Option<AtomicFile>,
@@ -43,7 +43,7 @@ impl File {
         let sync_failed = SyncFailed::default();
         let database = create_in(new.file().try_clone()?, catalog, cache_bytes, &sync_failed)?;
         let mut own = Self::unnamed(Opened::handle(database, 0), sync_failed);
-        // Once it has its name, another file may take that.
+        // Another file may take its name later, so the identity is taken before.
         own.origin = Origin::of(path, cache_bytes, identity_of(&new.file().metadata()?));
         new.finish()?;
         Ok(own)
@@ -57,7 +57,7 @@ impl File {
         Ok(own)
     }
 
-    /// Makes a database in a file that is to take the place of another one.
+    /// Makes a database in a file that will replace another one.
     pub(super) fn prepare_exchange(
         new: &AtomicFile,
         catalog: &Catalog,
@@ -68,7 +68,7 @@ impl File {
         Ok(own)
     }
 
-    /// True when this file is known to lie at a path; false where the system does not tell files apart.
+    /// Returns true if the file at a path is known to be this one; false where the system has no file identities.
     pub(super) fn is_at(&self, path: &Path) -> bool {
         let Origin::File { identity, .. } = &self.origin else { return false };
         let own = *identity.lock().unwrap_or_else(PoisonError::into_inner);
@@ -100,7 +100,7 @@ impl File {
         }
     }
 
-    /// Opens a file that is there.
+    /// Opens an existing file for writing.
     pub(super) fn open(path: &Path, cache_bytes: usize) -> Result<Self, Fault> {
         check_metadata(path)?;
         guarded(|| {
@@ -112,13 +112,13 @@ impl File {
         })
     }
 
-    /// Opens a file that is there for reading alone, beside others who do; it must have been closed in order.
+    /// Opens an existing file for reading alone, beside other readers. It must have been closed in order.
     pub(super) fn open_read_only(path: &Path, cache_bytes: usize) -> Result<Self, Fault> {
         check_metadata(path)?;
         let (mut own, identity) = settled(path, || {
             let file = fs::File::open(path)?;
             check_start(&file)?;
-            // redb takes a length that is no whole number of pages for damage.
+            // redb takes a length that is not a multiple of the page size for damage.
             if file.metadata()?.len().checked_rem(PAGE_BYTES) != Some(0) {
                 return Self::of_file(file, cache_bytes);
             }
@@ -131,13 +131,13 @@ impl File {
         Ok(own)
     }
 
-    /// Opens a file for reading alone, also one that was not closed in order: it is mended in memory.
+    /// Opens a file for reading alone, also one that was not closed in order: it is repaired in memory.
     pub(super) fn open_overlay(path: &Path, cache_bytes: usize) -> Result<Self, Fault> {
         check_metadata(path)?;
         Ok(settled(path, || Self::of_file(fs::File::open(path)?, cache_bytes))?.0)
     }
 
-    /// As [`open_overlay`](Self::open_overlay), a file that is open to be read.
+    /// Like [`open_overlay`](Self::open_overlay), for a file that is open for reading.
     pub(super) fn of_file(file: fs::File, cache_bytes: usize) -> Result<Self, Fault> {
         check_start(&file)?;
         guarded(|| {
@@ -151,7 +151,7 @@ impl File {
         })
     }
 
-    /// Opens, or makes, a database in whatever stores bytes.
+    /// Opens or makes a database in a storage backend.
     #[cfg_attr(not(test), expect(dead_code, reason = "tests and fuzzers store bytes elsewhere"))]
     pub(super) fn in_backend(backend: impl StorageBackend + Clone, catalog: &Catalog) -> Result<Self, Fault> {
         guarded(|| {
@@ -177,22 +177,22 @@ impl File {
         self.handle.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether nothing is written to it.
+    /// Returns true if the file is open for reading alone.
     pub(super) fn is_read_only(&self) -> bool {
         matches!(&*self.handle(), Handle::ReadOnly(_) | Handle::Overlay { .. })
     }
 
-    /// How often it has been opened again, or exchanged.
+    /// Returns how often the file has been reopened or exchanged.
     pub(super) fn generation(&self) -> u64 {
         self.handle().generation()
     }
 
-    /// Whether a sync of it failed, so that what it holds may not be on disk.
+    /// Returns the flag that is set when a sync failed, so that the contents may not be on disk.
     pub(super) fn sync_failed(&self) -> SyncFailed {
         self.sync_failed.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Which file it is, if it is one, and the system has numbers for them.
+    /// Returns the identity of the file, where the system has one.
     #[cfg(all(unix, feature = "service"))]
     pub(super) fn identity(&self) -> Option<Identity> {
         match &self.origin {
@@ -201,12 +201,12 @@ impl File {
         }
     }
 
-    /// The path that the file has, or gets when it is closed; none of a database that is in no file.
+    /// Returns the path that the file has, or gets when it is closed; `None` if the database is not in a file.
     pub(super) fn target(&self) -> Option<&Path> {
         self.new.as_ref().map(AtomicFile::target).or_else(|| self.path())
     }
 
-    /// The path of the file, if it is one.
+    /// Returns the path of the file; `None` if it has none yet, or the database is not in a file.
     pub(super) fn path(&self) -> Option<&Path> {
         match &self.origin {
             Origin::File { path, .. } => Some(path),
@@ -214,17 +214,17 @@ impl File {
         }
     }
 
-    /// Closes it and opens it again, which redb asks for once reading or writing has failed, and gives the state found in it; no
-    /// write may be under way. It stays closed if it cannot be opened.
+    /// Closes the file and opens it again, which redb requires once a read or a write has failed. Returns the state found in it. No
+    /// write is under way. The file stays closed if it cannot be opened.
     ///
-    /// What was read from it before cannot be read any more.
+    /// Earlier read transactions cannot be used any more.
     pub(super) fn reopen(&self, catalog: &Catalog) -> Result<State, Fault> {
         guarded(|| {
             let mut handle = self.handle.write().unwrap_or_else(PoisonError::into_inner);
             let generation = handle.generation();
             match &*handle {
                 Handle::ReadOnly(_) | Handle::Overlay { .. } => return Err(read_only()),
-                // It is closed because something failed.
+                // The fault that is the reason for reopening was returned before.
                 Handle::Open(opened) => drop(opened.close()),
                 Handle::Closed { .. } => {}
             }
@@ -236,7 +236,7 @@ impl File {
         })
     }
 
-    /// Closes it for good after a fault, unless it is opened again.
+    /// Closes the file after a fault, until it is reopened.
     pub(super) fn shut(&self) {
         let mut handle = self.handle.write().unwrap_or_else(PoisonError::into_inner);
         if let Handle::Open(opened) = &*handle {
@@ -246,7 +246,7 @@ impl File {
         }
     }
 
-    /// Takes the database of another file, which was moved to the place of this one. Those who read from the one before go on.
+    /// Takes over the database of another file, which was renamed to the path of this one. Readers of the old file go on.
     pub(super) fn exchange(&self, other: &Self) {
         let mut handle = self.handle.write().unwrap_or_else(PoisonError::into_inner);
         let own = handle.generation();
@@ -266,7 +266,7 @@ impl File {
         }
     }
 
-    /// Begins a transaction that reads what was committed last.
+    /// Begins a read transaction at the last commit.
     pub(super) fn read(&self) -> Result<Reading, Fault> {
         match &*self.handle() {
             Handle::Open(opened) => {
@@ -281,8 +281,7 @@ impl File {
         }
     }
 
-    /// Begins the one transaction that writes; on disk when its commit returns if it is `synced`,
-    /// otherwise with the next that is.
+    /// Begins the only write transaction. If it is `synced`, it is on disk when its commit returns, otherwise with the next synced one.
     pub(super) fn write(&self, synced: bool) -> Result<WriteTransaction, Fault> {
         let mut transaction = match &*self.handle() {
             Handle::Open(opened) => opened.with(|database| Ok(database.begin_write()?))?,
@@ -295,7 +294,7 @@ impl File {
         Ok(transaction)
     }
 
-    /// Lets redb compare every page with its checksum, and repair what it can; false when it had to.
+    /// Lets redb check the checksum of every page, and repair the file. Returns false if a repair was necessary.
     pub(super) fn check_integrity(&mut self) -> Result<bool, Fault> {
         guarded(|| match self.handle.get_mut().unwrap_or_else(PoisonError::into_inner) {
             Handle::Open(opened) => opened.with_mut(|database| Ok(database.check_integrity()?)),
@@ -305,7 +304,7 @@ impl File {
         })
     }
 
-    /// Moves what is stored to the front and shortens the file; nobody may be reading.
+    /// Moves all pages to the front and shortens the file. No read transaction is open.
     pub(super) fn compact(&mut self) -> Result<bool, Fault> {
         guarded(|| match self.handle.get_mut().unwrap_or_else(PoisonError::into_inner) {
             Handle::Open(opened) => opened.with_mut(|database| Ok(database.compact()?)),
@@ -317,15 +316,14 @@ impl File {
     /// Closes the file, and gives a new one its name.
     ///
     /// # Errors
-    /// When what redb writes last could not be written, so that the next opening has to repair the file; when a new one cannot get
-    /// its name.
+    /// When the last write of redb failed, so that the next opening has to repair the file; when a new file cannot get its name.
     pub(super) fn close(&mut self) -> Result<(), Fault> {
         let handle = self.handle.get_mut().unwrap_or_else(PoisonError::into_inner);
         let is_written = matches!(handle, Handle::Open(_));
         close_handle(handle)?;
         let closed = match (&self.new, &self.origin) {
             (Some(new), _) => Some(new.file().try_clone()?),
-            // Another file may lie there by now.
+            // Another file may have its name by now.
             (None, Origin::File { path, identity, .. }) if is_written => {
                 let identity = *identity.lock().unwrap_or_else(PoisonError::into_inner);
                 let file = fs::File::open(path).ok();

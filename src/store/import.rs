@@ -1,4 +1,4 @@
-//! Imports into a store: one transaction, whatever their size, which begins when the import is committed.
+//! Imports into a store: one transaction of any size, which begins when the import is committed.
 //!
 //! # Design
 //!
@@ -110,7 +110,7 @@ impl<'s> StoreImport<'s> {
     /// Takes the next bytes of the source, parted anywhere; see [`Import::push`].
     ///
     /// # Errors
-    /// A case that is refused, and documents that cannot be put aside.
+    /// A malformed case, and documents that cannot be put aside.
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
         let result = self.import.push(bytes);
         self.check()?;

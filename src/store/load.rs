@@ -1,4 +1,4 @@
-//! From the file to an engine: sealed batches as they lie there, and the documents stored since.
+//! Loading a file into an engine: the sealed batches, and the documents stored since the last checkpoint.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,17 +21,16 @@ use crate::engine::{BatchId, Engine, Parts};
 use crate::ingest::read_case;
 use crate::limits::Limits;
 
-/// What was loaded.
+/// The engine and the state that were loaded.
 pub(super) struct Loaded {
     pub(super) engine: Engine,
     pub(super) state: State,
     pub(super) stored: HashMap<u64, StoredBatch>,
-    /// How many documents were read again because no stored batch has them.
+    /// The number of documents that were parsed because no stored batch has them.
     pub(super) replayed: u64,
 }
 
-/// Reads everything but the documents of stored batches. `hasher` is that of the engine whose cases these are to replace, if there is
-/// one.
+/// Reads everything but the documents of stored batches. `hasher` is that of the engine whose cases will be replaced, if there is one.
 pub(super) fn load(
     file: &File,
     catalog: &Catalog,
@@ -89,7 +88,7 @@ pub(super) fn load(
             }
         };
         let count = usize::try_from(documents.len()?).unwrap_or(usize::MAX);
-        // Damage may lead in circles.
+        // The pages of a damaged file may form a cycle.
         for entry in documents.range(state.checkpoint..)?.take(count.saturating_add(1)) {
             let (number, bytes) = entry?;
             let number = number.value();
@@ -136,7 +135,7 @@ pub(super) fn load(
     })
 }
 
-/// The documents released since the last checkpoint, ascending.
+/// Returns the documents released since the last checkpoint, ascending.
 fn read_released(table: &impl ReadableTable<u64, u64>, state: &State) -> Result<Vec<u64>, Fault> {
     let count = table.len()?;
     if count != state.released {
@@ -154,7 +153,7 @@ fn read_released(table: &impl ReadableTable<u64, u64>, state: &State) -> Result<
     Ok(released)
 }
 
-/// The rows of a batch whose documents were released.
+/// Returns the rows of a batch whose documents were released.
 fn released_rows<'b>(batch: &'b Batch, released: &'b [u64]) -> impl Iterator<Item = usize> + 'b {
     let rows = if released.is_empty() { 0 } else { batch.rows() };
     (0..rows).filter(|row| {

@@ -1,4 +1,4 @@
-//! The state that one write hands on to the next.
+//! The log: the state of the file that one write hands on to the next.
 
 use std::collections::HashMap;
 use std::time::Instant;
@@ -7,24 +7,24 @@ use super::batches::StoredBatch;
 use super::error::{Fault, StoreErrorKind};
 use super::tables::State;
 
-/// What the next write needs to know of the file.
+/// The state of the file that the next write needs.
 #[derive(Default)]
 pub(super) struct Log {
     pub(super) state: State,
-    /// The stored batches, as they are in the file.
+    /// The stored batches, by number.
     pub(super) stored: HashMap<u64, StoredBatch>,
-    /// Cases stored or deleted since the last checkpoint; the greatest number when one has to be made, so that counting saturates.
+    /// The number of cases stored or deleted since the last checkpoint; `u64::MAX` if the next write has to make one.
     pub(super) since_checkpoint: u64,
-    /// A write failed: memory may differ from the file.
+    /// True after a failed write: memory may differ from the file.
     pub(super) failed: bool,
-    /// A write was committed that memory does not show.
+    /// True between the commit of a write and its publication in memory.
     pub(super) is_ahead: bool,
-    /// The last write is on disk with the next that is synced.
+    /// True if the last write is not synced yet.
     pub(super) is_unsynced: bool,
     pub(super) is_read_only: bool,
-    /// How often the file was opened again to be read since a write succeeded.
+    /// The number of reopenings for readers since the last synced write.
     pub(super) reopenings: u64,
-    /// When writes are tried again at the earliest.
+    /// The earliest time of the next attempt to recover.
     pub(super) next_try: Option<Instant>,
 }
 
@@ -48,7 +48,7 @@ impl Log {
         }
     }
 
-    /// Notes that everything so far is on disk.
+    /// Notes that all writes so far are on disk.
     pub(super) fn synced(&mut self) {
         self.is_unsynced = false;
         self.reopenings = 0;

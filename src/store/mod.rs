@@ -1,68 +1,67 @@
-//! Cases in a file, durably.
+//! The durable store: cases in a file.
 //!
-//! One file holds everything: a [redb](https://docs.rs/redb) database with the documents and, as bytes, the sealed
-//! batches of columns. `src/store/FORMAT.md` describes it: tables, keys, values, versions, and what is on disk when. One store at a time has it open to write, or any number, in any processes, for reading alone
-//! ([`Store::open_read_only`]); any other opener gets [`StoreErrorKind::InUse`]. Columns and indexes are in memory, documents are read from the file by the page.
+//! One file holds everything: a [redb](https://docs.rs/redb) database with the documents and, as bytes, the sealed batches of columns.
+//! `src/store/FORMAT.md` describes it: tables, keys, values, versions, and what is on disk when. One store at a time has the file open
+//! for writing, or any number of stores, in any processes, for reading alone ([`Store::open_read_only`]). Any other opener gets
+//! [`StoreErrorKind::InUse`]. Columns and indexes are in memory. Documents are read from the file, those of a page at a time.
 //!
-//! **What is durable when.** A write is one transaction: its documents go in, those that no case has any more
-//! go out, and the counters change. [`Durability::Synced`] returns when that is on disk; [`Durability::Grouped`] when
-//! it is visible, and it is on disk with the next write that is synced, with [`Store::sync`], or with
-//! the next checkpoint. After a crash the file holds every write up to some moment, that of the last one
-//! acknowledged as synced or a later one, and no write in half. A write that fails is not
-//! visible, though it may be on disk all the same.
+//! **Durability.** A write is one transaction: it adds its documents, removes those that no case has any more, and changes the counters.
+//! [`Durability::Synced`] returns when the write is on disk. [`Durability::Grouped`] returns when the write is visible; it is on disk with
+//! the next synced write, with [`Store::sync`], or with the next checkpoint. After a crash the file holds every write up to some moment,
+//! and no part of a later one. That moment is not before the last write that was acknowledged as synced. A failed write is not
+//! visible, but it may be on disk.
 //!
-//! **What follows a fault.** redb does nothing more with a file once reading or writing it failed, such as for want of room. Reading goes
-//! on: the first reader that finds this closes the file and opens it again, a few times at most. Writing goes on too: the next write, or
-//! [`Store::recover`], opens the file again and tries. If the write that failed is on disk after all, the cases are loaded anew and
-//! show it. Writes stay refused ([`StoreErrorKind::Failed`]) until the store is opened anew in two cases: grouped writes were
-//! lost with the file that was closed, in which case reading ends as well; or a sync failed, after which the system may show what is
-//! not on disk.
+//! **Faults.** redb stops using a file once a read or a write failed, for example for want of room. Readers go on: the first reader that
+//! finds this closes the file and opens it again, a few times at most. Writers go on too: the next write, or [`Store::recover`],
+//! opens the file again and tries. If the failed write is on disk after all, the cases are loaded anew and show it. In two
+//! cases writes fail with [`StoreErrorKind::Failed`] until the store is opened anew: grouped writes were lost with the closed file,
+//! in which case reading ends as well; or a sync failed, after which the system may show data that is not on disk.
 //!
-//! **Imports.** An import is one write, however large, which begins at [`StoreImport::commit`]. Until then its documents are put
-//! aside in a temporary file beside the database, other writes go on, and nothing of the import is there. All this holds as far as the disk keeps what it says it has: one that lies
-//! about syncs may lose acknowledged writes, which then shows as an earlier state or as damage, not as a mixture.
+//! **Imports.** An import is one write, however large, which begins at [`StoreImport::commit`]. Until then its documents are in
+//! a temporary file beside the database, other writes go on, and nothing of the import is in the database.
 //!
-//! **Records beside the cases.** What a host keeps beside its cases, such as applicants, are records: text
-//! under a kind and a key ([`Store::records`], [`Store::write_records`]). Writes of records are always
-//! synced, each is whole or not there, and they take their turn with the writes of cases. They have
-//! checksums, are checked, copied and compacted as the cases are.
+//! All this holds if the disk keeps its promises. A disk that reports syncs which it did not make may lose acknowledged writes. The
+//! store then finds an earlier state or damage, but no mixture of states.
 //!
-//! **What a snapshot is.** A search sees the cases of one moment, and holds a transaction that reads the file as it
-//! was then, so that it finds documents replaced meanwhile. The file cannot use their pages again as long
-//! as such a search, or a walk over [`Store::documents`], goes on.
+//! **Records beside the cases.** A host may keep other data, such as applicants, as records: text under a kind and a key
+//! ([`Store::records`], [`Store::write_records`]). Writes of records are always synced and atomic, and take turns with the writes of
+//! cases. Records have checksums, and are verified, copied and compacted like the cases.
 //!
-//! **What checkpoints and merging cost.** A document is written once; it is the log at the same time. Those stored
-//! since the last checkpoint are parsed again on opening. Every 16,384 cases
-//! stored or deleted ([`StoreOptions::checkpoint_every`]), on [`Store::checkpoint`] and on closing, a
-//! checkpoint stores the batches that the file does not have (those merged since, about 300 bytes a case), the live rows
-//! that changed, and drops batches that are gone. Writes wait for it, searches do not. A case's columns are
-//! stored again whenever its batch was merged or joined by newer cases, about four times on its way into a full
-//! batch; the newest two thousand cases, whose batch still grows, at each checkpoint.
-//! Batches are merged a little with every write, so that no write pays for a whole batch: for a column of one at most, or for
-//! the keys of one that is put in its place (the slowest of 200,000 writes to a million cases took some 30 ms, for a column of
-//! strings). So are the keys of all batches. Searches wait for none of it.
+//! **Snapshots.** A search sees the cases of one moment. It holds a read transaction of that moment, and so finds documents that were
+//! replaced meanwhile. The file cannot reuse their pages as long as such a search, or an iterator of [`Store::documents`], lives.
 //!
-//! **File growth and compaction.** What is replaced leaves free pages, which the writes after the next one use. An import is there beside
-//! what it replaces until it ends, so that the same cases imported again and again take about twice the room of one import, and once
-//! more its documents while it runs; redb doubles the length of a file that is too short, of which the system stores only what was
-//! written: the length may be twice the space that the file takes. The pages that a reader may still
-//! need (a search, a backup, a walk over [`Store::documents`]) stay until it ends. The file does not become shorter
-//! by itself. [`Store::compact`] moves everything to the front and gives the rest back; it needs the store alone.
-//! [`Store::compact_online`] puts a copy in the place of the file while searches go on and writes wait; it needs room for the copy.
+//! **Checkpoints and merging.** A document is written once; it is the log at the same time. Documents stored since the last checkpoint
+//! are parsed again on opening. A checkpoint is made every 16,384 stored or deleted cases
+//! ([`StoreOptions::checkpoint_every`]), by [`Store::checkpoint`], and on closing. It stores the batches that were made since
+//! (about 300 bytes a case) and the live rows that changed, and removes batches that no longer exist. Writes wait for it,
+//! searches do not. The columns of a case are stored again whenever its batch is merged or newer cases join it, about four times until
+//! the batch is full. Those of the newest two thousand cases, whose batch still grows, are stored at each checkpoint.
 //!
-//! **Copies.** [`Store::backup`] copies one moment into a new file while searches and writes go on. Copying the
-//! file itself is safe only while nobody has it open.
+//! Each write merges a part of a batch, so that no write pays for a whole one: at most one column, or the keys of a batch that replaces
+//! others. The slowest of 200,000 writes to a million cases took some 30 ms, for a column of strings. The keys of the index are merged
+//! likewise. Searches wait for none of it.
 //!
-//! **New files.** A new store or copy appears under its name whole and synced, or not at all ([`AtomicFile`]), and only its owner
-//! can read it (mode 0600).
+//! **File growth and compaction.** Replaced data leave free pages, which the writes after the next one use. An import is in the file
+//! beside the cases that it replaces until it ends. So repeated imports of the same cases take about twice the room of one import,
+//! and their documents once more while they run. redb doubles the length of a file that is too short, and the system stores only
+//! the written part: the length may be twice the space that the file takes. Pages that a reader may still need (a search, a backup,
+//! an iterator of [`Store::documents`]) are kept until it ends. The file does not become shorter by itself. [`Store::compact`] moves all pages to the front
+//! and cuts the file; it needs exclusive access to the store. [`Store::compact_online`] replaces the file with a copy while
+//! searches go on and writes wait; it needs room for the copy.
 //!
-//! **Bytes behind the end.** A file of redb is a whole number of pages of 4,096 bytes. Up to 4,095 bytes that something else
-//! added at the end are passed over; whole pages that were added are taken for room, as after a crash.
+//! **Copies.** [`Store::backup`] copies one moment into a new file while searches and writes go on. Copying the file by other means is
+//! safe only while no store has it open.
 //!
-//! **What is detected.** Every document, part of a batch, bitmap and counter has a checksum bound to its place, and
-//! counts must agree: of cases, documents, batches. What is read is checked even if its checksum is right. Damage
-//! becomes [`StoreErrorKind::Corrupt`] with the file's name, when opening or when a page needs a damaged document;
-//! redb panics over some damage, which is caught. A panic hook still runs ([`store_catches_panics`] tells it), and a process that aborts
+//! **New files.** A new store or copy appears under its name whole and synced, or not at all ([`AtomicFile`]). Only its owner can read
+//! it (mode 0600).
+//!
+//! **Bytes after the end.** A file of redb is a whole number of pages of 4,096 bytes. Up to 4,095 more bytes at the end are ignored. More
+//! pages at the end are taken for free space, as after a crash.
+//!
+//! **Detection of damage.** Every document, part of a batch, bitmap and counter has a checksum that is bound to its key, and counts must
+//! agree: of cases, documents, batches. Values are validated even if their checksum is right. Damage is
+//! [`StoreErrorKind::Corrupt`] with the name of the file, on opening or when a page needs a damaged document. redb panics on some
+//! damage. The store catches these panics; a panic hook still runs ([`store_catches_panics`] tells it), and a process that aborts
 //! on panics ends there. [`Store::verify`] checks everything, and each document against its columns. After a crash,
 //! opening may have to read the whole file once, to repair it. A file forged on purpose may hold wrong answers, but does no harm.
 //!

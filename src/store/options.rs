@@ -1,20 +1,20 @@
-//! How a store is opened, and when its writes are on disk.
+//! Options of a store, and the durability of its writes.
 
 use crate::batch::MAX_ROWS;
 use crate::limits::Limits;
 
-/// When a write is on disk.
+/// The durability of a write: the moment from which it is on disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Durability {
     /// Before the call returns.
     #[default]
     Synced,
-    /// With the next write that is synced, the next [`Store::sync`](super::Store::sync), or when the store is closed; until then a
-    /// crash loses it, whole.
+    /// With the next synced write, the next [`Store::sync`](super::Store::sync), or when the store is closed. A crash before loses the
+    /// whole write.
     Grouped,
 }
 
-/// How a store is to be opened.
+/// The options of a store that is opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoreOptions {
     pub(super) limits: Limits,
@@ -35,25 +35,25 @@ impl Default for StoreOptions {
 }
 
 impl StoreOptions {
-    /// Bounds on case documents, and by [`Limits::page`] on the pages of searches.
+    /// Sets the bounds on case documents and, by [`Limits::page`], on the pages of searches.
     #[must_use]
     pub fn limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
     }
 
-    /// How much of the file is kept in memory at most, beside the columns: 64 MiB, unless set.
+    /// Sets the size of the cache of the file in bytes, beside the columns. The default is 64 MiB.
     #[must_use]
     pub fn cache_bytes(self, cache_bytes: usize) -> Self {
         Self { cache_bytes, ..self }
     }
 
-    /// After how many cases stored or deleted a checkpoint is made: 16,384, unless set.
+    /// Sets the number of stored or deleted cases after which a checkpoint is made. The default is 16,384.
     #[must_use]
     pub fn checkpoint_every(self, cases: u64) -> Self {
         Self { checkpoint_every: cases.max(1), ..self }
     }
 
-    /// How many cases a batch holds: 65,536, or fewer, which only tests have a use for.
+    /// Sets the most cases of a batch. The default is 65,536; fewer are for tests.
     #[must_use]
     pub fn batch_rows(self, rows: usize) -> Self {
         Self { batch_rows: rows.clamp(1, MAX_ROWS), ..self }

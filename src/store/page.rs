@@ -1,4 +1,4 @@
-//! Pages of cases whose documents are read a part at a time.
+//! Pages of cases whose documents are read in parts.
 
 use super::database::Store;
 use super::documents::Documents;
@@ -6,33 +6,33 @@ use super::error::{Fault, StoreError};
 use crate::engine::Answer;
 use crate::filter::Request;
 
-/// The page of cases that a search found, all of one moment, with documents that are still to be read.
+/// The page of cases that a search found, all of one moment. Their documents are not read yet.
 ///
-/// Later writes do not change it. The file cannot use the pages of its documents again as long as there is one.
+/// Later writes do not change it. As long as it lives, the file cannot reuse the pages of its documents.
 pub(crate) struct FoundPage {
     answer: Answer,
 }
 
 impl FoundPage {
-    /// How many cases are on the page.
+    /// Returns the number of cases on the page.
     pub(crate) fn len(&self) -> usize {
         self.answer.len()
     }
 
-    /// How many cases were selected before paging, when the request asked for it.
+    /// Returns the number of selected cases, if the request counts them.
     pub(crate) fn total(&self) -> Option<u64> {
         self.answer.total()
     }
 
-    /// As [`Answer::examined`].
+    /// Like [`Answer::examined`].
     pub(crate) fn examined(&self) -> u64 {
         self.answer.examined()
     }
 }
 
 impl Store {
-    /// Finds the page of a request, and reads documents from its beginning as [`read_page`](Self::read_page) does; `new` is
-    /// told how many cases are on the page.
+    /// Finds the page of a request, and reads its first documents like [`read_page`](Self::read_page). `new` gets the number of cases
+    /// on the page.
     ///
     /// # Errors
     /// As [`search`](Self::search).
@@ -51,13 +51,12 @@ impl Store {
         Ok((FoundPage { answer }, part))
     }
 
-    /// Hands the documents of a page, from a place on and in order, to `take`, until that returns false or the page ends.
+    /// Passes the documents of a page from index `from` on to `take`, in order, until that returns false or the page ends.
     ///
-    /// When the file has to be opened again, reading begins once more, with another `new`.
+    /// If the file has to be reopened, reading begins again with another `new`.
     ///
     /// # Errors
-    /// When the file cannot be read, or is damaged where the documents lie; when it was opened again, and a document was
-    /// replaced in between.
+    /// When the file cannot be read, or a document is damaged; when the file was reopened, and a document was replaced in between.
     pub(crate) fn read_page<T>(
         &self,
         page: &FoundPage,
@@ -73,7 +72,7 @@ impl Store {
     }
 }
 
-/// Reads documents from a place on.
+/// Reads documents from index `from` on.
 fn read<T>(
     answer: &Answer,
     documents: &Documents,

@@ -1,4 +1,4 @@
-//! The table of records: read, counted, checked and copied.
+//! The table of records: reading, counting, checking and copying.
 
 use std::ops::Bound;
 
@@ -22,8 +22,8 @@ pub(crate) struct RecordSizes {
     pub(crate) largest: usize,
 }
 
-/// Counts the records, and marks a file that has some as one of the version that knows them: an older
-/// library would leave them out of its copies.
+/// Stores the number of records and the format version that has records, then commits. A library of the older version would leave the
+/// records out of its copies.
 pub(super) fn commit(transaction: WriteTransaction) -> Result<(), Fault> {
     let count = transaction.open_table(RECORDS)?.len()?;
     {
@@ -34,7 +34,7 @@ pub(super) fn commit(transaction: WriteTransaction) -> Result<(), Fault> {
     Ok(transaction.commit()?)
 }
 
-/// The table of a transaction; none in a file that never had a record.
+/// Opens the table in a transaction; `None` in a file that never had a record.
 pub(super) fn open(reading: &Reading) -> Result<Option<ReadOnlyTable<Key, Bytes>>, Fault> {
     match reading.open_table(RECORDS) {
         Ok(table) => Ok(Some(table)),
@@ -43,7 +43,7 @@ pub(super) fn open(reading: &Reading) -> Result<Option<ReadOnlyTable<Key, Bytes>
     }
 }
 
-/// Says whether there are as many records as `counted`, reading none.
+/// Checks that there are as many records as `counted`, without reading one.
 pub(super) fn check_count(file: &File, counted: u64) -> Result<(), Fault> {
     let found = match open(&file.read()?)? {
         Some(table) => table.len()?,
@@ -55,7 +55,7 @@ pub(super) fn check_count(file: &File, counted: u64) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Reads every record, and gives how many there are.
+/// Reads and checks every record. Returns their number.
 pub(super) fn verify(file: &File) -> Result<u64, Fault> {
     let reading = file.read()?;
     let Some(table) = open(&reading)? else { return Ok(0) };
@@ -65,7 +65,7 @@ pub(super) fn verify(file: &File) -> Result<u64, Fault> {
         let (kind, key) = key.value();
         record_from_bytes(kind, key, bytes.value())?;
         let own = Some((kind.to_owned(), key.to_owned()));
-        // Damage may lead in circles.
+        // The pages of a damaged file may form a cycle.
         if last >= own {
             return Err(Fault::corrupt(format!("the {kind} {key} is not in its place")));
         }
@@ -74,7 +74,7 @@ pub(super) fn verify(file: &File) -> Result<u64, Fault> {
     Ok(table.len()?)
 }
 
-/// Copies the records of a moment.
+/// Copies all records.
 pub(super) fn copy(from: &redb::ReadTransaction, to: &WriteTransaction) -> Result<(), Fault> {
     let from = match from.open_table(RECORDS) {
         Ok(table) => table,
@@ -105,7 +105,7 @@ pub(super) fn with_prefix(
 ) -> Result<Vec<(String, String)>, Fault> {
     let count = usize::try_from(table.len()?).unwrap_or(usize::MAX);
     let mut found = Vec::new();
-    // Damage may lead in circles.
+    // The pages of a damaged file may form a cycle.
     for entry in table.range((kind, prefix)..)?.take(count) {
         let (key, bytes) = entry?;
         let (own, key) = key.value();
@@ -117,7 +117,7 @@ pub(super) fn with_prefix(
     Ok(found)
 }
 
-/// Hands over every record of a kind in the order of the keys, holding one at a time.
+/// Passes every record of a kind to `take`, in key order. One record is in memory at a time.
 #[cfg(feature = "service")]
 pub(super) fn each(
     table: &impl ReadableTable<Key, Bytes>,
@@ -125,7 +125,7 @@ pub(super) fn each(
     mut take: impl FnMut(&str),
 ) -> Result<(), Fault> {
     let count = usize::try_from(table.len()?).unwrap_or(usize::MAX);
-    // Damage may lead in circles.
+    // The pages of a damaged file may form a cycle.
     for entry in table.range((kind, "")..)?.take(count) {
         let (key, bytes) = entry?;
         let (own, key) = key.value();
@@ -152,7 +152,7 @@ pub(super) fn sizes(
 ) -> Result<RecordSizes, Fault> {
     let count = usize::try_from(table.len()?).unwrap_or(usize::MAX);
     let mut sizes = RecordSizes::default();
-    // Damage may lead in circles.
+    // The pages of a damaged file may form a cycle.
     for entry in table.range((kind, prefix)..)?.take(count) {
         let (key, bytes) = entry?;
         let (own, key) = key.value();
@@ -180,7 +180,7 @@ pub(super) fn page(
         if own != kind {
             break;
         }
-        // Damage may lead in circles.
+        // The pages of a damaged file may form a cycle.
         let last = found.last().map(|(last, _)| &**last).or(after);
         if last.is_some_and(|last| last >= key) {
             return Err(Fault::corrupt(format!("the {kind} {key:?} is not in its place")));

@@ -1,4 +1,4 @@
-//! Records of other kinds beside the cases: text under a kind and a key.
+//! Records beside the cases: text under a kind and a key.
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,9 +17,9 @@ use super::tables::{RECORDS, record_to_bytes};
 /// The records of one moment; see [`Store::records`].
 pub struct Records<'s> {
     store: &'s Store,
-    /// That of the file which the table is of.
+    /// The generation of the file that has the table.
     generation: u64,
-    /// None in a file that never had a record.
+    /// `None` in a file that never had a record.
     table: Option<Guarded<ReadOnlyTable<Key, Bytes>>>,
     /// It is dropped last.
     _opened: Option<Arc<Opened>>,
@@ -30,14 +30,14 @@ pub struct RecordWrite<'t> {
     name: &'t str,
     table: Guarded<Table<'t, Key, Bytes>>,
     log: &'t mut Log,
-    /// Whether anything was put or removed.
+    /// True once a record was put or removed.
     is_changed: bool,
 }
 
 impl Store {
-    /// The records beside the cases, as they are now: a reader that no write disturbs.
+    /// Returns a reader of the records at this moment. Later writes do not change what it reads.
     ///
-    /// A record is any text, of a kind and under a key that its host chooses.
+    /// A record is a text under a kind and a key that the host chooses.
     ///
     /// ```
     /// use casefilter::{Catalog, Store, StoreError, StoreOptions};
@@ -69,13 +69,13 @@ impl Store {
         self.reading(self.file.generation(), open, open)
     }
 
-    /// Reads and writes records in one step: others see all of it or nothing, it is on disk when the call
-    /// returns, and no other write comes between. When the closure gives an error, nothing is written.
+    /// Reads and writes records in one transaction: it is atomic, on disk when the call returns, and no other write comes
+    /// between. If the closure returns an error, nothing is written.
     ///
-    /// The closure must not call other methods of this store that write: they wait for it.
+    /// The closure must not call methods of this store that write: they would wait for it for ever.
     ///
     /// # Errors
-    /// What the closure gives, and faults of the file, as [`upsert`](Self::upsert).
+    /// The error of the closure, and faults of the file, as [`upsert`](Self::upsert).
     pub fn write_records<T, E: From<StoreError>>(
         &self,
         write: impl FnOnce(&mut RecordWrite<'_>) -> Result<T, E>,
@@ -91,7 +91,7 @@ impl Store {
             let outcome = write(&mut records)?;
             let is_changed = records.is_changed;
             drop(records);
-            // The closure may have passed over a fault.
+            // The closure may have ignored a fault.
             log.check().map_err(|fault| self.error(fault))?;
             if !is_changed {
                 return Ok(outcome);
@@ -106,7 +106,7 @@ impl Store {
 }
 
 impl Records<'_> {
-    /// The record of a key.
+    /// Returns the record of a key.
     ///
     /// # Errors
     /// When the file cannot be read, or is damaged there.
@@ -114,7 +114,7 @@ impl Records<'_> {
         self.read(|table| get(table, kind, key))
     }
 
-    /// The records whose keys begin so, with their keys, in the order of these.
+    /// Returns the records whose keys begin with `prefix`, with their keys, in key order.
     ///
     /// # Errors
     /// As [`get`](Self::get).
@@ -122,7 +122,7 @@ impl Records<'_> {
         self.read(|table| with_prefix(table, kind, prefix))
     }
 
-    /// At most `most` records of a kind, with their keys, in the order of these: the first, or those after a key.
+    /// Returns the first `most` records of a kind, or those after a key, with their keys, in key order.
     ///
     /// # Errors
     /// As [`get`](Self::get).
@@ -153,7 +153,7 @@ impl Records<'_> {
         self.read(|table| sizes(table, kind, prefix))
     }
 
-    /// Reads from the table, if there is one.
+    /// Reads from the table; returns the default without one.
     fn read<T: Default>(
         &self,
         read: impl Fn(&ReadOnlyTable<Key, Bytes>) -> Result<T, Fault>,
@@ -168,7 +168,7 @@ impl Records<'_> {
 }
 
 impl RecordWrite<'_> {
-    /// Runs what may meet a fault of the file; after one, nothing of this write is kept.
+    /// Runs a call of redb. After a fault, nothing of this write is kept.
     fn run<T>(&mut self, call: impl FnOnce(&mut Self) -> Result<T, Fault>) -> Result<T, StoreError> {
         guarded(|| call(self)).map_err(|fault| {
             self.log.fail();
@@ -176,7 +176,7 @@ impl RecordWrite<'_> {
         })
     }
 
-    /// The record of a key, as this write has it so far.
+    /// Returns the record of a key, with the changes of this write so far.
     ///
     /// # Errors
     /// When the file cannot be read, or is damaged there.
@@ -184,7 +184,7 @@ impl RecordWrite<'_> {
         self.run(|own| get(own.table.get()?, kind, key))
     }
 
-    /// The records whose keys begin so, as [`Records::with_prefix`].
+    /// Returns the records whose keys begin with `prefix`, like [`Records::with_prefix`].
     ///
     /// # Errors
     /// As [`get`](Self::get).
@@ -192,7 +192,7 @@ impl RecordWrite<'_> {
         self.run(|own| with_prefix(own.table.get()?, kind, prefix))
     }
 
-    /// Hands over every record of a kind in the order of the keys, as this write has them so far. Holds one record at a time.
+    /// Passes every record of a kind to `take`, in key order, with the changes of this write so far. One record is in memory at a time.
     ///
     /// # Errors
     /// As [`get`](Self::get).
@@ -201,7 +201,7 @@ impl RecordWrite<'_> {
         self.run(|own| super::record_table::each(own.table.get()?, kind, take))
     }
 
-    /// Stores a record, in place of that which has the key; true when there was one.
+    /// Stores a record. Returns true if it replaced one.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -211,7 +211,7 @@ impl RecordWrite<'_> {
         self.run(|own| Ok(own.table.get_mut()?.insert((kind, key), bytes.as_slice())?.is_some()))
     }
 
-    /// Removes a record; false when there is none.
+    /// Removes a record. Returns false if there is none.
     ///
     /// # Errors
     /// When the file cannot be written.

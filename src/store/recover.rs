@@ -1,11 +1,11 @@
-//! Going on after a fault of the file: opening it again, to read and to write.
+//! Recovery after a fault of the file: reopening it for reading and for writing.
 //!
-//! redb does nothing more with a file once reading or writing it has failed, such as for want of room. Opening it again gives what was
-//! committed last. That is what memory shows, or a write that the caller was told of as failed and that is on disk all the same; then the
-//! cases are loaded anew. Nothing is acknowledged that could be lost by that:
+//! redb stops using a file once a read or a write failed, for example for want of room. Reopening the file gives the last commit. That
+//! is the state in memory, or the state after a write that was reported as failed and is on disk all the same; then the cases are loaded
+//! anew. No acknowledged write is lost:
 //!
-//! - grouped writes that were not synced are gone with the file that is closed; the store has to be opened anew then;
-//! - after a sync that failed, the system shows what may not be on disk: writes stay refused.
+//! - grouped writes that were not synced are lost with the closed file: the store has to be opened anew then;
+//! - after a failed sync, the system may show data that is not on disk: writes keep failing.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -17,17 +17,17 @@ use super::load::{Loaded, load};
 use super::log::Log;
 use super::tables::State;
 
-/// A disk that fails again and again is left alone: opening a file that was not closed in order reads all of it.
+/// The most reopenings for readers in a row: opening a file that was not closed in order reads all of it.
 const MOST_REOPENINGS: u64 = 8;
 
-/// Recovering takes one part of this many of the time, at most, while the disk stays full.
+/// Recovery takes at most one part in this many of the time while the disk stays full.
 const PART_OF_TIME: u32 = 5;
 
 impl Store {
-    /// Makes the store take writes again after one that failed, as when a disk is no longer full; does nothing otherwise.
+    /// Makes the store accept writes again after a failed one, as when a disk is no longer full. Does nothing otherwise.
     ///
-    /// Each write does this first, so that a host needs it only to know early. An attempt may read the whole file.
-    /// Attempts take a fifth of the time at most; in between the error says so.
+    /// Each write does this first, so a host needs it only to know early. An attempt may read the whole file.
+    /// Attempts take at most a fifth of the time; an error in between says so.
     ///
     /// ```
     /// # use casefilter::{Catalog, Store, StoreOptions};
@@ -38,13 +38,13 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// [`Failed`](StoreErrorKind::Failed) when the file cannot be written yet, or when only opening the store again can tell what is on
+    /// [`Failed`](StoreErrorKind::Failed) when the file cannot be written yet, or when the store has to be opened again to find what is on
     /// disk; [`ReadOnly`](StoreErrorKind::ReadOnly).
     pub fn recover(&self) -> Result<(), StoreError> {
         self.ready(&mut self.lock_log())
     }
 
-    /// Lets a write begin; after one that failed, the file is opened again first.
+    /// Checks that a write may begin. After a failed write, reopens the file first.
     pub(super) fn ready(&self, log: &mut Log) -> Result<(), StoreError> {
         if log.failed && !log.is_read_only {
             self.take_up(log).map_err(|fault| self.error(fault))?;
@@ -58,7 +58,7 @@ impl Store {
             Err(Fault::new(StoreErrorKind::Failed, detail))
         };
         if self.file.sync_failed().is_set() {
-            // Opening it would write, on top of pages that may not be on disk.
+            // Reopening would write, and depend on pages that may not be on disk.
             return refused("a sync failed; check the disk, then open the store again");
         }
         let start = Instant::now();
@@ -67,7 +67,7 @@ impl Store {
         }
         let taken_up = guarded(|| {
             self.open_again(log)?;
-            // That it can be written.
+            // Checks that the file can be written.
             Ok(self.file.write(true)?.commit()?)
         });
         log.next_try = start.elapsed().checked_mul(PART_OF_TIME).and_then(|pause| start.checked_add(pause));
@@ -81,7 +81,7 @@ impl Store {
         }
     }
 
-    /// Opens the file again, and lets memory show what it holds.
+    /// Reopens the file, and makes memory show its contents.
     fn open_again(&self, log: &mut Log) -> Result<(), Fault> {
         let found = self.file.reopen(self.catalog())?;
         if !log.is_ahead && is_same(&found, &log.state) {
@@ -105,8 +105,8 @@ impl Store {
         Ok(())
     }
 
-    /// Reads from the file as it was of this generation, and `again` from the file opened anew if a fault before keeps redb from
-    /// reading.
+    /// Calls `read`, which reads from the file of this generation. If an earlier fault keeps redb from reading, reopens the file and calls
+    /// `again`.
     pub(super) fn reading<T>(
         &self,
         generation: u64,
@@ -120,12 +120,12 @@ impl Store {
         result.map_err(|fault| self.error(fault))
     }
 
-    /// Opens the file again after a fault, if it was not since it was of this generation, so that reading goes on; true when that is
-    /// worth another try.
+    /// Reopens the file for readers after a fault, unless that was done since this generation. Returns true if the caller should read
+    /// again.
     ///
-    /// The next write opens it once more: what was not synced is lost with the file that is closed.
+    /// The next write reopens it once more: writes that were not synced are lost with the closed file.
     pub(super) fn reopen(&self, generation: u64) -> bool {
-        // The holder of the log may be opening the file, or may be a write that waits for what is read here.
+        // The holder of the log may be reopening the file, or may be a write that waits for this read.
         let Some(mut log) = self.log.try_lock() else { return true };
         if self.file.generation() != generation {
             return true;
@@ -150,7 +150,7 @@ impl Store {
     }
 }
 
-/// Whether a file holds what memory shows. Opening gives numbers to batches that are made of documents then.
+/// Returns true if the states of the file and of memory are equal. Batch numbers do not count: loading numbers the batches that it makes.
 fn is_same(found: &State, shown: &State) -> bool {
     let numbered = |state: &State| State { next_batch: 0, ..*state };
     numbered(found) == numbered(shown)

@@ -12,7 +12,7 @@ use crate::filter::Request;
 use crate::filter::{Filter, Warning};
 
 impl Store {
-    /// How many cases the filter selects.
+    /// Returns the number of cases that the filter selects.
     ///
     /// # Errors
     /// As [`Engine::count`](crate::Engine::count).
@@ -29,7 +29,7 @@ impl Store {
         hints
     }
 
-    /// How a request is answered, as [`Engine::explain`](crate::Engine::explain) tells it; the file is not read.
+    /// Returns the plan of a request, like [`Engine::explain`](crate::Engine::explain). The file is not read.
     ///
     /// # Errors
     /// As [`Engine::explain`](crate::Engine::explain).
@@ -37,8 +37,8 @@ impl Store {
         self.engine.explain(request)
     }
 
-    /// How a request is answered and what that cost, as [`Engine::analyze`](crate::Engine::analyze) tells it; documents are not read, nor
-    /// is their reading measured.
+    /// Returns the plan of a request with its costs, like [`Engine::analyze`](crate::Engine::analyze). Documents are not read, so
+    /// reading them is not measured.
     ///
     /// # Errors
     /// As [`Engine::analyze`](crate::Engine::analyze).
@@ -50,11 +50,11 @@ impl Store {
         self.engine.analyze(request, clock)
     }
 
-    /// Answers a request, from the cases of one moment; the documents of the page are read from the file.
+    /// Answers a request from the cases of one moment. The documents of the page are read from the file.
     ///
     /// # Errors
-    /// When the file cannot be read, or is damaged where the documents lie; [`StoreErrorKind::Request`] for a request that
-    /// [`Engine::search`](crate::Engine::search) would not answer.
+    /// When the file cannot be read, or a document is damaged; [`StoreErrorKind::Request`] for a request that
+    /// [`Engine::search`](crate::Engine::search) rejects.
     pub fn search(&self, request: &Request) -> Result<WrittenAnswer, StoreError> {
         let (answer, page) = self.find(request, |answer, documents| {
             let mut page = AnswerWriter::new(request, answer.total(), answer.examined(), answer.len());
@@ -67,7 +67,7 @@ impl Store {
         Ok(page.unwrap_or_else(none))
     }
 
-    /// Searches, and reads from the documents of the page; nothing is read when the page has no case.
+    /// Searches, and calls `read` with the page and its documents, unless the page is empty.
     pub(super) fn find<T>(
         &self,
         request: &Request,
@@ -82,7 +82,7 @@ impl Store {
         };
         let mut anew = None;
         let again = || {
-            // Waits for those who open the file; writes that came in between have other documents.
+            // Waits for a thread that reopens the file. The search is repeated, since writes in between have other documents.
             let now = Documents::of(&self.file)?;
             let Ok(answer) = self.engine.search(request) else {
                 return Err(Fault::new(
@@ -100,7 +100,7 @@ impl Store {
         Ok((anew.unwrap_or(answer), Some(result)))
     }
 
-    /// Reads documents of the cases that a search found.
+    /// Calls `read` with the documents of the cases that a search found.
     pub(super) fn read_documents<T>(
         &self,
         answer: &Answer,
@@ -111,7 +111,7 @@ impl Store {
         };
         let again = || {
             let now = Documents::of(&self.file)?;
-            // What was replaced or deleted since the search is not there any more.
+            // Documents that were replaced or deleted since the search are gone.
             read(&now).map_err(|fault| match fault.kind {
                 StoreErrorKind::Corrupt if now.generation != own.generation => Fault::new(
                     StoreErrorKind::Failed,
@@ -123,7 +123,7 @@ impl Store {
         self.reading(own.generation, || read(own), again)
     }
 
-    /// The ids of the cases on the page that a request asks for, in order; the file is not read.
+    /// Returns the ids of the cases on the page of a request, in order. The file is not read.
     ///
     /// # Errors
     /// As [`Engine::search`](crate::Engine::search).
@@ -131,7 +131,7 @@ impl Store {
         Ok(self.engine.search(request)?.ids().map(str::to_owned).collect())
     }
 
-    /// Hands over the ids of the cases that a request selects, one after the other, all of one moment; the file is not read.
+    /// Passes the ids of the cases on the page of a request to `take`, all of one moment. The file is not read.
     ///
     /// No list of them is made, and the limit of the request may be above [`Limits::page`](crate::Limits::page), as for [`documents`](Self::documents).
     ///
@@ -151,7 +151,7 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// What `take` gives; [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch), as [`Engine::search`](crate::Engine::search).
+    /// The error of `take`; [`ErrorKind::CatalogMismatch`](crate::ErrorKind::CatalogMismatch), as [`Engine::search`](crate::Engine::search).
     pub fn each_id<E: From<Error>>(
         &self,
         request: &Request,
@@ -160,7 +160,7 @@ impl Store {
         self.engine.search_any_page(request)?.ids().try_for_each(take)
     }
 
-    /// The documents of the cases that a request selects, one read after the other, all of one moment.
+    /// Returns an iterator over the documents of the cases on the page of a request, all of one moment.
     ///
     /// Since one document is in memory at a time, the limit of the request may be above [`Limits::page`](crate::Limits::page).
     ///
@@ -173,7 +173,7 @@ impl Store {
     }
 }
 
-/// Documents of a [`Store`], read one after the other; see [`Store::documents`].
+/// An iterator over documents of a [`Store`], which reads one at a time; see [`Store::documents`].
 #[derive(Debug)]
 pub struct StoredDocuments<'s> {
     store: &'s Store,
@@ -183,22 +183,22 @@ pub struct StoredDocuments<'s> {
 
 #[cfg(feature = "service")]
 impl StoredDocuments<'_> {
-    /// How many cases are selected, when the request asks for it.
+    /// Returns the number of selected cases, if the request counts them.
     pub(crate) fn total(&self) -> Option<u64> {
         self.answer.total()
     }
 
-    /// How many documents are still to come.
+    /// Returns the number of documents to come.
     pub(crate) fn left(&self) -> usize {
         self.numbers.len()
     }
 
-    /// The id of the case whose document comes next.
+    /// Returns the id of the case whose document is next.
     pub(crate) fn next_id(&self) -> Option<&str> {
         self.answer.id_at(self.answer.len().checked_sub(self.left())?)
     }
 
-    /// Passes over the next document.
+    /// Skips the next document.
     pub(crate) fn pass_over(&mut self) {
         self.numbers.next();
     }

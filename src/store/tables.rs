@@ -24,29 +24,29 @@ pub(super) const RECORD_COUNT: &str = "records";
 
 /// The version of the contents of a file without records.
 pub(super) const FIRST_FORMAT_VERSION: u32 = 1;
-/// The version of the contents of a file with records, and the last that this library reads.
+/// The version of the contents of a file with records, and the latest that this library reads.
 pub(super) const FORMAT_VERSION: u32 = 2;
 
-/// A part is stored in pieces of so many bytes at most, which fit eight pages of redb with what
-/// stands around them; larger values would be rounded up to a power of two of pages.
+/// The most bytes of a piece of a part. With its key and the header of redb, a piece fits eight pages. redb rounds larger values up to
+/// a power of two of pages.
 pub(super) const PIECE_BYTES: usize = (32 << 10) - 128;
 
 /// The counters of a store. They change with every write, in the transaction of that write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct State {
-    /// The place of the next case that is new.
+    /// The place of the next new case.
     pub(super) next_place: u64,
     /// The number of the next document.
     pub(super) next_document: u64,
     /// The number of the next batch.
     pub(super) next_batch: u64,
-    /// Documents of this number or above are in no stored batch.
+    /// Documents with this number or a greater one are in no stored batch.
     pub(super) checkpoint: u64,
-    /// How many cases there are, each with a document.
+    /// The number of cases, each of which has a document.
     pub(super) cases: u64,
-    /// How many batches are stored.
+    /// The number of stored batches.
     pub(super) batches: u64,
-    /// How many documents are listed as released.
+    /// The number of documents listed as released.
     pub(super) released: u64,
 }
 
@@ -78,8 +78,7 @@ impl State {
         Ok(state)
     }
 
-    /// Refuses counters that no store reaches, so that counting on from them never ends at the greatest number, which would then be
-    /// given twice.
+    /// Rejects counters that no store reaches. Counting on from them might saturate at the greatest number, which would be given twice.
     fn check(&self) -> Result<(), Fault> {
         let Self { next_place, next_document, next_batch, .. } = *self;
         match [next_place, next_document, next_batch].into_iter().max() {
@@ -91,10 +90,10 @@ impl State {
     }
 }
 
-/// No counter of places, documents or batches is greater. At a billion writes a second it is reached after 146 years.
+/// The greatest value of a counter of places, documents or batches. At a billion writes a second it is reached after 146 years.
 const LAST_NUMBER: u64 = u64::MAX >> 2;
 
-/// Bytes behind their checksum.
+/// Returns the checksum of `contents`, followed by them.
 fn with_checksum(seed: u64, contents: &[u8]) -> Vec<u8> {
     let mut out = Writer::default();
     out.all(&[xxh3_64_with_seed(contents, seed)]);
@@ -102,7 +101,7 @@ fn with_checksum(seed: u64, contents: &[u8]) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// The bytes behind a checksum that is theirs.
+/// Returns the contents after a checksum; `None` if it is wrong.
 fn checked(seed: u64, bytes: &[u8]) -> Option<&[u8]> {
     let mut reader = Reader::new(bytes);
     let checksum: u64 = reader.one().ok()?;
@@ -138,7 +137,7 @@ impl<'b> Stored<'b> {
 
 const RECORDS_SEED: u64 = 0x7265_636f_7264;
 
-/// What the checksum of a record starts from: its place.
+/// Returns the seed of the checksum of a record, which is made of its kind and key.
 fn record_seed(kind: &str, key: &str) -> u64 {
     xxh3_64_with_seed(key.as_bytes(), xxh3_64_with_seed(kind.as_bytes(), RECORDS_SEED))
 }
@@ -153,12 +152,12 @@ pub(super) fn record_from_bytes<'b>(kind: &str, key: &str, bytes: &'b [u8]) -> R
     str::from_utf8(text).map_err(|_| wrong("is not UTF-8"))
 }
 
-/// How many records there are, as bytes.
+/// Encodes the number of records.
 pub(super) fn records_to_bytes(count: u64) -> Vec<u8> {
     with_checksum(RECORDS_SEED, &count.to_le_bytes())
 }
 
-/// How many records there are.
+/// Decodes the number of records.
 fn records_from_bytes(bytes: &[u8]) -> Result<u64, Fault> {
     let contents = checked(RECORDS_SEED, bytes);
     let mut reader =
@@ -168,12 +167,12 @@ fn records_from_bytes(bytes: &[u8]) -> Result<u64, Fault> {
     Ok(count)
 }
 
-/// What stands beside the number of a released document.
+/// Returns the checksum of the number of a released document.
 pub(super) fn released_checksum(number: u64) -> u64 {
     xxh3_64_with_seed(&number.to_le_bytes(), STATE_SEED)
 }
 
-/// The live rows of a batch of `rows` rows, as bytes.
+/// Encodes the live rows of a batch of `rows` rows.
 pub(super) fn live_to_bytes(batch: u64, live: &Selection, rows: usize) -> Vec<u8> {
     let mut contents = Writer::default();
     contents.all(&[rows as u64]);
@@ -225,11 +224,11 @@ pub(super) fn describe(catalog: &Catalog) -> String {
 /// The counters of a file.
 pub(super) struct Counted {
     pub(super) state: State,
-    /// How many records there are.
+    /// The number of records.
     pub(super) records: u64,
 }
 
-/// Reads the counters; refuses contents of another version or catalogue.
+/// Reads the counters. Rejects contents of another version or catalogue.
 pub(super) fn check_meta(
     meta: &impl ReadableTable<&'static str, &'static [u8]>,
     catalog: &Catalog,

@@ -1,4 +1,4 @@
-//! Checking a file whole.
+//! Verification of a whole file.
 
 use std::path::Path;
 
@@ -17,24 +17,24 @@ use crate::engine::Slot;
 use crate::ingest::read_case;
 use crate::limits::Limits;
 
-/// What [`Store::verify`] found in order.
+/// The result of [`Store::verify`] for a sound file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Verified {
-    /// Cases, each of whose documents was read again and compared with its columns.
+    /// The number of cases. Each document was parsed and compared with its columns.
     pub cases: u64,
-    /// Batches.
+    /// The number of batches.
     pub batches: u64,
-    /// Records of other kinds.
+    /// The number of records.
     pub records: u64,
-    /// False when redb had to repair what a crash left; nothing that was acknowledged is lost by that.
+    /// False if redb had to repair the file after a crash. That loses no acknowledged write.
     pub was_clean: bool,
 }
 
 impl Store {
-    /// Checks a file whole: every page, every checksum, every invariant, and every document against its columns.
+    /// Checks a whole file: every page, every checksum, every invariant, and every document against its columns.
     ///
-    /// The file is only read: others may read it at the same time, and what a crash left to repair is repaired in memory.
+    /// The file is only read: other processes may read it at the same time, and repairs after a crash are made in memory.
     ///
     /// # Errors
     /// As [`open`](Self::open); [`Corrupt`](super::StoreErrorKind::Corrupt) with the first fault that was found.
@@ -52,7 +52,7 @@ impl Store {
         file.and_then(|file| verify(file, catalog)).map_err(|fault| fault.of_file(&name))
     }
 
-    /// As [`verify`](Self::verify), for a file that is open to be read, which may have no name; errors call it `name`.
+    /// Like [`verify`](Self::verify), for a file that is open for reading and may have no name. Errors call it `name`.
     ///
     /// # Errors
     /// As [`verify`](Self::verify).
@@ -82,7 +82,7 @@ pub(super) fn verify(mut file: File, catalog: &Catalog) -> Result<Verified, Faul
         for slot in view.slots() {
             cases = cases.saturating_add(compare(slot, catalog, &documents)?);
         }
-        // That nothing else is in the tables.
+        // The tables have no other entries.
         let pieces = transaction.open_table(BATCHES)?;
         let numbers = batches::numbers(&transaction.open_table(LIVE)?)?;
         let mut last = None;
@@ -99,7 +99,7 @@ pub(super) fn verify(mut file: File, catalog: &Catalog) -> Result<Verified, Faul
     .and_then(|verified| file.close().map(|()| verified))
 }
 
-/// Compares the live rows of a batch with their documents; gives how many there are.
+/// Compares the live rows of a batch with their documents. Returns their number.
 fn compare(
     slot: &Slot,
     catalog: &Catalog,

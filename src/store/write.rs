@@ -1,4 +1,4 @@
-//! Writes of cases: one transaction each, then the snapshot that shows it.
+//! Writes of single cases: each is one transaction, followed by the snapshot that shows it.
 
 use super::commit::Added;
 use super::database::Store;
@@ -13,11 +13,11 @@ use crate::filter::utf8;
 use crate::ingest::trim;
 
 impl Store {
-    /// Stores a case, or replaces that of the same `id`, which keeps its place.
+    /// Stores a case. It replaces the case of the same `id`, and keeps its place.
     ///
     /// # Errors
-    /// A case that is malformed, and faults of the file; nothing is stored then. After a fault of the file the next write
-    /// [recovers](Self::recover) first, and tells so if it cannot.
+    /// A malformed case, and faults of the file; nothing is stored then. After a fault of the file the next write
+    /// [recovers](Self::recover) first, and fails if it cannot.
     pub fn upsert(&self, document: &[u8], durability: Durability) -> Result<Upserted, StoreError> {
         let outcomes = self.upsert_all([document], durability)?;
         Ok(outcomes.first().copied().unwrap_or(Upserted::Stored))
@@ -26,7 +26,7 @@ impl Store {
     /// Stores several cases: all of them, or none.
     ///
     /// # Errors
-    /// As [`upsert`](Self::upsert); the line of a refusal is the number of the case, counted from 1.
+    /// As [`upsert`](Self::upsert). The line of a [`Refusal`] is the number of the case, counted from 1.
     pub fn upsert_all<'d>(
         &self,
         documents: impl IntoIterator<Item = &'d [u8]>,
@@ -55,7 +55,7 @@ impl Store {
             let outcome = txn.upsert(&row, Document::Number { number, size_bytes });
             outcomes.push(outcome.map_err(|error| refuse(*error))?);
             added.push(Added { number, place: txn.last_place(), text });
-            // Opening has seen to it that this is far from the last number, which would be given twice.
+            // Loading checked that the counter is far from the last number, which would be given twice.
             number = number.saturating_add(1);
         }
         let state = State { next_document: number, ..log.state };
@@ -63,7 +63,7 @@ impl Store {
         Ok(outcomes)
     }
 
-    /// Deletes the case of an `id`; false when there is none.
+    /// Deletes the case of an `id`. Returns false if there is none.
     ///
     /// # Errors
     /// Faults of the file, as [`upsert`](Self::upsert).
@@ -101,7 +101,7 @@ impl Store {
         Ok(())
     }
 
-    /// Makes a checkpoint now, so that opening has no document to read again.
+    /// Makes a checkpoint now, so that the next opening parses no document.
     ///
     /// # Errors
     /// Faults of the file, as [`upsert`](Self::upsert).
@@ -120,15 +120,14 @@ impl Store {
         self.commit(&mut log, txn.stage(), state, Vec::new(), Durability::Synced)
     }
 
-    /// Makes a checkpoint and closes the file, which dropping the store does as well, but without telling what
-    /// went wrong.
+    /// Makes a checkpoint and closes the file. Dropping the store does that too, but does not return errors.
     ///
     /// # Errors
-    /// Faults of the file, as [`upsert`](Self::upsert), and those that are found in closing it, also when it was only read.
+    /// Faults of the file, as [`upsert`](Self::upsert), and faults found while it is closed, also if it was only read.
     pub fn close(mut self) -> Result<(), StoreError> {
         self.checkpoint()?;
         self.sync()?;
-        // What reads the file is closed before it.
+        // Read transactions are closed before the file.
         let detached = guarded(|| {
             self.engine.detach();
             Ok(())
@@ -138,7 +137,7 @@ impl Store {
     }
 }
 
-/// A store that is not closed is checkpointed all the same, if that can be done.
+/// Makes a checkpoint, if that can be done.
 impl Drop for Store {
     fn drop(&mut self) {
         let _ = self.checkpoint();

@@ -1,4 +1,4 @@
-//! A new database, with what an empty store holds.
+//! New databases, with the tables of an empty store.
 
 use std::fs;
 
@@ -27,7 +27,7 @@ pub(super) fn create_in(
     })
 }
 
-/// Writes what an empty store holds.
+/// Writes the tables of an empty store.
 pub(super) fn initialize(database: &Database, catalog: &Catalog) -> Result<(), Fault> {
     let transaction = database.begin_write()?;
     {

@@ -1,4 +1,4 @@
-//! An open database, kept for its readers, and its transactions that read.
+//! An open database, which lives as long as its readers, and its read transactions.
 
 use std::ops::Deref;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -9,42 +9,40 @@ use super::super::error::{Fault, StoreErrorKind, guarded};
 
 pub(super) enum Handle {
     Open(Arc<Opened>),
-    /// Others may read the file too, and nobody writes it.
+    /// Other processes may read the file too; none writes it.
     ReadOnly(ReadOnlyDatabase),
-    /// As `ReadOnly`, for what redb does only where it may write: its writes stay in memory.
+    /// Like `ReadOnly`, for operations that redb needs a writable backend for. Its writes stay in memory.
     Overlay {
         database: Database,
-        /// Opening had to repair what a crash left.
+        /// True if opening repaired the file after a crash.
         repaired: bool,
     },
     Closed {
-        /// That of the database which was open.
+        /// The generation of the database that was open.
         generation: u64,
     },
 }
 
-/// A database that stays open for its readers when another one takes its place, and until it is closed.
+/// A database that stays open for its readers after another one replaced it, until it is closed.
 pub(in crate::store) struct Opened {
     pub(super) database: RwLock<Option<Database>>,
-    /// How many were open before it.
+    /// The number of databases that this file had open before.
     pub(super) generation: u64,
 }
 
-/// A transaction that reads, and the database that it reads from.
-///
-/// The transaction is dropped first.
+/// A read transaction, and the database that it reads from. The transaction is dropped first.
 pub(in crate::store) struct Reading {
     pub(super) transaction: ReadTransaction,
     pub(super) opened: Option<Arc<Opened>>,
 }
 
 impl Reading {
-    /// How often the file had been opened again, or exchanged, before.
+    /// Returns how often the file had been reopened or exchanged before.
     pub(in crate::store) fn generation(&self) -> u64 {
         self.opened.as_ref().map_or(0, |opened| opened.generation)
     }
 
-    /// Keeps the database open for tables of the transaction.
+    /// Returns a reference that keeps the database open for tables of the transaction.
     pub(in crate::store) fn keep(&self) -> Option<Arc<Opened>> {
         self.opened.clone()
     }
@@ -63,7 +61,7 @@ impl Opened {
         Handle::Open(Arc::new(Self { database: RwLock::new(Some(database)), generation }))
     }
 
-    /// Calls redb, unless it is closed.
+    /// Calls redb, unless the database is closed.
     pub(super) fn with<T>(&self, call: impl FnOnce(&Database) -> Result<T, Fault>) -> Result<T, Fault> {
         match &*self.database.read().unwrap_or_else(PoisonError::into_inner) {
             Some(database) => call(database),
@@ -71,7 +69,7 @@ impl Opened {
         }
     }
 
-    /// Calls redb while nobody else does.
+    /// Calls redb with exclusive access.
     pub(super) fn with_mut<T>(
         &self,
         call: impl FnOnce(&mut Database) -> Result<T, Fault>,
@@ -82,10 +80,10 @@ impl Opened {
         }
     }
 
-    /// Closes it. Its readers find that it is closed.
+    /// Closes the database. Its readers get errors from then on.
     pub(super) fn close(&self) -> Result<(), Fault> {
         let database = self.database.write().unwrap_or_else(PoisonError::into_inner).take();
-        // Closing writes, and may meet damage.
+        // Closing writes, and may panic on damage.
         guarded(|| {
             drop(database);
             Ok(())
@@ -115,14 +113,14 @@ impl Handle {
     }
 }
 
-/// Closes what is open, also for those who still read from it.
+/// Closes the database, also for its current readers.
 pub(super) fn close_handle(handle: &mut Handle) -> Result<(), Fault> {
     let generation = handle.generation();
     let closed = match &*handle {
         Handle::Open(opened) => opened.close(),
         Handle::ReadOnly(_) | Handle::Overlay { .. } | Handle::Closed { .. } => Ok(()),
     };
-    // Closing may meet damage.
+    // Closing may panic on damage.
     let dropped = guarded(|| {
         *handle = Handle::Closed { generation };
         Ok(())

@@ -1,4 +1,4 @@
-//! Where a database lies: paths, the files at them, and how a file of redb begins.
+//! The origin of a database: its path, the identity of its file, and the header of redb.
 
 use std::fs::{self, OpenOptions};
 use std::io::{Read, Seek, SeekFrom};
@@ -11,20 +11,20 @@ use super::super::backend::{SyncFailed, Watched, WholePages};
 use super::super::error::{Fault, StoreErrorKind};
 use super::opened::closed;
 
-/// What every redb file starts with.
+/// The magic number at the start of a redb file.
 const MAGIC: [u8; 9] = [b'r', b'e', b'd', b'b', 0x1A, 0x0A, 0xA9, 0x0D, 0x0A];
 
-/// Where redb notes, behind its magic number, that a file was not closed in order: a bit of the byte after it.
+/// The bit of the byte after the magic number by which redb marks a file that was not closed in order.
 const NOT_CLOSED: u8 = 2;
 
-/// Where a database comes from, to be opened once more.
+/// The origin of a database, to open it again.
 pub(super) enum Origin {
     File {
         path: PathBuf,
         cache_bytes: usize,
         identity: Mutex<Option<Identity>>,
     },
-    /// A file that has no name, or not yet.
+    /// A file that has no name yet.
     Unnamed,
     Backend(Box<dyn Fn() -> Result<Database, Fault> + Send + Sync>),
 }
@@ -33,12 +33,12 @@ pub(super) enum Origin {
 pub(in crate::store) type Identity = (u64, u64);
 
 impl Origin {
-    /// The file of these numbers at a path.
+    /// Returns the origin of the file of this identity at a path.
     pub(super) fn of(path: &Path, cache_bytes: usize, identity: Option<Identity>) -> Self {
         Self::File { path: path.to_owned(), cache_bytes, identity: Mutex::new(identity) }
     }
 
-    /// Opens it once more, unless another file lies there now.
+    /// Opens the database again, unless the file at the path is another one now.
     pub(super) fn open(&self, sync_failed: &SyncFailed) -> Result<Database, Fault> {
         match self {
             Self::File { path, cache_bytes, identity } => {
@@ -69,19 +69,18 @@ pub(super) fn open_to_write(
     Ok(builder(cache_bytes).create_with_backend(Watched::new(WholePages::new(file)?, sync_failed))?)
 }
 
-/// Opens the file that lies at a path, also when another one takes its place meanwhile, as when a service compacts it. Returns which
-/// file it is, too.
+/// Opens the file at a path, also if it is replaced meanwhile, as when a service compacts it. Returns its identity too.
 pub(super) fn settled<T>(
     path: &Path,
     open: impl Fn() -> Result<T, Fault>,
 ) -> Result<(T, Option<Identity>), Fault> {
-    /// A file is not exchanged again and again.
+    /// More exchanges in a row are taken for an error.
     const TRIES: usize = 8;
     let identity = || fs::metadata(path).map(|metadata| identity_of(&metadata));
     for _ in 0..TRIES {
         let before = identity()?;
         let opened = open()?;
-        // Its lock is held by now, and only its holder exchanges it.
+        // The lock is held by now, and only its holder replaces the file.
         if identity().is_ok_and(|after| after == before) {
             return Ok((opened, before));
         }
@@ -89,20 +88,20 @@ pub(super) fn settled<T>(
     Err(Fault::new(StoreErrorKind::InUse, "other files take its place again and again"))
 }
 
-/// What tells a file from others that lie at the same path later, where the system has such.
+/// Returns the identity of a file, which tells it from later files at the same path; `None` where the system has none.
 #[cfg(unix)]
 pub(super) fn identity_of(metadata: &fs::Metadata) -> Option<Identity> {
     use std::os::unix::fs::MetadataExt;
     Some((metadata.dev(), metadata.ino()))
 }
 
-/// What tells a file from others that lie at the same path later, where the system has such.
+/// Returns the identity of a file, which tells it from later files at the same path; `None` where the system has none.
 #[cfg(not(unix))]
 pub(super) fn identity_of(_: &fs::Metadata) -> Option<Identity> {
     None
 }
 
-/// True when the file at a path is a database, told by how it begins.
+/// Returns true if the file at a path begins with the magic number of a database.
 ///
 /// ```
 /// assert!(!casefilter::is_store(std::path::Path::new("no such file")));
@@ -120,7 +119,7 @@ pub(super) fn builder(cache_bytes: usize) -> Builder {
     builder
 }
 
-/// Whether the header of a file says that it was closed in order.
+/// Returns true if the header of a file says that it was closed in order.
 pub(super) fn is_closed(mut file: fs::File) -> Result<bool, Fault> {
     let mut flags = [0];
     file.seek(SeekFrom::Start(MAGIC.len() as u64))?;
@@ -129,7 +128,7 @@ pub(super) fn is_closed(mut file: fs::File) -> Result<bool, Fault> {
     Ok(flags & NOT_CLOSED == 0)
 }
 
-/// Says when what lies at a path is not a file; to open a pipe would wait for its writer.
+/// Rejects a path that is not a regular file. Opening a pipe would wait for its writer.
 pub(super) fn check_metadata(path: &Path) -> Result<(), Fault> {
     if fs::metadata(path)?.is_file() {
         return Ok(());
@@ -137,7 +136,7 @@ pub(super) fn check_metadata(path: &Path) -> Result<(), Fault> {
     Err(Fault::new(StoreErrorKind::NotADatabase, "not a file"))
 }
 
-/// Says when a file cannot be a database at all.
+/// Rejects a file without the magic number.
 pub(super) fn check_start(mut file: &fs::File) -> Result<(), Fault> {
     let mut start = Vec::new();
     file.seek(SeekFrom::Start(0))?;

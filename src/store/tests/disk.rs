@@ -1,11 +1,11 @@
-//! A disk in memory that fails as disks do.
+//! A simulated disk in memory, with faults and crashes.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use redb::StorageBackend;
 
-/// A generator of numbers that a seed decides.
+/// A pseudo-random number generator.
 #[derive(Clone, Debug)]
 pub(super) struct Dice(u64);
 
@@ -26,17 +26,17 @@ impl Dice {
     }
 }
 
-/// What goes wrong, and when.
+/// A fault of the disk, with the number of the operation at which it occurs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Trouble {
     None,
-    /// The machine stops: from this operation on nothing works.
+    /// The machine stops: this operation and all later ones fail.
     Crash(u64),
     /// This operation fails, and all later ones work again.
     Once(u64),
     /// From this operation on, nothing more fits on the disk.
     Full(u64),
-    /// The disk holds no more than it does: what lies there can be read, and written again.
+    /// The file cannot grow. Its bytes can be read and overwritten.
     NoRoom,
     /// From this operation on, nothing can be read.
     Unreadable(u64),
@@ -44,13 +44,13 @@ pub(super) enum Trouble {
 
 #[derive(Debug)]
 struct State {
-    /// As the system shows it.
+    /// The contents that the system shows.
     now: Vec<u8>,
-    /// As it would be found after a crash, but for what is `pending`.
+    /// The contents that are on disk for sure, without `pending`.
     synced: Vec<u8>,
     pending: Vec<Pending>,
     trouble: Trouble,
-    /// Syncs say that all is well, and do nothing.
+    /// True if syncs succeed without doing anything.
     lying: bool,
     operations: u64,
 }
@@ -61,7 +61,7 @@ enum Pending {
     Length(u64),
 }
 
-/// The disk; clones are the same one.
+/// A simulated disk. Clones share its contents.
 #[derive(Clone, Debug)]
 pub(super) struct Disk(Arc<Mutex<State>>);
 
@@ -84,12 +84,12 @@ impl Disk {
         self.state().operations
     }
 
-    /// What the system shows.
+    /// Returns the contents that the system shows.
     pub(super) fn contents(&self) -> Vec<u8> {
         self.state().now.clone()
     }
 
-    /// What is found after the machine stopped: of what was not synced, any part in any mixture.
+    /// Returns the contents after a crash: the synced bytes, and any part of the pending changes.
     pub(super) fn after_crash(&self, dice: &mut Dice) -> Vec<u8> {
         let state = self.state();
         let mut found = state.synced.clone();
@@ -105,7 +105,7 @@ impl Disk {
                 (Pending::Length(length), _) => found.resize(*length as usize, 0),
                 (Pending::Write(offset, bytes), 1) => put(&mut found, *offset, bytes),
                 (Pending::Write(offset, bytes), _) => {
-                    // Sectors go to disk each for itself.
+                    // Each sector reaches the disk or does not.
                     for (sector, bytes) in (0_u64..).zip(bytes.chunks(512)) {
                         if dice.one_in(2) {
                             put(&mut found, offset + sector * 512, bytes);
@@ -127,7 +127,7 @@ fn put(contents: &mut Vec<u8>, offset: u64, bytes: &[u8]) {
 }
 
 impl State {
-    /// Counts an operation, which may be one that fails.
+    /// Counts an operation, and fails if the trouble says so.
     fn step(&mut self, reads: bool) -> io::Result<()> {
         let own = self.operations;
         self.operations += 1;
@@ -174,7 +174,7 @@ impl StorageBackend for Disk {
     fn sync_data(&self) -> io::Result<()> {
         let mut state = self.state();
         if let Err(error) = state.step(false) {
-            // The system may drop what it could not write, go on showing it, and say no more of it.
+            // The system may drop the data that it could not write, still show it, and report no further error.
             if state.operations.is_multiple_of(2) && !matches!(state.trouble, Trouble::Crash(_)) {
                 state.pending.clear();
             }

@@ -1,4 +1,4 @@
-//! How large the file becomes, and compacting it beside readers; what is written after the disk failed.
+//! File growth, compaction beside readers, and writes after a failed sync.
 
 use std::fs;
 
@@ -51,7 +51,7 @@ fn compacting_takes_no_reader_its_documents() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     store.validate().unwrap();
 
-    // Those who began before read what was there then, whatever is written after.
+    // Readers that began before read the contents of that moment. Later writes do not change them.
     import(&store, 3);
     store.write_records(|records| records.put("kind", "key", "after").map(drop)).unwrap();
     for document in reader {

@@ -163,7 +163,7 @@ fn imports_replace_what_is_there_when_they_are_committed() {
     }
 }
 
-/// What an import and a write beside it can leave: none of both, the write, or both.
+/// A crash leaves neither the import nor the write beside it, the write alone, or both.
 #[test]
 fn a_crash_at_any_operation_of_the_commit_leaves_all_of_an_import_or_nothing() {
     let begin = |trouble| {

@@ -1,4 +1,4 @@
-//! The store against a plain list, on disks that fail, on damaged files, and reopened at every turn.
+//! The store compared with a plain list: on disks that fail, on damaged files, and reopened at random.
 
 mod disk;
 mod format;
@@ -29,7 +29,7 @@ fn catalog() -> Catalog {
     .unwrap()
 }
 
-/// Batches that are soon full, or ones that are not, to which heads are joined again and again.
+/// Small batches for even seeds; for odd ones larger batches, to which heads are joined repeatedly.
 fn options(seed: u64) -> StoreOptions {
     StoreOptions::default().checkpoint_every(12).batch_rows(if seed.is_multiple_of(2) { 8 } else { 512 })
 }
@@ -40,7 +40,7 @@ fn open(disk: &Disk, seed: u64) -> Result<Store, StoreError> {
         .and_then(|file| Store::load("disk".to_owned(), file, &catalog(), options(seed)))
 }
 
-/// Everything that is stored, in order, the records behind the cases.
+/// Returns all documents in stored order, followed by the records.
 fn all(store: &Store) -> Result<Vec<String>, StoreError> {
     let answer = store.search(&Request::new(Filter::all(store.catalog())).limit(10_000).count(true))?;
     assert_eq!(answer.total(), Some(answer.len() as u64));
@@ -49,7 +49,7 @@ fn all(store: &Store) -> Result<Vec<String>, StoreError> {
     Ok(documents.chain(records.into_iter().map(|(key, text)| format!("{key}: {text}"))).collect())
 }
 
-/// What a store should hold: ids and documents in stored order, and records.
+/// The expected contents of a store: ids and documents in stored order, and records.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Plain(Vec<(String, String)>, BTreeMap<String, String>);
 
@@ -85,7 +85,7 @@ fn case(dice: &mut Dice) -> (String, String) {
     (id, document)
 }
 
-/// Why a write of records is given up: a fault of the file, or because its host wants it so.
+/// The reason why a write of records is given up: a fault of the file, or `None` if the test wants it.
 struct Unwanted(Option<StoreError>);
 
 impl From<StoreError> for Unwanted {
@@ -94,7 +94,7 @@ impl From<StoreError> for Unwanted {
     }
 }
 
-/// One random operation on both; whether it is on disk for sure when it succeeds.
+/// Does one random operation on both. Returns true if all writes are on disk when it succeeds.
 fn operate(store: &Store, plain: &mut Plain, dice: &mut Dice) -> Result<bool, StoreError> {
     let synced = dice.one_in(2);
     let durability = if synced { Durability::Synced } else { Durability::Grouped };
@@ -236,7 +236,7 @@ fn go_on(store: &Store, possible: &mut Vec<Plain>) {
     }
 }
 
-/// How many seeds a test runs: a few, or as many as the environment says.
+/// Returns the seeds of a test: a few, or as many as the environment says.
 fn seeds(few: u64) -> std::ops::Range<u64> {
     let read = |name| std::env::var(name).ok().and_then(|text: String| text.parse::<u64>().ok());
     let first = read("CASEFILTER_FIRST_SEED").unwrap_or(0);
@@ -378,7 +378,7 @@ fn after_a_write_that_found_no_room_all_is_read_and_written_when_there_is_room()
                 (disk.clone(), open(&disk, seed).unwrap())
             }
         };
-        // Whatever holds the file open now has read something of it, and nothing of the rest.
+        // The open file has read some of its pages, and not the others.
         let records = store.records().unwrap();
         disk.begin(Trouble::NoRoom);
         let large = format!("{{\"id\":\"large\",\"tags\":[\"{}\"]}}", "x".repeat(1 << 20));
