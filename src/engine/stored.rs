@@ -12,7 +12,7 @@ impl Engine {
         snapshot.view(&self.catalog, self.keep)
     }
 
-    /// Returns the document numbers of a sample: `least` cases, or up to twice as many, spread evenly over all; all cases if there are
+    /// Returns the document numbers of a sample: about `least` cases, or up to twice as many, spread evenly over all; all cases if there are
     /// fewer. Also returns the value attached to their snapshot.
     pub(crate) fn sample(&self, least: usize) -> (Vec<u64>, Option<Arc<Attachment>>) {
         let snapshot = self.snapshot();
@@ -21,7 +21,15 @@ impl Engine {
         let numbers = view.slots().flat_map(|slot| {
             slot.live.iter(slot.batch.rows()).filter_map(|row| slot.batch.document_number(row))
         });
-        (numbers.step_by(step).collect(), snapshot.attachment.load_full())
+        // One of each `step` cases, not always the same one of them: the cases of a source may repeat a pattern.
+        let is_chosen = |at: usize| {
+            let (window, own) = (at.checked_div(step).unwrap_or(0), at.checked_rem(step).unwrap_or(0));
+            // 2^32 over the golden ratio, whose multiples are spread evenly.
+            let chosen = (window.wrapping_mul(0x9e37_79b9) >> 16).checked_rem(step);
+            chosen == Some(own)
+        };
+        let chosen = numbers.enumerate().filter(|(at, _)| is_chosen(*at)).map(|(_, number)| number);
+        (chosen.collect(), snapshot.attachment.load_full())
     }
 
     /// Attaches a value to the current snapshot. No write may be in progress.

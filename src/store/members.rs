@@ -14,7 +14,7 @@ use crate::filter::{Filter, Warning, WarningKind};
 use crate::ingest::{DocumentTemplate, read_by_template};
 use crate::limits::Limits;
 
-/// Cases in a sample, at least; a sample has fewer than twice as many.
+/// About the least number of cases in a sample. A sample has fewer than twice as many.
 const SAMPLE_CASES: usize = 1000;
 
 /// A sample ends when its documents reach this size in bytes, however few they are.
@@ -24,7 +24,7 @@ impl Store {
     /// Returns hints about members of stored cases that are no field, and so are not searched, but look like a field that the filter
     /// names.
     ///
-    /// At least 1,000 cases are read for it, spread evenly over all, or as many as have 16 MiB together: 5 to 20 ms. A hint says
+    /// About 1,000 to 2,000 cases are read for it, spread evenly over all, or as many as have 16 MiB together. A hint says
     /// how many of them have the member. There is none if the file cannot be read, nor of a filter joined of [two](Filter::and), whose
     /// author may not be the one who sees the hint. An import [notes](crate::Report::notes) all such members with exact counts.
     ///
