@@ -98,16 +98,31 @@ async fn call(
     let answer = match endpoint.handler {
         Handler::Search(search) => return search(Arc::clone(shared), call).await,
         Handler::Now(answer) => (answer(&call), shared.outgoing.hold(token)),
-        Handler::Read(read) => shared.work(token, move |shared| within_room(shared, &call, read)).await?,
-        Handler::Write(write) => shared.write(token, move |shared| within_room(shared, &call, write)).await?,
+        Handler::Read(read) => shared.work(token, move |shared| within_room(shared, &call, read)).await??,
+        Handler::Write(write) => {
+            shared.write(token, move |shared| within_room(shared, &call, write)).await??
+        }
     };
     let (answer, hold) = answer;
     Outgoing::whole(hold, answer)
 }
 
-/// Makes an answer within the room that its token has for answers on their way out.
-fn within_room(shared: &ServiceState, call: &Call, work: Work) -> Result<(Vec<u8>, Hold), Failure> {
+/// An answer, and the room that it has.
+type Held = (Vec<u8>, Hold);
+
+/// Makes an answer within the room that its token has for answers on their way out. An answer without room is no fault of the file, and is
+/// returned as the inner error.
+fn within_room(shared: &ServiceState, call: &Call, work: Work) -> Result<Result<Held, Failure>, Failure> {
     let mut hold = shared.outgoing.hold(&call.token);
-    let answer = work(shared, call, &mut Room::new(&mut |bytes| Outgoing::has_room(&mut hold, bytes)))?;
-    Ok((answer, hold))
+    let mut had_room = true;
+    let mut has_room = |bytes| {
+        had_room = Outgoing::has_room(&mut hold, bytes);
+        had_room
+    };
+    let made = work(shared, call, &mut Room::new(&mut has_room));
+    match made {
+        Ok(answer) => Ok(Ok((answer, hold))),
+        Err(failure) if had_room => Err(failure),
+        Err(failure) => Ok(Err(failure)),
+    }
 }

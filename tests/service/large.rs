@@ -344,6 +344,7 @@ fn answers_made_of_records_have_room_before_these_are_read() {
         Server::on(database, ServiceOptions { outgoing_bytes: 300_000, ..ServiceOptions::default() });
     let mut client = server.client();
     client.call(&all, "PATCH", &info_of("wide"), br#"{"firstName":"Zoe"}"#).failure(503);
+    assert!(!server.client().get("/readyz").text().contains("failing"), "the file can be written");
     let database = server.stop();
     let wide = |store: &Store| store.records().unwrap().get("applicant", "wide").unwrap().unwrap();
     assert!(!wide(&database.open()).contains("Zoe"));
