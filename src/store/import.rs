@@ -26,7 +26,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::database::Store;
-use super::error::{Fault, StoreError, StoreErrorKind, guarded};
+use super::error::{Fault, Guarded, StoreError, StoreErrorKind, guarded};
 use super::spool::Spool;
 use super::tables::State;
 use crate::engine::{Import, Mode, Report, StoreDocument};
@@ -145,17 +145,20 @@ impl<'s> StoreImport<'s> {
         let first = log.state.next_document;
         import.number_from(first);
         let (txn, report) = import.attach().map_err(refused)?;
-        let result = guarded(|| {
+        let next_document = first.saturating_add(documents.next_number());
+        let (state, added) = (State { next_document, ..log.state }, documents.documents());
+        let begun = guarded(|| {
             // redb uses the pages that a write gave up again once the write after it has ended. Without one, what the import before
             // replaced would stay free beside what this one writes.
             store.file.write(true)?.commit()?;
-            let transaction = store.file.write(true)?;
-            let next_document = first.saturating_add(documents.next_number());
-            let (state, added) = (State { next_document, ..log.state }, documents.documents());
-            documents.store(&transaction, first, txn.documents())?;
-            store.finish(&mut log, transaction, txn.stage(), state, added)
+            let transaction = Guarded::new(store.file.write(true)?);
+            documents.store(transaction.get()?, first, txn.documents())?;
+            Ok(transaction)
         });
-        store.settle(&mut log, result)?;
+        let transaction = store.settle(&mut log, begun)?;
+        let staged = txn.stage();
+        let committed = guarded(|| store.finish(&mut log, transaction.take()?, staged, state, added));
+        store.settle(&mut log, committed)?;
         log.synced();
         Ok(report)
     }
