@@ -437,7 +437,7 @@ fn a_hangup_does_not_end_it() {
 #[test]
 fn it_drains_before_it_ends_and_serves_metrics_where_it_is_told() {
     let database = Database::new("plain.cases.ndjson");
-    let process =
+    let mut process =
         Process::run(casefilter(), &database, &["--drain", "1s", "--metrics-listen", "127.0.0.1:0"], None);
     let mut client = process.client();
     client.get("/metrics").failure(404);
@@ -447,7 +447,9 @@ fn it_drains_before_it_ends_and_serves_metrics_where_it_is_told() {
         assert!(start.elapsed() < Duration::from_millis(800), "it is still ready");
     }
     process.client().call(&key("all"), "GET", &status_of("anna"), b"").good();
-    let log = process.terminate();
+    // Another signal would end it at once.
+    assert!(process.child.wait().unwrap().success());
+    let log = process.log.take().unwrap().join().unwrap();
     assert!(start.elapsed() >= Duration::from_millis(900), "{:?}", start.elapsed());
     let events: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let metrics = events.iter().find_map(|event| event["metrics_address"].as_str()).unwrap();
@@ -466,7 +468,7 @@ fn a_second_signal_ends_it_at_once() {
             let mut half = process.client();
             half.send(format!("{}\r\n{{", head(&key("all"), "POST", SEARCH, b"{\"ids\":[]}")).as_bytes())
                 .unwrap();
-            let update = json!({ "stateOfBirth": format!("{signal} {arguments:?}") });
+            let update = json!({ "stateOfBirth": format!("{signal} {}", arguments[1]) });
             let body = update.to_string();
             process.client().call(&key("all"), "PATCH", &info_of("anna"), body.as_bytes()).good();
             process.signal("TERM");
