@@ -11,7 +11,7 @@ use super::document::Document;
 use super::row::Row;
 use crate::catalog::FieldId;
 use crate::column::ColumnBuilder;
-use crate::value::{Number, Timestamp, Value};
+use crate::value::{OrderedType, Value};
 
 /// The values of one case, and its document, independent of the text that they were read from.
 #[derive(Debug)]
@@ -29,12 +29,11 @@ pub(crate) struct OwnedRow {
     pub(crate) place: u64,
 }
 
-/// A value; of a string, where it starts and ends in the text.
+/// A value; of a string, where it starts and ends in the text, of an ordered type, the ordinal.
 #[derive(Clone, Copy, Debug)]
 enum Scalar {
     String(u32, u32),
-    Number(Number),
-    Timestamp(Timestamp),
+    Ordered(OrderedType, i64),
     Boolean(bool),
 }
 
@@ -65,15 +64,14 @@ impl OwnedRow {
         let length = |text: &str| u32::try_from(text.len()).unwrap_or(u32::MAX);
         let mut values = vec![Scalar::Boolean(false); row.iter().len()];
         for (field, value) in row.iter() {
-            let scalar = match value {
-                Value::String(string) => {
+            let scalar = match (value, value.ordinal()) {
+                (Value::String(string), _) => {
                     let start = length(&text);
                     text.push_str(string);
                     Scalar::String(start, length(&text))
                 }
-                Value::Number(number) => Scalar::Number(*number),
-                Value::Timestamp(timestamp) => Scalar::Timestamp(*timestamp),
-                Value::Boolean(boolean) => Scalar::Boolean(*boolean),
+                (_, Some((kind, ordinal))) => Scalar::Ordered(kind, ordinal),
+                (value, None) => Scalar::Boolean(*value == Value::Boolean(true)),
             };
             if let Some(next) = ends.get_mut(field.index()) {
                 if let Some(value) = values.get_mut(*next as usize) {
@@ -121,8 +119,7 @@ impl OwnedRow {
                 let text = self.text.get(*start as usize..*end as usize);
                 Value::String(Cow::Borrowed(text.unwrap_or_default()))
             }
-            Scalar::Number(number) => Value::Number(*number),
-            Scalar::Timestamp(timestamp) => Value::Timestamp(*timestamp),
+            Scalar::Ordered(kind, ordinal) => kind.value(*ordinal),
             Scalar::Boolean(boolean) => Value::Boolean(*boolean),
         }
     }

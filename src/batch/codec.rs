@@ -149,7 +149,9 @@ pub(crate) fn read<E: From<Fault>>(
 fn are_ids(column: &Column) -> bool {
     match (&column.layout, &column.data) {
         // Strings ascend, and each is that of some row.
-        (Layout::Single(Selection::All), Data::Strings { dictionary, .. }) => !dictionary.get(0).is_empty(),
+        (Layout::Single(Selection::All), Data::Strings { dictionary, .. }) if dictionary.len() > 0 => {
+            !dictionary.get(0).is_empty()
+        }
         _ => column.rows() == 0,
     }
 }

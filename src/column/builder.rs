@@ -1,4 +1,8 @@
 //! Columns being filled, a row at a time.
+#![expect(
+    clippy::indexing_slicing,
+    reason = "a column is sealed with more rows than the last one that has a value"
+)]
 
 use std::borrow::Cow;
 use std::mem::take;
@@ -6,9 +10,9 @@ use std::mem::take;
 use super::index_values::{booleans, ordered, strings};
 use super::interner::DictionaryBuilder;
 use super::sealed::{Column, Layout};
-use crate::catalog::{Field, FieldType};
+use crate::catalog::Field;
 use crate::rows::{Bitmap, Selection, set_rows};
-use crate::value::{OrderedType, Value};
+use crate::value::{OrderedType, Value, ValueClass};
 
 /// A column to which values are added, row by row.
 ///
@@ -27,15 +31,14 @@ enum Values {
 }
 
 impl Values {
-    fn new(kind: FieldType, rows: usize) -> Self {
-        match kind {
-            FieldType::String => Self::Strings {
+    fn new(class: ValueClass, rows: usize) -> Self {
+        match class {
+            ValueClass::Strings => Self::Strings {
                 dictionary: DictionaryBuilder::expecting(rows),
                 codes: Vec::with_capacity(rows),
             },
-            FieldType::Number => Self::Ordered(OrderedType::Number, Vec::with_capacity(rows)),
-            FieldType::Timestamp => Self::Ordered(OrderedType::Timestamp, Vec::with_capacity(rows)),
-            FieldType::Boolean => Self::Booleans(Vec::with_capacity(rows)),
+            ValueClass::Ordered(kind) => Self::Ordered(kind, Vec::with_capacity(rows)),
+            ValueClass::Booleans => Self::Booleans(Vec::with_capacity(rows)),
         }
     }
 
@@ -54,15 +57,12 @@ impl Values {
     /// Adds a value; false when it is of another type, which a row of this catalogue never holds.
     #[inline(always)]
     fn push(&mut self, value: &Value<'_>) -> bool {
-        match (value, self) {
-            (Value::String(text), Self::Strings { dictionary, codes }) => codes.push(dictionary.code(text)),
-            (Value::Number(number), Self::Ordered(OrderedType::Number, values)) => {
-                values.push(number.ordinal());
+        match (self, value, value.ordinal()) {
+            (Self::Strings { dictionary, codes }, Value::String(text), _) => {
+                codes.push(dictionary.code(text))
             }
-            (Value::Timestamp(instant), Self::Ordered(OrderedType::Timestamp, values)) => {
-                values.push(instant.as_millis());
-            }
-            (Value::Boolean(boolean), Self::Booleans(values)) => values.push(*boolean),
+            (Self::Ordered(kind, values), _, Some((own, ordinal))) if own == *kind => values.push(ordinal),
+            (Self::Booleans(values), Value::Boolean(boolean), _) => values.push(*boolean),
             _ => {
                 debug_assert!(false, "a value of its field's type");
                 return false;
@@ -78,7 +78,7 @@ impl ColumnBuilder {
         Self {
             many: field.is_many(),
             rows: Vec::with_capacity(rows),
-            values: Values::new(field.kind(), rows),
+            values: Values::new(ValueClass::of_field(field.kind()), rows),
         }
     }
 
@@ -110,7 +110,7 @@ impl ColumnBuilder {
     /// The string of a row that was added, of a string column each row of which has just one.
     pub(crate) fn string(&self, row: usize) -> Option<&str> {
         match &self.values {
-            Values::Strings { dictionary, codes } => codes.get(row).map(|code| dictionary.get(*code)),
+            Values::Strings { dictionary, codes } => Some(dictionary.get(codes[row])),
             _ => None,
         }
     }
@@ -155,9 +155,7 @@ impl ColumnBuilder {
 fn ends(rows: usize, rows_of_values: &[u16]) -> Vec<u32> {
     let mut ends = vec![0; rows];
     for (end, row) in (1..).zip(rows_of_values) {
-        if let Some(slot) = ends.get_mut(usize::from(*row)) {
-            *slot = end;
-        }
+        ends[usize::from(*row)] = end;
     }
     // A row without values ends where the one before it does.
     let mut last = 0;
@@ -173,9 +171,7 @@ fn placed<'v, S: Copy + Default>(rows: usize, places: Option<&[u16]>, values: &'
     let Some(places) = places else { return Cow::Borrowed(values) };
     let mut placed = vec![S::default(); rows];
     for (row, value) in places.iter().zip(values) {
-        if let Some(slot) = placed.get_mut(usize::from(*row)) {
-            *slot = *value;
-        }
+        placed[usize::from(*row)] = *value;
     }
     Cow::Owned(placed)
 }
@@ -195,6 +191,7 @@ fn owned<S: Copy + Default>(rows: usize, places: Option<&[u16]>, values: &mut Ve
 mod tests {
     use super::super::sealed::Data;
     use super::*;
+    use crate::catalog::FieldType;
     use crate::value::Timestamp;
 
     #[test]

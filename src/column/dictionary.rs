@@ -1,4 +1,12 @@
 //! The distinct strings of a column, and codes that stand for them.
+#![expect(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "codes are below the number of strings, and ends are character boundaries within the text: both are held to \
+              that where a column is made or read; halving stays between its bounds"
+)]
+
+use std::ops::Range;
 
 use smallvec::SmallVec;
 
@@ -28,30 +36,21 @@ impl Dictionary {
         Self { text: text.into(), ends: ends.into() }
     }
 
-    /// The string of a code; empty for a code that does not exist.
+    /// Returns the string of a code.
     #[inline]
     pub(crate) fn get(&self, code: usize) -> &str {
-        let (start, end) = self.span(code);
-        self.text.get(start..end).unwrap_or_default()
+        &self.text[span(&self.ends, code)]
     }
 
-    /// The bytes of that string, which takes a little less.
+    /// Returns the bytes of that string, which takes a little less.
     #[inline]
     pub(crate) fn bytes(&self, code: usize) -> &[u8] {
-        let (start, end) = self.span(code);
-        self.text.as_bytes().get(start..end).unwrap_or_default()
+        &self.text.as_bytes()[span(&self.ends, code)]
     }
 
     /// Where each string ends in the text, by code.
     pub(crate) fn ends(&self) -> &[u32] {
         &self.ends
-    }
-
-    /// Where the string of a code stands in the text.
-    #[inline]
-    fn span(&self, code: usize) -> (usize, usize) {
-        let start = code.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
-        (start as usize, self.ends.get(code).copied().unwrap_or(start) as usize)
     }
 
     /// The texts one behind the other, and where each ends.
@@ -73,7 +72,7 @@ impl Dictionary {
         while low < high {
             let middle = low.midpoint(high);
             match self.get(middle).cmp(text) {
-                std::cmp::Ordering::Less => low = middle.saturating_add(1),
+                std::cmp::Ordering::Less => low = middle + 1,
                 std::cmp::Ordering::Equal => return (middle, true),
                 std::cmp::Ordering::Greater => high = middle,
             }
@@ -97,7 +96,7 @@ impl Dictionary {
             let text = text.as_ref();
             let equal = if walk {
                 while code < self.len() && self.get(code) < text {
-                    code = code.saturating_add(1);
+                    code += 1;
                 }
                 code < self.len() && self.get(code) == text
             } else {
@@ -113,7 +112,7 @@ impl Dictionary {
     }
 
     pub(crate) fn size_bytes(&self) -> usize {
-        self.text.len().saturating_add(size_of_val::<[u32]>(&self.ends))
+        self.text.len() + size_of_val::<[u32]>(&self.ends)
     }
 
     pub(crate) fn validate(&self) -> Result<(), String> {
@@ -124,12 +123,19 @@ impl Dictionary {
             return Err("a dictionary with a string that ends nowhere".into());
         }
         for code in 1..self.len() {
-            if self.get(code.saturating_sub(1)) >= self.get(code) {
+            if self.get(code - 1) >= self.get(code) {
                 return Err(format!("a dictionary out of order at code {code}"));
             }
         }
         Ok(())
     }
+}
+
+/// Returns the span of the string of a code in a text in which strings end at these places.
+#[inline]
+pub(super) fn span(ends: &[u32], code: usize) -> Range<usize> {
+    let start = if code == 0 { 0 } else { ends[code - 1] };
+    start as usize..ends[code] as usize
 }
 
 /// Codes in the narrowest width that holds them.
@@ -167,9 +173,9 @@ impl Codes {
     #[inline]
     pub(crate) fn get(&self, at: usize) -> usize {
         match self {
-            Self::U8(codes) => codes.get(at).map_or(0, |code| usize::from(*code)),
-            Self::U16(codes) => codes.get(at).map_or(0, |code| usize::from(*code)),
-            Self::U32(codes) => codes.get(at).map_or(0, |code| *code as usize),
+            Self::U8(codes) => usize::from(codes[at]),
+            Self::U16(codes) => usize::from(codes[at]),
+            Self::U32(codes) => codes[at] as usize,
         }
     }
 

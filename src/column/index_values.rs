@@ -1,7 +1,8 @@
 //! From the values of a column to the indexes that it keeps: postings, sorted rows, zone maps and the rows of booleans.
 #![expect(
     clippy::arithmetic_side_effects,
-    reason = "numbers of strings, of which a batch has fewer than four milliards"
+    clippy::indexing_slicing,
+    reason = "fewer than 2^32 strings in a batch, and a place that the layout names is that of a value"
 )]
 
 use std::ops::RangeInclusive;
@@ -49,11 +50,7 @@ fn each_value<S>(values: &[S], layout: &Layout, mut take: impl FnMut(usize, &S))
         Layout::Single(Selection::All) | Layout::Many(_) => {
             values.iter().enumerate().for_each(|(at, value)| take(at, value));
         }
-        Layout::Single(present) => present.iter(values.len()).for_each(|at| {
-            if let Some(value) = values.get(at) {
-                take(at, value);
-            }
-        }),
+        Layout::Single(present) => present.iter(values.len()).for_each(|at| take(at, &values[at])),
     }
 }
 
@@ -122,7 +119,7 @@ fn postings_of<C>(
         }
         Layout::Single(Selection::Bitmap(present)) => Postings::new(rows, distinct, || {
             let rows = present.ones_iter();
-            rows.filter_map(|row| Some((u32::try_from(row).ok()?, code(codes.get(row)?))))
+            rows.filter_map(|row| Some((u32::try_from(row).ok()?, code(&codes[row]))))
         }),
         Layout::Many(ends) => Postings::of_many(distinct, ends, codes, code),
     }
@@ -159,8 +156,7 @@ fn sorted(values: &[i64], layout: &Layout, order: Vec<u16>) -> Option<SortedRows
         return None;
     }
     // Values beside their rows: comparing them then looks nothing up.
-    let keyed = order.into_iter().filter_map(|row| Some((*values.get(usize::from(row))?, row)));
-    let mut keyed: Vec<(i64, u16)> = keyed.collect();
+    let mut keyed: Vec<(i64, u16)> = order.into_iter().map(|row| (values[usize::from(row)], row)).collect();
     // This sort merges runs that it finds.
     keyed.sort();
     sorted_rows(values, keyed.into_iter().map(|(_, row)| row).collect())
@@ -188,7 +184,7 @@ fn sorted_from(values: &[i64], layout: &Layout, range: RangeInclusive<i64>) -> O
         for run in words.chunk_by_mut(|a, b| a >> ROW_BITS == b >> ROW_BITS).filter(|run| run.len() > 1) {
             run.sort_unstable_by_key(|word| {
                 let row = row_of(word);
-                (values.get(usize::from(row)), row)
+                (values[usize::from(row)], row)
             });
         }
     }
@@ -198,7 +194,7 @@ fn sorted_from(values: &[i64], layout: &Layout, range: RangeInclusive<i64>) -> O
 /// Of these rows, in order, of a column of these values.
 fn sorted_rows(values: &[i64], rows: Vec<u16>) -> Option<SortedRows> {
     let is_stored_so = rows.len() == values.len() && rows.is_sorted();
-    (!is_stored_so).then(|| SortedRows::new(rows, values.len(), |row| values.get(row).copied().unwrap_or(0)))
+    (!is_stored_so).then(|| SortedRows::new(rows, values.len(), |row| values[row]))
 }
 
 /// Bits of a row's number.

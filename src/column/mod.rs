@@ -1,6 +1,7 @@
 //! The values of one field in the rows of a batch, and the indexes that lead from values to rows.
 
 mod builder;
+mod code_table;
 #[cfg(feature = "store")]
 pub(crate) mod codec;
 mod dictionary;

@@ -1,6 +1,7 @@
 //! Sorting strings.
 #![expect(
     clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
     reason = "places of strings that are in memory, and bytes that they share"
 )]
 
@@ -28,8 +29,9 @@ pub(super) fn ascending<'t>(count: u32, bytes: impl Fn(u32) -> &'t [u8]) -> Vec<
     let mut open = vec![(0..order.len(), shared_len(order.iter().map(bytes)))];
     while let Some((range, shared)) = open.pop() {
         let from = range.start;
-        let Some(part) = order.get_mut(range) else { continue };
+        let part = &mut order[range];
         for ranked in part.iter_mut() {
+            // A string may end within the bytes that those of its run were compared by.
             ranked.eight = eight_bytes(bytes(ranked).get(shared..).unwrap_or_default());
         }
         sort_by_eight(part);
@@ -77,8 +79,7 @@ fn sort_by_eight(part: &mut [Ranked]) {
     sort_from_bit(&mut words, LOW_BITS);
     #[expect(clippy::cast_possible_truncation, reason = "the place is the lowest bits")]
     let place = |word: u64| usize::from(word as u16);
-    let mut sorted = Vec::with_capacity(part.len());
-    sorted.extend(words.iter().filter_map(|word| part.get(place(*word)).copied()));
+    let sorted: Vec<Ranked> = words.iter().map(|word| part[place(*word)]).collect();
     part.copy_from_slice(&sorted);
     for run in part.chunk_by_mut(|a, b| a.eight >> LOW_BITS == b.eight >> LOW_BITS) {
         if run.len() > 1 {

@@ -1,4 +1,10 @@
 //! The ordinals of a column's values, in the narrower of two forms.
+#![expect(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "the base and the greatest number of steps are the distance of two ordinals apart, as `new` counts them and the \
+              codec checks; a place is that of a value"
+)]
 
 use crate::slice::{Move, Slice};
 use std::borrow::Cow;
@@ -33,15 +39,12 @@ impl Ordinals {
         }
     }
 
-    /// The value at a place.
+    /// Returns the value at a place.
     #[inline]
-    pub(crate) fn get(&self, at: usize) -> Option<i64> {
+    pub(crate) fn get(&self, at: usize) -> i64 {
         match self {
-            Self::Wide(values) => values.get(at).copied(),
-            Self::Steps { base, step, steps } => {
-                let distance = i64::from(*steps.get(at)?).saturating_mul(i64::from(*step));
-                Some(base.saturating_add(distance))
-            }
+            Self::Wide(values) => values[at],
+            Self::Steps { base, step, steps } => base + i64::from(steps[at]) * i64::from(*step),
         }
     }
 
@@ -49,7 +52,7 @@ impl Ordinals {
     pub(crate) fn to_wide(&self) -> Cow<'_, [i64]> {
         match self {
             Self::Wide(values) => Cow::Borrowed(values),
-            Self::Steps { .. } => (0..self.len()).filter_map(|at| self.get(at)).collect(),
+            Self::Steps { .. } => (0..self.len()).map(|at| self.get(at)).collect(),
         }
     }
 
@@ -78,9 +81,8 @@ fn steps_from<const STEP: u64>(
     let steps = values.iter().enumerate().map(|(at, value)| {
         // Right also where the distance is beyond an `i64`, since no value is less.
         let distance = value.wrapping_sub(base).cast_unsigned();
-        let steps = distance.checked_div(STEP).and_then(|steps| u32::try_from(steps).ok());
-        match steps {
-            Some(steps) if distance.is_multiple_of(STEP) => Some(steps),
+        match u32::try_from(distance / STEP) {
+            Ok(steps) if distance.is_multiple_of(STEP) => Some(steps),
             _ => (!counts(at)).then_some(0),
         }
     });
@@ -108,7 +110,7 @@ mod tests {
             let ordinals = Ordinals::new(values.clone(), values.iter().min().copied(), |_| true);
             assert_eq!(matches!(ordinals, Ordinals::Steps { .. }), narrow, "{values:?}");
             assert_eq!(ordinals.to_wide(), values);
-            assert_eq!(ordinals.get(values.len()), None);
+            assert_eq!(ordinals.len(), values.len());
         }
     }
 
@@ -116,6 +118,6 @@ mod tests {
     fn places_without_a_value_widen_nothing() {
         let ordinals = Ordinals::new(vec![7_000, 0, 9_000], Some(7_000), |at| at != 1);
         assert!(matches!(ordinals, Ordinals::Steps { base: 7_000, step: 1000, .. }));
-        assert_eq!((ordinals.get(0), ordinals.get(2)), (Some(7_000), Some(9_000)));
+        assert_eq!((ordinals.get(0), ordinals.get(2)), (7_000, 9_000));
     }
 }

@@ -1,5 +1,10 @@
 //! The column of one field, sealed: its values, which rows have them, and the indexes from values to rows.
-#![expect(clippy::arithmetic_side_effects, reason = "rows of one batch, and sizes in memory")]
+#![expect(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "rows of one batch, sizes in memory, and by the invariants of `Column` an end for each row and the codes of its \
+              dictionary"
+)]
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -122,9 +127,7 @@ impl Column {
             if (places.start..at).any(|before| codes.get(before) == code) {
                 continue;
             }
-            if let Some(count) = counts.get_mut(code) {
-                *count += 1;
-            }
+            counts[code] += 1;
         }
     }
 
@@ -133,27 +136,27 @@ impl Column {
         match &self.layout {
             Layout::Single(present) => row..row + usize::from(present.contains(row)),
             Layout::Many(ends) => {
-                let start = row.checked_sub(1).and_then(|before| ends.get(before)).copied().unwrap_or(0);
-                start as usize..ends.get(row).copied().unwrap_or(start) as usize
+                let start = if row == 0 { 0 } else { ends[row - 1] };
+                start as usize..ends[row] as usize
             }
         }
     }
 
     /// The values of a row, in the order in which they were added.
     pub(crate) fn values(&self, row: usize) -> impl Iterator<Item = Value<'_>> + Clone {
-        self.places(row).filter_map(|at| match &self.data {
+        self.places(row).map(|at| match &self.data {
             Data::Strings { dictionary, codes, .. } => {
-                Some(Value::String(Cow::Borrowed(dictionary.get(codes.get(at)))))
+                Value::String(Cow::Borrowed(dictionary.get(codes.get(at))))
             }
-            Data::Ordered { kind, values, .. } => values.get(at).map(|ordinal| kind.value(ordinal)),
-            Data::Booleans { values, .. } => Some(Value::Boolean(values.get(at))),
+            Data::Ordered { kind, values, .. } => kind.value(values.get(at)),
+            Data::Booleans { values, .. } => Value::Boolean(values.get(at)),
         })
     }
 
     /// What a row's number or timestamp is ordered by, of a single-valued column.
     pub(super) fn ordinal(&self, row: usize) -> Option<i64> {
         match &self.data {
-            Data::Ordered { values, .. } => values.get(row),
+            Data::Ordered { values, .. } => Some(values.get(row)),
             _ => None,
         }
     }

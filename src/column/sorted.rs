@@ -112,7 +112,7 @@ impl<'c> Sorted<'c> {
 
 /// The least number that is greater.
 fn behind(number: i64) -> Option<i64> {
-    number.checked_add(1)
+    (number < i64::MAX).then(|| number + 1)
 }
 
 /// Sorted rows are the present ones, ascending by value, then by row.
@@ -145,7 +145,7 @@ impl Column {
         let sorted = Sorted::new(sorted, self)?;
         let len = sorted.len();
         Some((0..len).filter_map(move |step| {
-            let row = sorted.get(if descending { len.checked_sub(step)?.checked_sub(1)? } else { step })?;
+            let row = sorted.get(if descending { len - 1 - step } else { step })?;
             Some((self.ordinal(row)?, row))
         }))
     }

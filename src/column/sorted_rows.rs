@@ -1,7 +1,8 @@
 //! The rows of a column sorted by their values, with bitmaps of the first of them.
 #![expect(
     clippy::arithmetic_side_effects,
-    reason = "places among the sorted rows of one batch, at most 65,536, and sizes in memory"
+    clippy::indexing_slicing,
+    reason = "places among the sorted rows of one batch, at most 65,536, a bitmap for each fence, and sizes in memory"
 )]
 
 use std::ops::Range;
@@ -79,7 +80,7 @@ impl SortedRows {
             Some(_) if fence == self.batch_rows => RowSet::All,
             Some(number) => {
                 let start = number * self.words();
-                RowSet::bits(self.prefixes.get(start..start + self.words()).unwrap_or_default())
+                RowSet::bits(&self.prefixes[start..start + self.words()])
             }
         };
         (fence, before)
@@ -88,7 +89,7 @@ impl SortedRows {
     /// What gives the rows at these places: those before the first fence and not before the second, with those of both
     /// lists turned over.
     pub(crate) fn pieces(&self, part: Range<usize>) -> [(RowSet<'_>, &[u16]); 2] {
-        let rows = |places: Range<usize>| self.rows.get(places).unwrap_or_default();
+        let rows = |places: Range<usize>| &self.rows[places];
         if part.len() <= Self::LISTED {
             return [(RowSet::None, rows(part)), (RowSet::None, &[])];
         }
@@ -104,7 +105,7 @@ impl SortedRows {
     /// The rows of these parts by themselves, in the order of their values, where no bitmap has a part in them.
     pub(crate) fn listed(&self, parts: &[Range<usize>]) -> Option<&[u16]> {
         match parts {
-            [part] if part.len() <= Self::LISTED => self.rows.get(part.clone()),
+            [part] if part.len() <= Self::LISTED => Some(&self.rows[part.clone()]),
             _ => None,
         }
     }

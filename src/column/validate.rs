@@ -54,8 +54,8 @@ impl Column {
             }
             Data::Ordered { kind, values, zone, sorted } => {
                 let places = || (0..values.len()).filter(|at| present(*at));
-                is_exact(Sorted::new(sorted, self), places(), |row| values.get(row).unwrap_or(0))?;
-                let all: Vec<i64> = places().filter_map(|at| values.get(at)).collect();
+                is_exact(Sorted::new(sorted, self), places(), |row| values.get(row))?;
+                let all: Vec<i64> = places().map(|at| values.get(at)).collect();
                 let (least, greatest) = kind.range();
                 if all.iter().any(|ordinal| !(least..=greatest).contains(ordinal)) {
                     return Err("an ordinal of no value".into());

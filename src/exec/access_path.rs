@@ -61,7 +61,7 @@ impl<'p> AccessPath<'p> {
             }
             Self::Sorted { column, ranges, .. } => match &column.data {
                 Data::Ordered { values, .. } => {
-                    column.places(row).any(|at| values.get(at).is_some_and(|value| in_ranges(ranges, value)))
+                    column.places(row).any(|at| in_ranges(ranges, values.get(at)))
                 }
                 _ => false,
             },
@@ -92,7 +92,7 @@ impl<'p> AccessPath<'p> {
                 ..
             } => {
                 let range = *low..=*high;
-                let passes = |row: usize| values.get(row).is_some_and(|value| range.contains(&value));
+                let passes = |row: usize| range.contains(&values.get(row));
                 kernels::retain(rows, |row| (passes(row) && present.contains(row)) != negated);
             }
             Self::AnyPosting(
@@ -164,9 +164,7 @@ fn value_passes(data: &Data, at: usize, test: &ValueTest<'_>) -> bool {
             let code = codes.get(at);
             has_bit(set, code)
         }
-        (Data::Ordered { values, .. }, ValueTest::Ranges(ranges)) => {
-            values.get(at).is_some_and(|value| in_ranges(ranges, value))
-        }
+        (Data::Ordered { values, .. }, ValueTest::Ranges(ranges)) => in_ranges(ranges, values.get(at)),
         (Data::Booleans { values, .. }, ValueTest::Boolean(wanted)) => values.get(at) == *wanted,
         _ => false,
     }

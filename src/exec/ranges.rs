@@ -45,7 +45,7 @@ pub(super) fn parts(
 ) -> SmallVec<[Range<usize>; 2]> {
     match &column.data {
         Data::Ordered { values, zone: Some(zone), .. } => {
-            sorted.parts(ranges.iter().copied(), *zone, |row| values.get(row).unwrap_or(0))
+            sorted.parts(ranges.iter().copied(), *zone, |row| values.get(row))
         }
         _ => SmallVec::new(),
     }

@@ -1,17 +1,24 @@
 //! What is known of all batches of a snapshot together, so that a search meets few of them.
+#![expect(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "numbers of batches that were given, a count of batches in 64 bits, and sizes in memory"
+)]
 
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use super::global_row::{GlobalRow, join, split};
-use super::keys::{BatchKeys, KeyIndex, RunMerge};
+use super::keys::{BatchKeys, KeyIndex};
+use super::runs::RunMerge;
 use super::strings::Strings;
 use super::top_rows::{Leaders, Leading};
 use super::zones::Zones;
 use crate::batch::{Batch, MAX_BATCHES};
-use crate::catalog::{Catalog, FieldId, FieldType};
+use crate::catalog::{Catalog, FieldId};
 use crate::column::{Column, Data};
 use crate::rows::LANES;
+use crate::value::ValueClass;
 
 /// Zone maps, values and keys of all covered batches, by field.
 ///
@@ -109,7 +116,7 @@ impl Directory {
             Some(number) => number,
             None if self.numbers.len() < MAX_BATCHES => {
                 self.numbers.push(Use::Free);
-                self.numbers.len().saturating_sub(1)
+                self.numbers.len() - 1
             }
             None => {
                 while let Some(mut work) = self.sweep() {
@@ -120,9 +127,7 @@ impl Directory {
                 self.numbers.iter().position(|number| *number == Use::Free)?
             }
         };
-        if let Some(slot) = self.numbers.get_mut(number) {
-            *slot = Use::Covered;
-        }
+        self.numbers[number] = Use::Covered;
         let leaders = self.leaders.iter_mut();
         for ((field, directory), leaders) in catalog.field_ids().zip(&mut self.fields).zip(leaders) {
             let Some(column) = batch.column(field) else { continue };
@@ -157,14 +162,14 @@ impl Directory {
 
     /// Forgets everything.
     fn clear(&mut self, catalog: &Catalog) {
-        let fields = catalog.field_ids().map(|id| match catalog.field(id).kind() {
+        let fields = catalog.field_ids().map(|id| match ValueClass::of_field(catalog.field(id).kind()) {
             _ if !(id == FieldId::ID || catalog.is_visible(id)) => FieldDirectory::Unknown,
             _ if has_keys(catalog, id) => FieldDirectory::Keys(KeyIndex::default()),
-            FieldType::String => {
+            ValueClass::Strings => {
                 FieldDirectory::Strings(Strings::new(self.hasher.clone(), !catalog.field(id).is_many()))
             }
-            FieldType::Number | FieldType::Timestamp => FieldDirectory::Ordered(Zones::default()),
-            FieldType::Boolean => FieldDirectory::Unknown,
+            ValueClass::Ordered(_) => FieldDirectory::Ordered(Zones::default()),
+            ValueClass::Booleans => FieldDirectory::Unknown,
         });
         self.fields = fields.map(Arc::new).collect();
         let fields = self.fields.len();
@@ -178,11 +183,11 @@ impl Directory {
 
     /// Forgets a batch, but for its keys.
     pub(crate) fn retire(&mut self, catalog: &Catalog, number: usize, batch: &Batch) {
-        match self.numbers.get_mut(number) {
-            Some(slot @ Use::Covered) => *slot = Use::Retired(self.retired),
-            _ => return,
+        if !self.covers(number) {
+            return;
         }
-        self.retired = self.retired.saturating_add(1);
+        self.numbers[number] = Use::Retired(self.retired);
+        self.retired += 1;
         let leaders = self.leaders.iter_mut();
         for ((field, directory), leaders) in catalog.field_ids().zip(&mut self.fields).zip(leaders) {
             if let FieldDirectory::Keys(_) | FieldDirectory::Unknown = **directory {
@@ -388,7 +393,7 @@ impl Directory {
             FieldDirectory::Strings(strings) => strings.size_bytes(),
             FieldDirectory::Keys(keys) => keys.size_bytes(),
         };
-        known.saturating_add(leaders)
+        known + leaders
     }
 }
 
@@ -407,5 +412,6 @@ fn number_of<'b>(
 /// Whether the keys of a field are kept.
 fn has_keys(catalog: &Catalog, id: FieldId) -> bool {
     let field = catalog.field(id);
-    (id == FieldId::ID || catalog.is_visible(id)) && field.kind() == FieldType::String && field.is_key()
+    let has_strings = ValueClass::of_field(field.kind()) == ValueClass::Strings;
+    (id == FieldId::ID || catalog.is_visible(id)) && has_strings && field.is_key()
 }

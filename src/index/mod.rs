@@ -3,6 +3,7 @@
 mod directory;
 mod global_row;
 mod keys;
+mod runs;
 mod strings;
 mod top_rows;
 mod zones;

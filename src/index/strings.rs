@@ -1,4 +1,8 @@
 //! The strings of a field in all covered batches.
+#![expect(
+    clippy::arithmetic_side_effects,
+    reason = "fewer than 2^32 strings, rows of batches that were added before they are taken off, and sizes in memory"
+)]
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -114,12 +118,12 @@ impl Strings {
         for code in 0..u32::try_from(dictionary.len()).unwrap_or(u32::MAX) {
             let text = dictionary.get(code as usize);
             if !self.by_text.contains_key(text) {
-                let number = self.numbered.saturating_add(1);
-                if self.by_text.len() >= MOST_STRINGS || number == u32::MAX {
+                if self.by_text.len() >= MOST_STRINGS || self.numbered == u32::MAX {
                     return false;
                 }
-                self.numbered = number;
-                let none = Occurrences { number, codes: Vec::new(), dense: Vec::new(), rows: 0 };
+                self.numbered += 1;
+                let none =
+                    Occurrences { number: self.numbered, codes: Vec::new(), dense: Vec::new(), rows: 0 };
                 self.by_text.insert(text.into(), none);
             }
             if let Some(occurrences) = self.by_text.get_mut(text) {
@@ -129,7 +133,7 @@ impl Strings {
                     let at = occurrences.dense.partition_point(|other| other.batch < batch);
                     occurrences.dense.insert(at, dense);
                 }
-                occurrences.rows = occurrences.rows.saturating_add(Postings::count(postings, code) as u64);
+                occurrences.rows += postings.count(code) as u64;
             }
         }
         true
@@ -143,7 +147,7 @@ impl Strings {
             let Some(occurrences) = self.by_text.get_mut(text) else { continue };
             if let Ok(at) = occurrences.codes.binary_search_by_key(&batch, |(number, _)| *number as usize) {
                 occurrences.codes.remove(at);
-                occurrences.rows = occurrences.rows.saturating_sub(Postings::count(postings, code) as u64);
+                occurrences.rows -= postings.count(code) as u64;
             }
             if let Ok(at) = occurrences.dense.binary_search_by_key(&batch, |dense| dense.batch as usize) {
                 occurrences.dense.remove(at);
@@ -177,10 +181,9 @@ impl Strings {
     /// Heap memory, in bytes.
     pub(super) fn size_bytes(&self) -> usize {
         let of_string = |(text, occurrences): (&Arc<str>, &Occurrences)| {
-            let codes = occurrences.codes.capacity().saturating_mul(size_of::<(u32, u32)>());
-            let dense = occurrences.dense.capacity().saturating_mul(size_of::<Dense>());
-            let own = text.len().saturating_add(size_of::<(Arc<str>, Occurrences)>());
-            own.saturating_add(codes).saturating_add(dense)
+            let codes = occurrences.codes.capacity() * size_of::<(u32, u32)>();
+            let dense = occurrences.dense.capacity() * size_of::<Dense>();
+            text.len() + size_of::<(Arc<str>, Occurrences)>() + codes + dense
         };
         self.by_text.iter().map(of_string).sum()
     }

@@ -1,4 +1,5 @@
 //! The rows with the first values of a field, over all covered batches together.
+#![expect(clippy::arithmetic_side_effects, reason = "at most 4,096 rows of one order, and sizes in memory")]
 
 use std::sync::OnceLock;
 
@@ -72,7 +73,7 @@ impl Leading {
         };
         let before = self.leaders.len();
         // One more than can stay, so that what is left out is no better than what then goes.
-        for (ordinal, row) in rows.take(MOST.saturating_add(1)) {
+        for (ordinal, row) in rows.take(MOST + 1) {
             let rank = rank(ordinal, descending);
             if !self.is_before_end(rank) {
                 break;
@@ -125,7 +126,7 @@ impl Leading {
         let strings = strings.get_or_init(|| chunks.map(|_| OnceLock::new()).collect());
         let own = strings.get(chunk)?.get_or_init(|| {
             let mut numbers = Box::new([0; LANES]);
-            let leaders = self.leaders.iter().skip(chunk.saturating_mul(LANES));
+            let leaders = self.leaders.iter().skip(chunk * LANES);
             for (own, leader) in numbers.iter_mut().zip(leaders) {
                 *own = number(leader.row);
             }
@@ -193,14 +194,14 @@ impl Leaders {
     pub(super) fn size_bytes(&self) -> usize {
         let of_strings = |strings: &Strings| {
             let made = strings.iter().filter_map(OnceLock::get).map(|own| size_of_val::<[u32; LANES]>(own));
-            size_of_val::<[OnceLock<_>]>(strings).saturating_add(made.sum())
+            size_of_val::<[OnceLock<_>]>(strings) + made.sum::<usize>()
         };
         let of_leading = |leading: &Leading| {
-            let leaders = leading.leaders.capacity().saturating_mul(size_of::<Leader>());
+            let leaders = leading.leaders.capacity() * size_of::<Leader>();
             let strings = leading.strings.iter().filter_map(OnceLock::get).map(of_strings);
-            leaders.saturating_add(size_of_val(&*leading.strings)).saturating_add(strings.sum())
+            leaders + size_of_val(&*leading.strings) + strings.sum::<usize>()
         };
-        of_leading(&self.ascending).saturating_add(of_leading(&self.descending))
+        of_leading(&self.ascending) + of_leading(&self.descending)
     }
 }
 

@@ -1,4 +1,9 @@
 //! The zone maps of all batches, for one field.
+#![expect(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "numbers of batches, for which there is room, and sizes in memory"
+)]
 
 use std::sync::OnceLock;
 
@@ -17,11 +22,9 @@ impl Zones {
     /// Sets the zone of a batch.
     pub(super) fn put(&mut self, number: usize, zone: Option<OrdinalRange>) {
         if self.zones.len() <= number {
-            self.zones.resize(number.saturating_add(1), None);
+            self.zones.resize(number + 1, None);
         }
-        if let Some(slot) = self.zones.get_mut(number) {
-            *slot = zone;
-        }
+        self.zones[number] = zone;
         self.orders = Default::default();
     }
 
@@ -65,7 +68,7 @@ impl Zones {
     /// Heap memory, in bytes.
     pub(super) fn size_bytes(&self) -> usize {
         let orders = self.orders.iter().filter_map(OnceLock::get).map(|order| size_of_val::<[u32]>(order));
-        size_of_val::<[Option<OrdinalRange>]>(&self.zones).saturating_add(orders.sum())
+        size_of_val::<[Option<OrdinalRange>]>(&self.zones) + orders.sum::<usize>()
     }
 }
 

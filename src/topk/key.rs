@@ -172,7 +172,7 @@ impl<'b> Keys<'b> {
 
 #[inline]
 pub(super) fn ordinal_key<'b>(values: &Ordinals, row: usize) -> Key<'b> {
-    values.get(row).map_or(Key::Absent, Key::Ordinal)
+    Key::Ordinal(values.get(row))
 }
 
 /// The first and the last key that zone map or dictionary allow a batch, whichever rows are selected.

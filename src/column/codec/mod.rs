@@ -7,7 +7,7 @@
 //! | layout | 0: no row has a value · 1: each has one · 2: those of a bitmap, a bit a row · 3: many, the number of each row's values |
 //! | strings | number of distinct ones, their bytes in all, the bytes, the length of each; codes in the width that holds them |
 //! | numbers | a double a value; sorted rows |
-//! | timestamps | 0: milliseconds of 64 bits · 1: the least, the step, steps of 32 bits; sorted rows |
+//! | other ordered types, by ordinal | 0: ordinals of 64 bits · 1: the least, the step, steps of 32 bits; sorted rows |
 //! | booleans | a bit a value |
 //! | sorted rows | 0: none, since many-valued or stored in order · 1: their number, a `u16` each |
 //!
@@ -27,9 +27,9 @@ use super::index_values;
 use super::ordinals::Ordinals;
 use super::sealed::{Column, Data, Layout};
 use super::sorted_rows::SortedRows;
-use crate::catalog::{Field, FieldType};
+use crate::catalog::Field;
 use crate::rows::{Bitmap, LANES, Selection};
-use crate::value::{Number, OrderedType, OrdinalRange};
+use crate::value::{Number, OrderedType, OrdinalRange, ValueClass};
 
 const NONE: u8 = 0;
 const ALL: u8 = 1;
@@ -78,11 +78,11 @@ pub(crate) fn write(field: &Field, column: &Column, out: &mut Writer) {
                     let double = |ordinal: &i64| Number::of_ordinal(*ordinal).map_or(0.0, Number::get);
                     out.all(&values.to_wide().iter().map(double).collect::<Vec<f64>>());
                 }
-                (OrderedType::Timestamp, Ordinals::Wide(values)) => {
+                (_, Ordinals::Wide(values)) => {
                     out.u8(WIDE);
                     out.all(values);
                 }
-                (OrderedType::Timestamp, Ordinals::Steps { base, step, steps }) => {
+                (_, Ordinals::Steps { base, step, steps }) => {
                     out.u8(STEPS);
                     out.all(&[*base]);
                     out.all(&[*step]);
@@ -115,21 +115,30 @@ pub(crate) fn read(field: &Field, rows: usize, bytes: &[u8]) -> Result<Column, F
         Layout::Single(_) => rows,
         Layout::Many(ends) => ends.last().map_or(0, |end| *end as usize),
     };
-    let data = match field.kind() {
-        FieldType::String => read_strings(rows, &layout, values, &mut reader)?,
-        FieldType::Number => {
+    let data = match ValueClass::of_field(field.kind()) {
+        ValueClass::Strings => read_strings(rows, &layout, values, &mut reader)?,
+        ValueClass::Ordered(kind @ OrderedType::Number) => {
             let values = read_doubles(values, &mut reader)?;
             let (sorted, zone) =
                 read_order(rows, &layout, |at| values.get(at).copied(), values.len(), &mut reader)?;
             let values = index_values::ordinals(values, &layout, zone);
-            Data::Ordered { kind: OrderedType::Number, values, zone, sorted }
+            Data::Ordered { kind, values, zone, sorted }
         }
-        FieldType::Timestamp => {
-            let values = read_millis(values, &mut reader)?;
-            let (sorted, zone) = read_order(rows, &layout, |at| values.get(at), values.len(), &mut reader)?;
-            Data::Ordered { kind: OrderedType::Timestamp, values, zone, sorted }
+        ValueClass::Ordered(kind) => {
+            let values = read_ordinals(values, &mut reader)?;
+            let (sorted, zone) = read_order(
+                rows,
+                &layout,
+                |at| (at < values.len()).then(|| values.get(at)),
+                values.len(),
+                &mut reader,
+            )?;
+            if zone.is_some_and(|(low, high)| low < kind.range().0 || high > kind.range().1) {
+                return Err("values beyond those of the field's type".to_owned());
+            }
+            Data::Ordered { kind, values, zone, sorted }
         }
-        FieldType::Boolean => {
+        ValueClass::Booleans => {
             let values = read_bitmap(values, &mut reader)?;
             let holders = Box::new(index_values::holders(rows, &layout, &values));
             Data::Booleans { values, holders }
@@ -211,7 +220,7 @@ fn read_doubles(values: usize, reader: &mut Reader<'_>) -> Result<Vec<i64>, Faul
     doubles.into_iter().map(ordinal).collect()
 }
 
-fn read_millis(values: usize, reader: &mut Reader<'_>) -> Result<Ordinals, Fault> {
+fn read_ordinals(values: usize, reader: &mut Reader<'_>) -> Result<Ordinals, Fault> {
     match reader.u8()? {
         WIDE => Ok(Ordinals::Wide(reader.all(values)?.into())),
         STEPS => {
@@ -296,6 +305,7 @@ fn zone(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalog::FieldType;
 
     #[track_caller]
     fn assert_refused(kind: FieldType, path: &str, rows: usize, parts: &[&[u8]], fault: &str) {
