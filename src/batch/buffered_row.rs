@@ -1,7 +1,9 @@
 //! Buffered rows: cases that are not sealed yet, each in as few allocations as can be.
 #![expect(
     clippy::arithmetic_side_effects,
-    reason = "values and bytes of one case, whose document is shorter than 4 GiB, and rows of heads in memory"
+    clippy::indexing_slicing,
+    reason = "values of one case at the places that were counted for them, bytes of its document, which is shorter than 4 GiB, \
+              and rows of heads in memory"
 )]
 
 use std::borrow::Cow;
@@ -45,9 +47,7 @@ impl OwnedRow {
         let mut ends = vec![0_u32; fields.unwrap_or(0)].into_boxed_slice();
         let mut bytes = 0_usize;
         for (field, value) in row.iter() {
-            if let Some(count) = ends.get_mut(field.index()) {
-                *count += 1;
-            }
+            ends[field.index()] += 1;
             if let Value::String(string) = value {
                 bytes += string.len();
             }
@@ -73,12 +73,9 @@ impl OwnedRow {
                 (_, Some((kind, ordinal))) => Scalar::Ordered(kind, ordinal),
                 (value, None) => Scalar::Boolean(*value == Value::Boolean(true)),
             };
-            if let Some(next) = ends.get_mut(field.index()) {
-                if let Some(value) = values.get_mut(*next as usize) {
-                    *value = scalar;
-                }
-                *next += 1;
-            }
+            let next = &mut ends[field.index()];
+            values[*next as usize] = scalar;
+            *next += 1;
         }
         let document_start = length(&text);
         let document = match document {
@@ -96,7 +93,7 @@ impl OwnedRow {
         let mut start = 0;
         for (column, end) in columns.iter_mut().zip(&self.ends) {
             let end = *end as usize;
-            let values = self.values.get(std::mem::replace(&mut start, end)..end).unwrap_or_default();
+            let values = &self.values[std::mem::replace(&mut start, end)..end];
             if let Some(column) = column {
                 values.iter().for_each(|scalar| column.push(row, &self.value(scalar)));
             }
@@ -106,9 +103,15 @@ impl OwnedRow {
     /// The values of a field in the order of the document.
     #[inline]
     pub(crate) fn values(&self, field: FieldId) -> impl Iterator<Item = Value<'_>> + Clone {
-        let end = |index: usize| self.ends.get(index).map_or(0, |end| *end as usize);
-        let start = field.index().checked_sub(1).map_or(0, end);
-        let values = self.values.get(start..end(field.index())).unwrap_or_default();
+        let field = field.index();
+        let values = match self.ends.get(field) {
+            Some(end) => {
+                let start = if field == 0 { 0 } else { self.ends[field - 1] };
+                &self.values[start as usize..*end as usize]
+            }
+            // Fields after the last one that has values have none.
+            None => &[],
+        };
         values.iter().map(|scalar| self.value(scalar))
     }
 
@@ -116,8 +119,7 @@ impl OwnedRow {
     fn value(&self, scalar: &Scalar) -> Value<'_> {
         match scalar {
             Scalar::String(start, end) => {
-                let text = self.text.get(*start as usize..*end as usize);
-                Value::String(Cow::Borrowed(text.unwrap_or_default()))
+                Value::String(Cow::Borrowed(&self.text[*start as usize..*end as usize]))
             }
             Scalar::Ordered(kind, ordinal) => kind.value(*ordinal),
             Scalar::Boolean(boolean) => Value::Boolean(*boolean),
@@ -135,7 +137,7 @@ impl OwnedRow {
     pub(crate) fn document(&self) -> Document<'_> {
         match self.document {
             Some((number, size_bytes)) => Document::Number { number, size_bytes },
-            None => Document::Text(self.text.get(self.document_start as usize..).unwrap_or_default()),
+            None => Document::Text(&self.text[self.document_start as usize..]),
         }
     }
 
@@ -147,8 +149,8 @@ impl OwnedRow {
     /// What the values take, in bytes.
     pub(crate) fn values_bytes(&self) -> usize {
         size_of_val::<[Scalar]>(&self.values)
-            .saturating_add(size_of_val::<[u32]>(&self.ends))
-            .saturating_add(self.document_start as usize)
+            + size_of_val::<[u32]>(&self.ends)
+            + self.document_start as usize
     }
 }
 
@@ -196,8 +198,7 @@ impl OwnedRows {
     pub(crate) fn get(&self, row: usize) -> Option<&OwnedRow> {
         let at = self.0.partition_point(|head| head.end <= row);
         let head = self.0.get(at)?;
-        let start = head.end - head.rows.len();
-        head.rows.get(row.checked_sub(start)?).map(|row| &**row)
+        Some(&head.rows[row + head.rows.len() - head.end])
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &OwnedRow> {
@@ -214,11 +215,11 @@ impl OwnedRows {
 
     /// What the values take, in bytes.
     pub(crate) fn values_bytes(&self) -> usize {
-        self.0.iter().map(|head| head.bytes().0).fold(0, usize::saturating_add)
+        self.0.iter().map(|head| head.bytes().0).sum()
     }
 
     /// What the documents take, or would take if they are kept elsewhere, in bytes.
     pub(crate) fn document_bytes(&self) -> usize {
-        self.0.iter().map(|head| head.bytes().1).fold(0, usize::saturating_add)
+        self.0.iter().map(|head| head.bytes().1).sum()
     }
 }

@@ -1,4 +1,9 @@
 //! A batch being filled.
+#![expect(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "a row that was added, and sizes of documents, of which each is shorter than 4 GiB"
+)]
 
 use super::buffered_row::OwnedRow;
 use super::document::{Document, Keep};
@@ -97,7 +102,7 @@ impl BatchBuilder {
 
     fn end_row(&mut self, document: Document<'_>, place: u64) {
         self.places.push(place);
-        self.document_bytes = self.document_bytes.saturating_add(document.size_bytes());
+        self.document_bytes += document.size_bytes();
         self.documents.push(document);
     }
 
@@ -115,7 +120,7 @@ impl BatchBuilder {
     }
 
     pub(crate) fn place(&self, row: usize) -> u64 {
-        self.places.get(row).copied().unwrap_or(u64::MAX)
+        self.places[row]
     }
 
     /// The batch; the builder is empty afterwards.

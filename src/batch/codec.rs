@@ -161,13 +161,17 @@ fn read_rows(contents: &[u8]) -> Result<(usize, Places, Documents), Fault> {
     let rows = reader.one::<u64>()?;
     let rows = usize::try_from(rows).ok().filter(|rows| *rows <= MAX_ROWS);
     let rows = rows.ok_or("too many rows for a batch")?;
+    let first_of_rows = |first: u64| match first.checked_add(rows.saturating_sub(1) as u64) {
+        Some(_) => Ok(first),
+        None => Err("rows beyond the last of all numbers".to_owned()),
+    };
     let places = match reader.u8()? {
-        FROM => Places::From(reader.one()?),
+        FROM => Places::From(first_of_rows(reader.one()?)?),
         EACH => Places::new(reader.all(rows)?),
         form => return Err(format!("places of form {form}")),
     };
     let documents = match reader.u8()? {
-        FROM => Documents::Numbers(Numbers::From(reader.one()?)),
+        FROM => Documents::Numbers(Numbers::From(first_of_rows(reader.one()?)?)),
         EACH => Documents::Numbers(Numbers::Each(reader.all(rows)?.into())),
         NO_NUMBERS => Documents::Nothing,
         form => return Err(format!("document numbers of form {form}")),

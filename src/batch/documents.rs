@@ -1,4 +1,10 @@
 //! The documents of a batch: kept as given, named by number, or left out.
+#![expect(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "rows of one batch, the texts that they name, and ends that are character boundaries within their text: the codec \
+              checks what it reads, and all other documents are made here"
+)]
 
 use std::sync::Arc;
 
@@ -30,13 +36,12 @@ pub(crate) struct Texts {
 
 impl Texts {
     fn get(&self, at: usize) -> &str {
-        let start = at.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
-        let end = self.ends.get(at).copied().unwrap_or(start);
-        self.text.get(start as usize..end as usize).unwrap_or_default()
+        let start = if at == 0 { 0 } else { self.ends[at - 1] };
+        &self.text[start as usize..self.ends[at] as usize]
     }
 
     fn size_bytes(&self) -> usize {
-        self.text.len().saturating_add(size_of_val::<[u32]>(&self.ends))
+        self.text.len() + size_of_val::<[u32]>(&self.ends)
     }
 
     fn is_sound(&self) -> bool {
@@ -58,8 +63,8 @@ impl Documents {
         match self {
             Self::Text(texts) => texts.get(row),
             Self::Merged { texts, rows } => {
-                let Some((number, at)) = rows.get(row) else { return "" };
-                texts.get(usize::from(*number)).map_or("", |texts| texts.get(usize::from(*at)))
+                let (number, at) = rows[row];
+                texts[usize::from(number)].get(usize::from(at))
             }
             Self::Rows(rows) => rows.get(row).map_or("", |row| match row.document() {
                 Document::Text(text) => text,
@@ -81,7 +86,7 @@ impl Documents {
     /// Which of [`texts`](Self::texts), and which document in it, is a row's.
     fn at(&self, row: u16) -> (u16, u16) {
         match self {
-            Self::Merged { rows, .. } => rows.get(usize::from(row)).copied().unwrap_or_default(),
+            Self::Merged { rows, .. } => rows[usize::from(row)],
             _ => (0, row),
         }
     }
@@ -89,8 +94,8 @@ impl Documents {
     /// The number of a row's document.
     pub(crate) fn number(&self, row: usize) -> Option<u64> {
         match self {
-            Self::Numbers(Numbers::From(first)) => Some(first.saturating_add(row as u64)),
-            Self::Numbers(Numbers::Each(numbers)) => numbers.get(row).copied(),
+            Self::Numbers(Numbers::From(first)) => Some(first + row as u64),
+            Self::Numbers(Numbers::Each(numbers)) => Some(numbers[row]),
             Self::Nothing | Self::Text(_) | Self::Rows(_) | Self::Merged { .. } => None,
         }
     }
@@ -101,8 +106,8 @@ impl Documents {
             Self::Text(texts) => texts.size_bytes(),
             Self::Rows(rows) => rows.document_bytes(),
             Self::Merged { texts, rows } => {
-                let texts = texts.iter().map(|texts| texts.size_bytes().saturating_add(size_of::<Texts>()));
-                texts.fold(size_of_val::<[(u16, u16)]>(rows), usize::saturating_add)
+                let texts = texts.iter().map(|texts| texts.size_bytes() + size_of::<Texts>());
+                texts.sum::<usize>() + size_of_val::<[(u16, u16)]>(rows)
             }
             Self::Numbers(Numbers::Each(numbers)) => size_of_val::<[u64]>(numbers),
         }
@@ -218,10 +223,10 @@ impl DocumentsMerge {
         let mut live_bytes: Vec<Vec<usize>> =
             sources.iter().map(|documents| vec![0; documents.texts().len()]).collect();
         for (batch, row) in rows {
-            let Some(documents) = sources.get(usize::from(*batch)) else { continue };
-            let live = live_bytes.get_mut(usize::from(*batch));
-            if let Some(live) = live.and_then(|live| live.get_mut(usize::from(documents.at(*row).0))) {
-                *live = live.saturating_add(documents.text(usize::from(*row)).len());
+            let documents = sources[usize::from(*batch)];
+            // Documents that are no texts have none to be live.
+            if let Some(live) = live_bytes[usize::from(*batch)].get_mut(usize::from(documents.at(*row).0)) {
+                *live += documents.text(usize::from(*row)).len();
             }
         }
         let mut shared: Vec<Arc<Texts>> = Vec::new();
@@ -230,11 +235,11 @@ impl DocumentsMerge {
         for (documents, live) in sources.iter().zip(live_bytes) {
             let mut own = Vec::with_capacity(live.len());
             for (texts, live) in documents.texts().iter().zip(live) {
-                let is_shared = live.saturating_mul(2) >= texts.text.len() && live >= SMALL_TEXT_BYTES;
+                let is_shared = live * 2 >= texts.text.len() && live >= SMALL_TEXT_BYTES;
                 let number = u16::try_from(shared.len()).ok().filter(|_| is_shared);
                 match number {
                     Some(_) => shared.push(Arc::clone(texts)),
-                    None => copied_bytes = copied_bytes.saturating_add(live),
+                    None => copied_bytes += live,
                 }
                 own.push(number);
             }
@@ -252,8 +257,7 @@ impl DocumentsMerge {
             return self.copied.push(Document::Number { number, size_bytes: 0 });
         }
         let (number, at) = documents.at(row);
-        let numbers = self.numbers.get(usize::from(batch));
-        match numbers.and_then(|numbers| numbers.get(usize::from(number))).copied().flatten() {
+        match self.numbers[usize::from(batch)].get(usize::from(number)).copied().flatten() {
             Some(shared) => self.rows.push((Some(shared), at)),
             None => {
                 let at = u16::try_from(self.copied.ends.len()).unwrap_or(u16::MAX);

@@ -1,7 +1,8 @@
 //! Rows of several batches copied into one, a bounded step at a time.
 #![expect(
     clippy::arithmetic_side_effects,
-    reason = "a budget that is not less than the cost, and rows of one batch"
+    clippy::indexing_slicing,
+    reason = "a budget that is not less than the cost, and picked rows, each of which names a source"
 )]
 
 use std::sync::Arc;
@@ -37,9 +38,7 @@ struct Filling {
 impl Gather {
     /// Of these rows of these batches; they come to stand in the order of their places.
     pub(crate) fn new(sources: Vec<Arc<Batch>>, mut rows: Vec<(u16, u16)>, keep: Keep) -> Self {
-        let place = |(source, row): &(u16, u16)| {
-            sources.get(usize::from(*source)).map_or(u64::MAX, |batch| batch.place(usize::from(*row)))
-        };
+        let place = |(source, row): &(u16, u16)| sources[usize::from(*source)].place(usize::from(*row));
         if !rows.is_sorted_by_key(place) {
             rows.sort_by_cached_key(place);
         }
@@ -73,7 +72,7 @@ impl Gather {
             left -= cost;
             let is_wanted = id == FieldId::ID || catalog.is_visible(id);
             if let Some(filling) = &mut self.filling {
-                let builder = filling.builders.get_mut(id.index()).and_then(Option::as_mut);
+                let builder = filling.builders[id.index()].as_mut();
                 self.columns.push(builder.map(|builder| builder.seal(rows)));
                 continue;
             }
@@ -85,10 +84,8 @@ impl Gather {
         }
         self.saved = 0;
         let end = self.done.saturating_add(left).min(rows);
-        for (source, row) in self.picks.rows().get(self.done..end).unwrap_or_default() {
-            if let Some(batch) = self.sources.get(usize::from(*source)) {
-                self.documents.push(*source, &batch.documents, *row);
-            }
+        for (source, row) in &self.picks.rows()[self.done..end] {
+            self.documents.push(*source, &self.sources[usize::from(*source)].documents, *row);
         }
         *budget = left - (end - self.done);
         self.done = end;
@@ -116,8 +113,7 @@ impl Gather {
                 return false;
             }
             *left -= cost;
-            let batch = self.sources.get(usize::from(*source));
-            if let Some(row) = batch.and_then(|batch| batch.waiting_row(usize::from(*row))) {
+            if let Some(row) = self.sources[usize::from(*source)].waiting_row(usize::from(*row)) {
                 row.fill(&mut filling.builders, filling.rows);
             }
             filling.rows += 1;
@@ -127,9 +123,8 @@ impl Gather {
 
     /// The batch, once [`step`](Self::step) has said that all is copied.
     pub(crate) fn finish(self) -> Batch {
-        let places = self.rows().iter().map(|(source, row)| {
-            self.sources.get(usize::from(*source)).map_or(u64::MAX, |batch| batch.place(usize::from(*row)))
-        });
+        let place = |(source, row): &(u16, u16)| self.sources[usize::from(*source)].place(usize::from(*row));
+        let places = self.rows().iter().map(place);
         let places = Places::new(places.collect());
         Batch::sealed(self.picks.rows().len(), self.columns.into(), places, self.documents.seal())
     }

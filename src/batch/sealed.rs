@@ -1,4 +1,5 @@
 //! A batch: rows that are never changed again.
+#![expect(clippy::arithmetic_side_effects, reason = "sizes in memory")]
 
 use super::buffered_row::OwnedRow;
 use super::documents::Documents;
@@ -143,7 +144,7 @@ impl Batch {
             Columns::Sealed(columns) => columns.iter().flatten().map(Column::data_bytes).sum(),
             Columns::Lazy(lazy) => lazy.size_bytes(),
         };
-        self.documents.size_bytes().saturating_add(columns)
+        self.documents.size_bytes() + columns
     }
 
     /// Says which invariant does not hold.

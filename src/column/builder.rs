@@ -59,7 +59,7 @@ impl Values {
     fn push(&mut self, value: &Value<'_>) -> bool {
         match (self, value, value.ordinal()) {
             (Self::Strings { dictionary, codes }, Value::String(text), _) => {
-                codes.push(dictionary.code(text))
+                codes.push(dictionary.code(text));
             }
             (Self::Ordered(kind, values), _, Some((own, ordinal))) if own == *kind => values.push(ordinal),
             (Self::Booleans(values), Value::Boolean(boolean), _) => values.push(*boolean),

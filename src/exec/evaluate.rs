@@ -1,7 +1,8 @@
 //! The rows of a batch that a query selects: found, counted, or tested one by one.
 #![expect(
     clippy::arithmetic_side_effects,
-    reason = "counts of what one search does, in 64 bits; `Cost` saturates"
+    clippy::indexing_slicing,
+    reason = "places among some rows, and counts of what one search does, in 64 bits; `Cost` saturates"
 )]
 
 use smallvec::SmallVec;
@@ -110,7 +111,7 @@ impl<'q> Selected<'q> {
     /// How many of the rows that the query leaves out are selected all the same; `number` is that of the batch.
     pub(crate) fn count_left_out(&self, number: usize) -> usize {
         let rows = self.query.left_out_rows();
-        let listed = rows.get(places_of_batch(rows, number)).unwrap_or_default();
+        let listed = &rows[places_of_batch(rows, number)];
         if listed.is_empty() || self.is_known_none() {
             return 0;
         }

@@ -10,7 +10,8 @@
 //! of the next batch before a batch is counted, and of all values that rows are tested for before the first is.
 #![expect(
     clippy::arithmetic_side_effects,
-    reason = "indexes of instructions, the members of a group before its end, and counts of rows of one batch"
+    clippy::indexing_slicing,
+    reason = "indexes of instructions and of steps, the members of a group before its end, and counts of rows of one batch"
 )]
 
 use std::borrow::Cow;
@@ -115,7 +116,7 @@ impl<'q> Executor<'_, 'q> {
             Op::Rows { rows, negated } => return self.join_set(rows, *negated, at),
             Op::Computed { step, effort, negated } => {
                 if !self.filter(at, *effort, 1)
-                    && let Some(Step::Leaf { path, .. }) = self.program.steps.get(*step)
+                    && let Step::Leaf { path, .. } = &self.program.steps[*step]
                 {
                     return self.join_path(path, *negated, at);
                 }

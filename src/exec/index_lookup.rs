@@ -1,4 +1,8 @@
 //! Leaves looked up in the index over all batches, once for a query.
+#![expect(
+    clippy::indexing_slicing,
+    reason = "places among some rows, and the number of the string that a key was found by"
+)]
 
 use std::sync::OnceLock;
 
@@ -57,7 +61,7 @@ impl KeyRows {
     /// Returns the rows of the batch of a number, ascending.
     pub(super) fn of_batch(&self, number: usize) -> &[u16] {
         let Ascending { rows, in_batch } = self.sorted();
-        in_batch.get(places_of_batch(rows, number)).unwrap_or_default()
+        &in_batch[places_of_batch(rows, number)]
     }
 }
 
@@ -155,8 +159,7 @@ pub(crate) fn find_keys<'b>(
             });
         }
         for ((row, number), text) in found.iter().zip(&texts_found) {
-            let wanted = texts.get(*number as usize).map(|text| text.as_ref().as_bytes());
-            if text.is_some() && *text == wanted {
+            if *text == Some(texts[*number as usize].as_ref().as_bytes()) {
                 take(*row, *number);
             }
         }

@@ -1,5 +1,9 @@
 //! How a predicate is answered on one batch: what indexes settle, what they hold ready, and what must be read.
-#![expect(clippy::arithmetic_side_effects, reason = "`Cost` saturates")]
+#![expect(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "children are planned before their branch, and open ones select rows of one batch; `Cost` saturates"
+)]
 
 use smallvec::SmallVec;
 
@@ -37,7 +41,7 @@ fn steps<'p>(
     batch: &'p Batch,
 ) -> Vec<Step<'p>> {
     // Children stand in front of their branch.
-    let nodes = query.predicate.nodes().get(..=root).unwrap_or_default();
+    let nodes = &query.predicate.nodes()[..=root];
     let mut steps: Vec<Step<'p>> = Vec::with_capacity(nodes.len());
     for (id, node) in nodes.iter().enumerate() {
         let step = match node {
@@ -79,10 +83,10 @@ fn plan_branch<'p>(connective: Connective, children: &[usize], steps: &[Step<'p>
     let neutral = connective == Connective::And;
     let mut open: SmallVec<[usize; 4]> = SmallVec::new();
     for child in children {
-        match steps.get(*child) {
-            Some(Step::Settled(value)) if *value == neutral => {}
-            Some(Step::Settled(_)) | None => return Step::Settled(!neutral),
-            Some(_) => open.push(*child),
+        match steps[*child] {
+            Step::Settled(value) if value == neutral => {}
+            Step::Settled(_) => return Step::Settled(!neutral),
+            _ => open.push(*child),
         }
     }
     match open.as_slice() {
@@ -93,7 +97,7 @@ fn plan_branch<'p>(connective: Connective, children: &[usize], steps: &[Step<'p>
     // What decides most rows for the least work goes first.
     let rank = |child: &usize| {
         let Estimate { rows: selected, cost, .. } = estimate(steps, *child);
-        let decided = if neutral { rows.saturating_sub(selected) } else { selected };
+        let decided = if neutral { rows - selected } else { selected };
         ((cost + COST_OF_A_STEP).per_decided(decided, rows), *child)
     };
     let mut ranked: SmallVec<[(usize, usize); 4]> = open.iter().map(rank).collect();
@@ -108,7 +112,7 @@ fn plan_branch<'p>(connective: Connective, children: &[usize], steps: &[Step<'p>
         total.rows = match connective {
             // As if one said nothing about the other.
             Connective::And => share(total.rows, next.rows, rows),
-            Connective::Or => total.rows.saturating_add(next.rows).min(rows),
+            Connective::Or => (total.rows + next.rows).min(rows),
         };
     }
     Step::Branch(connective, open, total)

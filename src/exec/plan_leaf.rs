@@ -1,5 +1,9 @@
 //! How a leaf is answered on one batch.
-#![expect(clippy::arithmetic_side_effects, reason = "rows of one batch, and `Cost`, which saturates")]
+#![expect(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "values and codes of one batch, fewer than 2^32, and `Cost`, which saturates"
+)]
 
 use std::ops::Range;
 
@@ -291,18 +295,16 @@ fn plan_all<'p>(column: &'p Column, set: &'p Set, lookup: &IndexLookup<'_>, numb
     }
 }
 
-/// Returns `values * part / whole`.
+/// Returns `values * part / whole`, where `whole` is not 0.
 pub(super) fn share(values: usize, part: usize, whole: usize) -> usize {
-    values.saturating_mul(part).checked_div(whole).unwrap_or(0)
+    values * part / whole
 }
 
 fn code_bits(codes: &[u32], distinct: usize) -> Box<[u64]> {
     let mut bits = vec![0_u64; distinct.div_ceil(LANES)];
     for code in codes {
         let code = *code as usize;
-        if let Some(word) = bits.get_mut(code / LANES) {
-            *word |= 1 << (code % LANES);
-        }
+        bits[code / LANES] |= 1 << (code % LANES);
     }
     bits.into()
 }

@@ -2,7 +2,9 @@
 //! rows of a batch, or for one row.
 #![expect(
     clippy::arithmetic_side_effects,
-    reason = "indexes of instructions, the members of a group before its end; `Cost` saturates"
+    clippy::indexing_slicing,
+    reason = "indexes of instructions, the members of a group before its end, and of the steps that the program was made of; \
+              `Cost` saturates"
 )]
 
 use smallvec::SmallVec;
@@ -63,9 +65,9 @@ impl<'p> Program<'p> {
                 }
             };
             let outer = around.last().copied().unwrap_or(Connective::And);
-            match steps.get(step) {
-                Some(Step::Same(only)) => todo.push(Todo::Step(*only)),
-                Some(Step::Branch(connective, children, total)) => {
+            match &steps[step] {
+                Step::Same(only) => todo.push(Todo::Step(*only)),
+                Step::Branch(connective, children, total) => {
                     if *connective != outer {
                         todo.push(Todo::Close(ops.len()));
                         around.push(*connective);
@@ -73,11 +75,10 @@ impl<'p> Program<'p> {
                     }
                     todo.extend(children.iter().rev().map(|child| Todo::Step(*child)));
                 }
-                Some(Step::Leaf { path, negated, estimate }) => {
+                Step::Leaf { path, negated, estimate } => {
                     push_path(&mut ops, path, (step, estimate.cost), *negated, outer);
                 }
-                Some(Step::Settled(value)) => ops.push(Op::constant(*value)),
-                None => ops.push(Op::constant(false)),
+                Step::Settled(value) => ops.push(Op::constant(*value)),
             }
         }
         if *live != Selection::All {
@@ -93,8 +94,8 @@ impl<'p> Program<'p> {
 
     /// Returns the instruction after the member that starts at one.
     pub(super) fn after(&self, at: usize) -> usize {
-        match self.ops.get(at) {
-            Some(Op::Open { close, .. }) => close + 1,
+        match self.ops[at] {
+            Op::Open { close, .. } => close + 1,
             _ => at + 1,
         }
     }
@@ -112,7 +113,7 @@ impl<'p> Program<'p> {
 
     /// Keeps those of some rows, in any order, that are of the member that starts at an instruction.
     pub(super) fn filter_rows(&self, at: usize, rows: &mut Vec<u16>) {
-        if let Some(Op::Rows { rows: set @ RowSet::Bitmap(_), negated }) = self.ops.get(at) {
+        if let Op::Rows { rows: set @ RowSet::Bitmap(_), negated } = &self.ops[at] {
             return set.retain_unless(*negated, rows);
         }
         match self.path_of(at) {
@@ -127,9 +128,9 @@ impl<'p> Program<'p> {
 
     /// Returns what testing one of many rows for the member that starts at an instruction costs.
     pub(super) fn cost_of_testing(&self, at: usize) -> Cost {
-        match self.ops.get(at) {
-            Some(Op::Open { close, .. }) => COST_OF_A_ROW * (close - at),
-            Some(Op::Rows { rows: RowSet::Bitmap(_) | RowSet::Range(_), .. }) => COST_OF_A_TESTED_BIT,
+        match &self.ops[at] {
+            Op::Open { close, .. } => COST_OF_A_ROW * (close - at),
+            Op::Rows { rows: RowSet::Bitmap(_) | RowSet::Range(_), .. } => COST_OF_A_TESTED_BIT,
             _ => COST_OF_A_ROW,
         }
     }
@@ -139,24 +140,23 @@ impl<'p> Program<'p> {
         let mut open: SmallVec<[(Connective, usize); 8]> = SmallVec::new();
         let mut at = from;
         loop {
-            let mut value = match self.ops.get(at) {
-                Some(Op::Open { close, by_row: Some(step), .. }) => {
+            let mut value = match &self.ops[at] {
+                Op::Open { close, by_row: Some(step), .. } => {
                     at = *close;
                     self.path_matches(*step, row) != self.is_negated(at)
                 }
-                Some(Op::Open { connective, close, by_row: None, .. }) => {
+                Op::Open { connective, close, by_row: None, .. } => {
                     open.push((*connective, *close));
                     at += 1;
                     continue;
                 }
-                Some(Op::Close { negated }) => match open.pop() {
+                Op::Close { negated } => match open.pop() {
                     // No member settled the group.
                     Some((connective, _)) => (connective == Connective::And) != *negated,
                     None => return false,
                 },
-                Some(Op::Rows { rows, negated }) => rows.contains(row) != *negated,
-                Some(Op::Computed { step, negated, .. }) => self.path_matches(*step, row) != *negated,
-                None => return false,
+                Op::Rows { rows, negated } => rows.contains(row) != *negated,
+                Op::Computed { step, negated, .. } => self.path_matches(*step, row) != *negated,
             };
             // What settles its group is the value of the group.
             while let Some((connective, close)) = open.last().copied() {
@@ -174,12 +174,12 @@ impl<'p> Program<'p> {
         }
     }
 
-    /// Has the processor fetch what an instruction reads.
+    /// Has the processor fetch what an instruction reads, if there is one.
     pub(super) fn announce(&self, at: usize) {
         match self.ops.get(at) {
             Some(Op::Rows { rows, .. }) => rows.announce(),
             Some(Op::Computed { step, .. }) => {
-                if let Some(Step::Leaf { path, .. }) = self.steps.get(*step) {
+                if let Step::Leaf { path, .. } = &self.steps[*step] {
                     path.announce();
                 }
             }
@@ -191,19 +191,19 @@ impl<'p> Program<'p> {
     pub(super) fn prefetch(&self, from: usize, row: usize) {
         let (mut at, end) = (from, self.after(from));
         while at < end {
-            let step = match self.ops.get(at) {
-                Some(Op::Rows { rows, .. }) => {
+            let step = match &self.ops[at] {
+                Op::Rows { rows, .. } => {
                     rows.prefetch(row);
                     None
                 }
-                Some(Op::Open { by_row: Some(step), close, .. }) => {
+                Op::Open { by_row: Some(step), close, .. } => {
                     at = *close;
                     Some(*step)
                 }
-                Some(Op::Computed { step, .. }) => Some(*step),
+                Op::Computed { step, .. } => Some(*step),
                 _ => None,
             };
-            if let Some(Step::Leaf { path, .. }) = step.and_then(|step| self.steps.get(step)) {
+            if let Some(Step::Leaf { path, .. }) = step.map(|step| &self.steps[step]) {
                 path.prefetch(row);
             }
             at += 1;
@@ -212,12 +212,12 @@ impl<'p> Program<'p> {
 
     /// Returns the access path that decides the member that starts at an instruction, and whether it is negated.
     fn path_of(&self, from: usize) -> Option<(&AccessPath<'p>, bool)> {
-        let (step, negated) = match self.ops.get(from)? {
+        let (step, negated) = match &self.ops[from] {
             Op::Computed { step, negated, .. } => (step, *negated),
             Op::Open { by_row: Some(step), close, .. } => (step, self.is_negated(*close)),
             _ => return None,
         };
-        match self.steps.get(*step)? {
+        match &self.steps[*step] {
             Step::Leaf { path, .. } => Some((path, negated)),
             _ => None,
         }
@@ -230,8 +230,8 @@ impl<'p> Program<'p> {
     }
 
     fn path_matches(&self, step: usize, row: usize) -> bool {
-        match self.steps.get(step) {
-            Some(Step::Leaf { path, .. }) => path.matches_row(row),
+        match &self.steps[step] {
+            Step::Leaf { path, .. } => path.matches_row(row),
             _ => false,
         }
     }
@@ -251,7 +251,7 @@ impl Op<'_> {
 
 fn close(ops: &mut Vec<Op<'_>>, open: usize, negated: bool) {
     let end = ops.len();
-    if let Some(Op::Open { close, .. }) = ops.get_mut(open) {
+    if let Op::Open { close, .. } = &mut ops[open] {
         *close = end;
     }
     ops.push(Op::Close { negated });

@@ -1,11 +1,16 @@
 //! A predicate looked up once in what all batches of a snapshot have in common.
-#![expect(clippy::arithmetic_side_effects, reason = "rows and batches of one index, at most 65,536 batches")]
+#![expect(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "rows and batches of one index, at most 65,536 batches, and a lookup for each node of the predicate"
+)]
 
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
 use super::index_lookup::{IndexLookup, KeyRows, look_up};
+use super::pruning::ZonedLeaf;
 use super::scratch::PooledScratch;
 use super::trace::{Trace, Work};
 use crate::batch::Batch;
@@ -20,8 +25,8 @@ pub(crate) struct Query<'q> {
     pub(super) directory: &'q Directory,
     /// By node of the predicate: how leaves are reached in the batches that the directory covers.
     pub(super) accesses: Arc<[IndexLookup<'q>]>,
-    /// Some leaf may be settled by zone maps in a batch of those [that may have a row](Self::batches).
-    pub(super) has_zones: bool,
+    /// See [`zoned_leaves`](Self::zoned_leaves).
+    pub(super) zoned: Vec<ZonedLeaf<'q>>,
     /// Branches that are no part of this query.
     left_out: Option<Arc<IndexedBranches>>,
     /// Where the rows of a batch are combined.
@@ -64,13 +69,13 @@ impl<'q> Query<'q> {
             predicate,
             directory,
             accesses: accesses.collect(),
-            has_zones: false,
+            zoned: Vec::new(),
             left_out: None,
             scratch: PooledScratch::default(),
             trace: None,
         };
-        let has_zones = query.has_zones();
-        Self { has_zones, ..query }
+        let zoned = query.zoned_leaves();
+        Self { zoned, ..query }
     }
 
     /// The node of what the query asks of the batch of this number.
@@ -90,8 +95,8 @@ impl<'q> Query<'q> {
 
     /// What every row must pass, where that is the node `root`: its children, or itself.
     pub(super) fn conjuncts<'c>(&'c self, root: &'c usize) -> &'c [usize] {
-        match self.predicate.get(*root) {
-            Some(Node::Branch(Connective::And, children)) => children,
+        match self.predicate.node(*root) {
+            Node::Branch(Connective::And, children) => children,
             _ => std::slice::from_ref(root),
         }
     }
@@ -118,7 +123,7 @@ impl<'q> Query<'q> {
         left_out.rows.sort_unstable();
         left_out.rows.dedup();
         let root = self.predicate.root();
-        if let Some(Node::Branch(_, children)) = self.predicate.get(root) {
+        if let Node::Branch(_, children) = self.predicate.node(root) {
             let mut others = children.iter().filter(|child| !left_out.nodes.contains(child));
             left_out.root = match (others.next(), others.next()) {
                 (only, None) => only.copied(),
@@ -129,13 +134,13 @@ impl<'q> Query<'q> {
             predicate: self.predicate,
             directory: self.directory,
             accesses: Arc::clone(&self.accesses),
-            has_zones: false,
+            zoned: Vec::new(),
             left_out: Some(Arc::new(left_out)),
             scratch: self.scratch.hand_on(),
             trace: self.trace,
         };
-        let has_zones = query.has_zones();
-        Self { has_zones, ..query }
+        let zoned = query.zoned_leaves();
+        Self { zoned, ..query }
     }
 
     /// The rows that the directory lists for the alternatives that are left out, ascending, each once; dead ones among them.
@@ -145,14 +150,12 @@ impl<'q> Query<'q> {
 
     /// The children of the root, any of which will do, that are rows which the directory lists.
     fn listed_alternatives(&self) -> impl Iterator<Item = (usize, &KeyRows)> {
-        let children = match self.predicate.get(self.predicate.root()) {
-            Some(Node::Branch(Connective::Or, children)) => &children[..],
+        let children = match self.predicate.node(self.predicate.root()) {
+            Node::Branch(Connective::Or, children) => &children[..],
             _ => &[],
         };
-        children.iter().filter_map(|child| match (self.predicate.get(*child), self.accesses.get(*child)) {
-            (Some(Node::Leaf(Leaf { test: Test::Any(_), .. })), Some(IndexLookup::Rows(rows))) => {
-                Some((*child, rows))
-            }
+        children.iter().filter_map(|child| match (self.predicate.node(*child), &self.accesses[*child]) {
+            (Node::Leaf(Leaf { test: Test::Any(_), .. }), IndexLookup::Rows(rows)) => Some((*child, rows)),
             _ => None,
         })
     }
@@ -169,13 +172,13 @@ impl<'q> Query<'q> {
     #[cfg(feature = "parallel")]
     pub(crate) fn fork(&self) -> impl Fn() -> Query<'q> + Sync + use<'q> {
         let (predicate, directory) = (self.predicate, self.directory);
-        let (accesses, has_zones) = (Arc::clone(&self.accesses), self.has_zones);
+        let (accesses, zoned) = (Arc::clone(&self.accesses), self.zoned.clone());
         let left_out = self.left_out.clone();
         move || Query {
             predicate,
             directory,
             accesses: Arc::clone(&accesses),
-            has_zones,
+            zoned: zoned.clone(),
             left_out: left_out.clone(),
             scratch: PooledScratch::default(),
             trace: None,
@@ -203,11 +206,11 @@ impl<'q> Query<'q> {
 
     /// How a leaf, the predicate's node `node`, is reached in the batch of this number.
     pub(super) fn access(&self, node: usize, number: usize) -> &IndexLookup<'q> {
-        match self.accesses.get(node) {
-            Some(_) if self.is_left_out(node) && self.directory.covers(number) => &IndexLookup::Nowhere,
-            Some(access) if self.directory.covers(number) => access,
-            // Any other batch has only itself to ask.
-            _ => &IndexLookup::Column,
+        match self.directory.covers(number) {
+            true if self.is_left_out(node) => &IndexLookup::Nowhere,
+            true => &self.accesses[node],
+            // The index does not know any other batch.
+            false => &IndexLookup::Column,
         }
     }
 
@@ -224,8 +227,8 @@ impl<'q> Query<'q> {
     /// True when the predicate is one test of strings, on rows that the directory counts or lists.
     pub(crate) fn is_listed(&self) -> bool {
         let root = self.predicate.root();
-        matches!(self.predicate.get(root), Some(Node::Leaf(Leaf { test: Test::Any(_), .. })))
-            && matches!(self.accesses.get(root), Some(IndexLookup::Strings(..) | IndexLookup::Rows(_)))
+        matches!(self.predicate.node(root), Node::Leaf(Leaf { test: Test::Any(_), .. }))
+            && matches!(self.accesses[root], IndexLookup::Strings(..) | IndexLookup::Rows(_))
     }
 
     /// The rows of the covered batches that are selected, dead ones among them, in any order, where the directory lists them and they
@@ -242,7 +245,7 @@ impl<'q> Query<'q> {
     /// What the directory knows of how many rows of the covered batches are selected, where no batch need be asked.
     pub(crate) fn known(&self) -> Option<Known<'_>> {
         let root = self.predicate.root();
-        match (self.predicate.get(root)?, self.accesses.get(root)?) {
+        match (self.predicate.node(root), &self.accesses[root]) {
             // The rows of several values are disjoint only where a row has one at most.
             (Node::Leaf(Leaf { field, test: Test::Any(_) }), IndexLookup::Strings(found, wanted))
                 if are_disjoint(self.directory, *field, *wanted) =>
@@ -262,8 +265,7 @@ pub(crate) fn counted_strings<'q>(
     predicate: &Tree<Leaf>,
     directory: &'q Directory,
 ) -> Option<(FieldId, SmallVec<[&'q Occurrences; 8]>)> {
-    let Some(Node::Leaf(Leaf { field, test: Test::Any(Set::Strings(points)) })) =
-        predicate.get(predicate.root())
+    let Node::Leaf(Leaf { field, test: Test::Any(Set::Strings(points)) }) = predicate.node(predicate.root())
     else {
         return None;
     };

@@ -1,7 +1,9 @@
 //! Counting from what indexes hold ready, without a plan: a range, or a range and a string.
 #![expect(
     clippy::arithmetic_side_effects,
-    reason = "rows that are left out are some of the selected ones; `Cost` saturates"
+    clippy::indexing_slicing,
+    reason = "rows that are left out are some of the selected ones, and there is a lookup for each node of the predicate; \
+              `Cost` saturates"
 )]
 
 use super::cost::{COST_OF_SEEKING, Cost};
@@ -31,11 +33,11 @@ impl<'q> Ready<'q> {
             [one, other] => (one, Some(other)),
             _ => return None,
         };
-        let ranges = |node: &usize| match query.predicate.get(*node)? {
+        let ranges = |node: &usize| match query.predicate.node(*node) {
             Node::Leaf(leaf @ Leaf { test: Test::Any(Set::Ordered(ranges)), .. }) => Some((leaf, ranges)),
             _ => None,
         };
-        let string = |node: &usize| match (query.predicate.get(*node)?, query.accesses.get(*node)?) {
+        let string = |node: &usize| match (query.predicate.node(*node), &query.accesses[*node]) {
             (Node::Leaf(leaf @ Leaf { test: Test::Any(_), .. }), IndexLookup::Strings(found, _)) => {
                 let [found] = found.as_slice() else { return None };
                 Some((leaf, *found))
@@ -84,12 +86,10 @@ impl<'q> Ready<'q> {
         });
         let selected: usize = selected.sum();
         let left_out = self.query.left_out_rows();
-        let left_out =
-            left_out.get(places_of_batch(left_out, number)).unwrap_or_default().iter().filter(|row| {
-                let row = usize::from(split(**row).1);
-                string.as_ref().is_none_or(|(words, _)| has_bit(words, row))
-                    && leaf.matches(column.values(row))
-            });
+        let left_out = left_out[places_of_batch(left_out, number)].iter().filter(|row| {
+            let row = usize::from(split(**row).1);
+            string.as_ref().is_none_or(|(words, _)| has_bit(words, row)) && leaf.matches(column.values(row))
+        });
         Some(selected - left_out.count())
     }
 

@@ -1,10 +1,15 @@
-//! Asking few rows one by one: where columns would be made only to be asked once, or where rows lie in many batches.
+//! Testing few rows one by one: where columns would be made for one filter only, or where rows are in many batches.
+#![expect(
+    clippy::arithmetic_side_effects,
+    reason = "bits of a word that is not zero, and of fewer than 64 rows"
+)]
 
 use smallvec::SmallVec;
 
 use crate::batch::FewRows;
 use crate::operator::Connective;
 use crate::predicate::{Leaf, Node, Tree};
+use crate::rows::LANES;
 
 /// A branch, some children of which were asked.
 struct Level<'p> {
@@ -18,8 +23,8 @@ struct Level<'p> {
 
 /// A bit for each of at most 64 rows.
 pub(super) fn all(rows: usize) -> u64 {
-    let rows = u32::try_from(rows).unwrap_or(u32::MAX);
-    1_u64.checked_shl(rows).map_or(u64::MAX, |bit| bit.wrapping_sub(1))
+    debug_assert!(rows <= LANES, "a bit for each row");
+    if rows < LANES { (1 << rows) - 1 } else { u64::MAX }
 }
 
 /// Those of `all` rows, a bit each, that a predicate selects. A row is asked no further once that is known.
@@ -29,11 +34,11 @@ pub(super) fn selected(predicate: &Tree<Leaf>, all: u64, passing: impl Fn(usize,
     let mut levels: SmallVec<[Level<'_>; 8]> = SmallVec::new();
     let (mut node, mut asked) = (predicate.root(), all);
     loop {
-        let mut passing = match predicate.get(node) {
-            Some(Node::Constant(true)) => asked,
-            Some(Node::Constant(false)) | None => 0,
-            Some(Node::Leaf(leaf)) => passing(node, leaf, asked),
-            Some(Node::Branch(connective, children)) => {
+        let mut passing = match predicate.node(node) {
+            Node::Constant(true) => asked,
+            Node::Constant(false) => 0,
+            Node::Leaf(leaf) => passing(node, leaf, asked),
+            Node::Branch(connective, children) => {
                 let (connective, children) = (*connective, children.iter());
                 levels.push(Level { connective, children, asked, open: asked });
                 // As if there were no children.
@@ -61,9 +66,12 @@ pub(super) fn selected(predicate: &Tree<Leaf>, all: u64, passing: impl Fn(usize,
 /// The rows of these bits.
 pub(super) fn rows_of(mut bits: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
-        let row = (bits != 0).then_some(bits.trailing_zeros() as usize);
-        bits &= bits.wrapping_sub(1);
-        row
+        if bits == 0 {
+            return None;
+        }
+        let row = bits.trailing_zeros() as usize;
+        bits &= bits - 1;
+        Some(row)
     })
 }
 

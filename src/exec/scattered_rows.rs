@@ -1,5 +1,10 @@
 //! Asking the first rows in an order, which lie in many batches, a few in each.
-#![expect(clippy::arithmetic_side_effects, reason = "a count of what one search does, in 64 bits")]
+#![expect(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "a count of what one search does, in 64 bits; bits of the top rows given, numbers of indexed batches, and a lookup \
+              for each node of the predicate"
+)]
 
 use std::cell::OnceCell;
 
@@ -61,13 +66,13 @@ impl<'q, 'b, B: Fn(usize) -> Option<&'b Batch>> Spread<'q, 'b, B> {
     /// Those of the asked leaders, a bit each, that pass a leaf.
     fn passing(&self, node: usize, leaf: &Leaf, chunk: usize, leaders: &[Leader], asked: u64) -> u64 {
         let is_negated = matches!(leaf.test, Test::None(_));
-        let rows = rows_of(asked).filter_map(|at| Some((at, leaders.get(at)?.row)));
-        match (self.query.accesses.get(node), &leaf.test) {
-            (Some(IndexLookup::Rows(found)), Test::Any(_) | Test::None(_)) => {
+        let rows = rows_of(asked).map(|at| (at, leaders[at].row));
+        match (&self.query.accesses[node], &leaf.test) {
+            (IndexLookup::Rows(found), Test::Any(_) | Test::None(_)) => {
                 let found = found.ascending();
                 passing(rows, |row| found.binary_search(&row).is_ok() != is_negated)
             }
-            (Some(access @ IndexLookup::Strings(found, _)), Test::Any(_) | Test::None(_))
+            (access @ IndexLookup::Strings(found, _), Test::Any(_) | Test::None(_))
                 if found.len() <= FEW_STRINGS =>
             {
                 let directory = self.query.directory;
@@ -79,15 +84,16 @@ impl<'q, 'b, B: Fn(usize) -> Option<&'b Batch>> Spread<'q, 'b, B> {
                 let by_batch = self.by_batch(node);
                 passing(rows, |row| {
                     let (number, row) = split(row);
-                    let strings = by_batch.and_then(|by_batch| self.strings(by_batch, leaf, access, number));
+                    let strings = self.strings(by_batch, leaf, access, number);
                     strings.is_some_and(|strings| strings.are_any(row)) != is_negated
                 })
             }
-            (Some(access @ IndexLookup::Strings(found, wanted)), Test::All(_)) if *wanted <= FEW_STRINGS => {
-                let by_batch = self.by_batch(node).filter(|_| found.len() == *wanted);
+            (IndexLookup::Strings(found, wanted), Test::All(_)) if found.len() < *wanted => 0,
+            (access @ IndexLookup::Strings(_, wanted), Test::All(_)) if *wanted <= FEW_STRINGS => {
+                let by_batch = self.by_batch(node);
                 passing(rows, |row| {
                     let (number, row) = split(row);
-                    let strings = by_batch.and_then(|by_batch| self.strings(by_batch, leaf, access, number));
+                    let strings = self.strings(by_batch, leaf, access, number);
                     strings.is_some_and(|strings| strings.codes.len() == *wanted && strings.are_all(row))
                 })
             }
@@ -99,9 +105,9 @@ impl<'q, 'b, B: Fn(usize) -> Option<&'b Batch>> Spread<'q, 'b, B> {
         }
     }
 
-    fn by_batch(&self, node: usize) -> Option<&ByBatch<'b>> {
+    fn by_batch(&self, node: usize) -> &ByBatch<'b> {
         let numbers = 0..self.query.directory.numbers();
-        Some(self.strings.get(node)?.get_or_init(|| numbers.map(|_| OnceCell::new()).collect()))
+        self.strings[node].get_or_init(|| numbers.map(|_| OnceCell::new()).collect())
     }
 
     /// The strings of a leaf in the batch of a number.
@@ -118,7 +124,7 @@ impl<'q, 'b, B: Fn(usize) -> Option<&'b Batch>> Spread<'q, 'b, B> {
             let codes = found.iter().filter_map(|string| string.code(number)).collect();
             Some(Strings { column, codes })
         };
-        by_batch.get(number)?.get_or_init(found).as_ref()
+        by_batch[number].get_or_init(found).as_ref()
     }
 }
 

@@ -1,4 +1,5 @@
 //! The steps of a plan: how each node of the predicate is answered on one batch, and what that takes.
+#![expect(clippy::indexing_slicing, reason = "a step names steps that were planned before it")]
 
 use smallvec::SmallVec;
 
@@ -52,17 +53,16 @@ impl Step<'_> {
 /// Returns the estimate of a step; of one that every row passes, however many there are, `usize::MAX` rows.
 pub(super) fn estimate(steps: &[Step<'_>], mut step: usize) -> Estimate {
     loop {
-        match steps.get(step) {
-            Some(Step::Same(only)) => step = *only,
-            Some(Step::Leaf { estimate, .. } | Step::Branch(_, _, estimate)) => return *estimate,
-            Some(Step::Settled(value)) => {
+        match &steps[step] {
+            Step::Same(only) => step = *only,
+            Step::Leaf { estimate, .. } | Step::Branch(_, _, estimate) => return *estimate,
+            Step::Settled(value) => {
                 return Estimate {
                     rows: if *value { usize::MAX } else { 0 },
                     is_exact: true,
                     cost: Cost::NONE,
                 };
             }
-            None => return Estimate { rows: 0, is_exact: false, cost: Cost::NONE },
         }
     }
 }

@@ -73,7 +73,7 @@ impl Work {
             (&mut self.walked_strings, walked_strings),
             (&mut self.gathered, gathered),
         ] {
-            *own = own.saturating_add(*other);
+            *own += *other;
         }
     }
 }
@@ -156,6 +156,7 @@ impl<'c> Trace<'c> {
 fn timed<T>(clock: &Clock<'_>, total: &Cell<Duration>, run: impl FnOnce() -> T) -> T {
     let start = clock();
     let done = run();
+    // A host's clock may say anything.
     total.set(total.get().saturating_add(clock().saturating_sub(start)));
     done
 }

@@ -60,6 +60,15 @@ impl<L> Tree<L> {
         self.nodes.get(id)
     }
 
+    /// Returns a node of this tree.
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "a number is that of the root, or of a child, which `validate` holds to it"
+    )]
+    pub(crate) fn node(&self, id: NodeId) -> &Node<L> {
+        &self.nodes[id]
+    }
+
     /// Says which invariant does not hold.
     pub(crate) fn validate(&self) -> Result<(), String> {
         if self.nodes.is_empty() {

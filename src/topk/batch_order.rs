@@ -1,4 +1,5 @@
 //! Batches in the order of their first keys, looked at as far as a search gets.
+#![expect(clippy::arithmetic_side_effects, reason = "places of batches in memory")]
 
 use super::key::{Key, SortBy, key_range};
 use crate::exec::Visit;
@@ -77,9 +78,7 @@ impl<'b, 's, I: Iterator<Item = Visit<'b>>> Ordered<'b, 's, I> {
         (0_usize..).map_while(move |at| {
             let ranged = self.get(at)?;
             let is_apart_from_next = looks_ahead
-                && self
-                    .get(at.saturating_add(1))
-                    .is_none_or(|next| ranged.last.compare(&next.first, descending).is_lt());
+                && self.get(at + 1).is_none_or(|next| ranged.last.compare(&next.first, descending).is_lt());
             Some(Ranged { is_apart_from_next, ..ranged })
         })
     }

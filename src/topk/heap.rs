@@ -1,4 +1,10 @@
 //! The best rows of many batches.
+#![expect(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "steps among the rows of one batch, of which as many are skipped as are counted; rows wanted, at most 2^33, times \
+              the rows of a batch"
+)]
 
 use std::cell::LazyCell;
 use std::cmp::Ordering;
@@ -122,7 +128,7 @@ impl<'b, 's> Best<'b, 's> {
 
     /// All selected rows that are no worse than the bound.
     fn gather(&self, source: &Source<'b, '_, '_>) -> Vec<Candidate<'b>> {
-        source.selected.note(|work| work.gathered = work.gathered.saturating_add(1));
+        source.selected.note(|work| work.gathered += 1);
         let rows = source.selected.rows();
         let candidates = source.iter(&rows).map(|row| self.candidate(source, row));
         let candidates = candidates.filter(|candidate| !self.is_before(&candidate.key));
@@ -160,12 +166,12 @@ impl<'b, 's> Best<'b, 's> {
         let start = if self.floor.is_some() { first(&|key| !self.is_before(key)) } else { 0 };
         // Of rows evenly spread, so many are met before as many as wanted are selected.
         let likely = source.selected.likely().max(1);
-        let met_before = |wanted: usize| wanted.saturating_mul(len).checked_div(likely).unwrap_or(0);
+        let met_before = |wanted: usize| wanted * len / likely;
         let expected = met_before(self.wanted).min(end.saturating_sub(start));
-        if expected > likely.saturating_mul(STEPS_OF_A_CANDIDATE) {
+        if expected > likely * STEPS_OF_A_CANDIDATE {
             return None;
         }
-        source.selected.note(|work| work.walked_sorted = work.walked_sorted.saturating_add(1));
+        source.selected.note(|work| work.walked_sorted += 1);
         let mut members = Members::new(source.selected, expected);
         let mut step = start;
         if *skip > 0 {
@@ -173,14 +179,11 @@ impl<'b, 's> Best<'b, 's> {
             let rows = members.gathered();
             step = pass_over(sorted, rows, source.batch.rows(), self.descending, skip);
             // Rows of one key may still change places by id, so they come or go together.
-            while let Some(previous) = step.checked_sub(1)
-                && key_at(previous) == key_at(step)
-            {
-                step = previous;
-                let is_selected = row_at(step).is_some_and(|row| rows.contains(row));
-                *skip = skip.saturating_add(usize::from(is_selected));
+            while step > 0 && key_at(step - 1) == key_at(step) {
+                step -= 1;
+                *skip += usize::from(row_at(step).is_some_and(|row| rows.contains(row)));
             }
-            self.wanted = self.wanted.saturating_sub(before.saturating_sub(*skip));
+            self.wanted -= before - *skip;
         }
         let end = if self.guess.is_some() { len } else { end };
         let together = met_before(self.wanted).min(expected).clamp(LEAST_TOGETHER, MOST_TOGETHER);
@@ -188,7 +191,7 @@ impl<'b, 's> Best<'b, 's> {
         let mut found: Vec<Candidate<'b>> = Vec::with_capacity(self.wanted.min(expected).min(MOST_TOGETHER));
         let mut is_full = false;
         while step < end && !is_full {
-            let next = step.saturating_add(together).min(end);
+            let next = (step + together).min(end);
             members.list(sorted, std::mem::replace(&mut step, next)..next, self.descending, &mut rows);
             // Most pages are in the order of a timestamp; such keys have a loop of their own.
             is_full = match source.keys.ordinals(self.by) {
@@ -196,8 +199,7 @@ impl<'b, 's> Best<'b, 's> {
                 None => self.meet(source, &rows, |row| source.keys.key_of_present(row, self.by), &mut found),
             };
             // The last row may be behind a guess whether it is selected or not.
-            is_full |= self.guess.is_some()
-                && key_at(next.saturating_sub(1)).is_some_and(|key| self.is_behind(&key));
+            is_full |= self.guess.is_some() && key_at(next - 1).is_some_and(|key| self.is_behind(&key));
         }
         if !is_full && !self.is_behind(&Key::Absent) {
             self.absent(source, members.gathered(), &mut found);
@@ -233,7 +235,7 @@ impl<'b, 's> Best<'b, 's> {
         postings: &'b Postings,
         skip: &mut usize,
     ) -> Vec<Candidate<'b>> {
-        source.selected.note(|work| work.walked_strings = work.walked_strings.saturating_add(1));
+        source.selected.note(|work| work.walked_strings += 1);
         let rows = source.selected.rows();
         let mut codes: Vec<(Key<'b>, u32)> = source.keys.codes().collect();
         codes.sort_by(|(a, _), (b, _)| a.compare(b, self.descending));
@@ -246,8 +248,8 @@ impl<'b, 's> Best<'b, 's> {
             if *skip > 0 && found.is_empty() {
                 let count = rows.count_both(&with_code, source.batch.rows());
                 if count <= *skip {
-                    *skip = skip.saturating_sub(count);
-                    self.wanted = self.wanted.saturating_sub(count);
+                    *skip -= count;
+                    self.wanted -= count;
                     continue;
                 }
             }
@@ -294,7 +296,7 @@ impl<'b, 's> Best<'b, 's> {
             }
             let Ok(row) = u16::try_from(row) else { break };
             chosen.push((rank, row));
-            if chosen.len() >= need.saturating_mul(2).saturating_add(SLACK) {
+            if chosen.len() >= need * 2 + SLACK {
                 keep_first(&mut chosen, need, Ord::cmp);
                 // The others are no worse than the last of them.
                 below = chosen.last().map_or(0, |(rank, _)| *rank);
@@ -340,7 +342,7 @@ impl<'b, 's> Best<'b, 's> {
             (None, Some(_)) => SLACK.max(self.wanted / 4),
             (None, None) => 0,
         };
-        if self.wanted > 0 && candidates.len() >= self.wanted.saturating_add(slack) {
+        if self.wanted > 0 && candidates.len() >= self.wanted + slack {
             let are_more = candidates.len() > self.wanted;
             keep_first(&mut candidates, self.wanted, |a, b| self.compare(a, b));
             self.bound = if are_more {
@@ -440,7 +442,7 @@ impl<'s, 'q> Members<'s, 'q> {
                 selected.retain(list);
             }
             (_, Sorted::Listed(sorted)) => {
-                list.extend_from_slice(sorted.rows().get(places).unwrap_or_default());
+                list.extend_from_slice(&sorted.rows()[places]);
                 match self {
                     Self::Asked(selected, _) => selected.retain(list),
                     Self::Gathered(rows) => rows.retain(list),
@@ -466,8 +468,8 @@ impl<'s, 'q> Members<'s, 'q> {
 /// Keeps the first `wanted` in an order, in any order but for the last of them, when there are more.
 fn keep_first<T>(items: &mut Vec<T>, wanted: usize, compare: impl Fn(&T, &T) -> Ordering) {
     if items.len() > wanted {
-        if let Some(last) = wanted.checked_sub(1) {
-            items.select_nth_unstable_by(last, compare);
+        if wanted > 0 {
+            items.select_nth_unstable_by(wanted - 1, compare);
         }
         items.truncate(wanted);
     }
@@ -478,8 +480,8 @@ fn keep_first<T>(items: &mut Vec<T>, wanted: usize, compare: impl Fn(&T, &T) -> 
 fn gallop(len: usize, test: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (0, 0_usize);
     while high < len && !test(high) {
-        low = high.saturating_add(1);
-        high = high.saturating_mul(2).saturating_add(1);
+        low = high + 1;
+        high = high * 2 + 1;
     }
     let mut high = high.min(len);
     while low < high {
@@ -487,7 +489,7 @@ fn gallop(len: usize, test: impl Fn(usize) -> bool) -> usize {
         if test(middle) {
             high = middle;
         } else {
-            low = middle.saturating_add(1);
+            low = middle + 1;
         }
     }
     low

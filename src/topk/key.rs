@@ -1,11 +1,15 @@
 //! The keys that rows are sorted by.
+#![expect(
+    clippy::arithmetic_side_effects,
+    reason = "steps among at most 2^50 rows wanted, and codes of a dictionary"
+)]
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use crate::batch::{Batch, FewRows};
 use crate::catalog::{Field, FieldId};
-use crate::column::{Column, Data, Layout, Ordinals, Selection, Sorted};
+use crate::column::{Column, Data, Dictionary, Layout, Ordinals, Selection, Sorted};
 use crate::filter::order::SortKey;
 use crate::value::Value;
 
@@ -106,11 +110,14 @@ impl<'b> Keys<'b> {
     /// The key of the rows that have this code.
     pub(super) fn of_code(&self, code: usize) -> Key<'b> {
         match self.column.map(|column| &column.data) {
-            Some(Data::Strings { dictionary, .. }) => {
-                Key::String(self.ranks.get(code).copied().unwrap_or(usize::MAX), dictionary.get(code))
-            }
+            Some(Data::Strings { dictionary, .. }) => self.string_key(dictionary, code),
             _ => Key::Absent,
         }
+    }
+
+    fn string_key(&self, dictionary: &'b Dictionary, code: usize) -> Key<'b> {
+        // Without known values no string has a rank.
+        Key::String(self.ranks.get(code).copied().unwrap_or(usize::MAX), dictionary.get(code))
     }
 
     /// All codes of a string column with their keys.
@@ -127,11 +134,7 @@ impl<'b> Keys<'b> {
         let column = self.column?;
         let Data::Ordered { sorted, .. } = &column.data else { return None };
         let sorted = Sorted::new(sorted, column)?;
-        let place = if by.is_descending() {
-            sorted.len().checked_sub(step).and_then(|end| end.checked_sub(1))
-        } else {
-            Some(step)
-        };
+        let place = if by.is_descending() { sorted.len().checked_sub(step + 1) } else { Some(step) };
         Some(
             place.and_then(|place| sorted.get(place)).map_or(Key::Absent, |row| self.key_of_present(row, by)),
         )
@@ -191,8 +194,7 @@ pub(super) fn key_range<'b>(batch: &'b Batch, by: SortBy<'_>) -> (Key<'b>, Key<'
     let ends = match &column.data {
         Data::Strings { dictionary, .. } => {
             let keys = Keys::new(batch, by);
-            let key =
-                |code| Key::String(keys.ranks.get(code).copied().unwrap_or(usize::MAX), dictionary.get(code));
+            let key = |code| keys.string_key(dictionary, code);
             let compare = |a: &Key<'_>, b: &Key<'_>| a.compare(b, false);
             if keys.ranks.is_empty() {
                 dictionary.len().checked_sub(1).map(|last| (key(0), key(last)))

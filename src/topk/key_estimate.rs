@@ -1,4 +1,9 @@
 //! An estimate of the last key of a page, from the sorted rows of the batches.
+#![expect(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "at most 2^33 rows wanted times the rows of a batch; two batches or more, each of which has a key"
+)]
 
 use super::batch_order::{Ordered, Ranged};
 use super::key::{Key, Keys, SortBy};
@@ -42,14 +47,17 @@ pub(super) fn estimate<'b>(
     }
     // As if the other batches were like the first; a quarter more makes up for chance.
     let likely = scan.likely(&start.visit);
-    let steps = wanted.saturating_mul(start.visit.batch.rows()).checked_div(likely)?;
-    let steps = steps.saturating_add(steps / 4);
+    if likely == 0 {
+        return None;
+    }
+    let steps = wanted * start.visit.batch.rows() / likely;
+    let steps = steps + steps / 4;
     // Each of so many batches has as many rows before the guess as are its share.
-    let sharing = large.len().saturating_mul(3).div_ceil(4);
+    let sharing = (large.len() * 3).div_ceil(4);
     let share = steps.div_ceil(sharing);
     let keys = large.iter().map(|ranged| Keys::new(ranged.visit.batch, by).at_step(share, by));
     let mut keys = keys.collect::<Option<Vec<Key<'b>>>>()?;
     keys.sort_by(|a, b| a.compare(b, descending));
-    let key = keys.get(sharing.checked_sub(1)?).copied().filter(|key| *key != Key::Absent)?;
-    Some(KeyEstimate { key, near: share.saturating_add(share / 8) })
+    let key = keys[sharing - 1];
+    (key != Key::Absent).then_some(KeyEstimate { key, near: share + share / 8 })
 }

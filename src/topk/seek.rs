@@ -1,4 +1,10 @@
 //! How far an offset leads into batches whose keys overlap.
+#![expect(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "rows of one view, at most 2^32, of which a chain has fewer; steps among the sorted rows of a batch, and places of \
+              batches that are there"
+)]
 
 use std::cmp::Ordering;
 
@@ -52,29 +58,30 @@ pub(super) fn seek<'b>(
     let ordered = ordered.all();
     let search = Search::new(ordered, by, scan)?;
     let rows = |visits: &mut dyn Iterator<Item = &Visit<'b>>| -> usize {
-        visits.map(|visit| visit.batch.rows()).fold(0, usize::saturating_add)
+        visits.map(|visit| visit.batch.rows()).sum()
     };
     let of_chain = rows(&mut search.chain.iter().map(|(visit, _)| *visit));
     let all = rows(&mut ordered.iter().map(|ranged| &ranged.visit));
-    let share = |count: usize| count.saturating_mul(of_chain).checked_div(all).unwrap_or(0);
+    let share = |count: usize| count * of_chain / all.max(1);
     let mut best: Option<Floor<'b>> = None;
     // Aimed at the middle of what is near enough, since the others never lie quite as the chain does.
-    let mut wanted = share(offset.saturating_sub(NEAR / 2));
+    let mut wanted = share(offset - NEAR / 2);
     for _ in 0..TRIALS {
         let Some(mut floor) = search.in_chain(wanted) else { break };
-        floor.passed = floor.passed.saturating_add(search.in_others(&floor.key)?);
-        if let Some(excess) = floor.passed.checked_sub(offset).filter(|excess| *excess > 0) {
-            wanted = wanted.saturating_sub(share(excess.saturating_add(NEAR / 2)).max(1));
+        floor.passed += search.in_others(&floor.key);
+        if floor.passed > offset {
+            let excess = floor.passed - offset;
+            wanted = wanted.saturating_sub(share(excess + NEAR / 2).max(1));
             continue;
         }
-        let left = offset.saturating_sub(floor.passed);
+        let left = offset - floor.passed;
         if best.is_none_or(|best| best.passed < floor.passed) {
             best = Some(floor);
         }
         if left <= NEAR {
             break;
         }
-        wanted = wanted.saturating_add(share(left.saturating_sub(NEAR / 2)));
+        wanted += share(left - NEAR / 2);
     }
     best
 }
@@ -91,12 +98,12 @@ fn ends_in_first<'b>(
     let mut passed: usize = 0;
     for at in 0..FIRST {
         let Some(own) = ordered.get(at) else { return true };
-        let next = ordered.get(at.saturating_add(1));
+        let next = ordered.get(at + 1);
         if next.is_some_and(|next| own.last.compare(&next.first, by.is_descending()).is_ge()) {
             return false;
         }
-        passed = passed.saturating_add(scan.likely(&own.visit));
-        if passed > offset.saturating_add(offset / 4) {
+        passed += scan.likely(&own.visit);
+        if passed > offset + offset / 4 {
             return true;
         }
     }
@@ -110,17 +117,17 @@ impl<'o, 'b, 's> Search<'o, 'b, 's> {
         for (at, ranged) in ordered.iter().enumerate() {
             largest.push((at, sorted_rows(ranged.visit.batch, by)?));
         }
-        largest.sort_by_key(|(at, _)| {
-            ordered.get(*at).map(|ranged| std::cmp::Reverse(ranged.visit.batch.rows()))
-        });
+        largest.sort_by_key(|(at, _)| std::cmp::Reverse(ordered[*at].visit.batch.rows()));
         let (mut chain, mut others): (Vec<(usize, Sorted<'b>)>, Vec<_>) = (Vec::new(), Vec::new());
         for (at, sorted) in largest {
             let place = chain.partition_point(|(other, _)| *other < at);
-            let Some(own) = ordered.get(at) else { continue };
-            let before = place.checked_sub(1).and_then(|before| ordered.get(chain.get(before)?.0));
-            let behind = chain.get(place).and_then(|(other, _)| ordered.get(*other));
-            let is_apart = before.is_none_or(|before| before.last.compare(&own.first, descending).is_lt())
-                && behind.is_none_or(|behind| own.last.compare(&behind.first, descending).is_lt());
+            let own = &ordered[at];
+            let (before, after) = chain.split_at(place);
+            let is_apart =
+                before.last().is_none_or(|(at, _)| ordered[*at].last.compare(&own.first, descending).is_lt())
+                    && after
+                        .first()
+                        .is_none_or(|(at, _)| own.last.compare(&ordered[*at].first, descending).is_lt());
             if is_apart {
                 chain.insert(place, (at, sorted));
             } else {
@@ -130,8 +137,8 @@ impl<'o, 'b, 's> Search<'o, 'b, 's> {
         if others.is_empty() {
             return None;
         }
-        let visit = |(at, sorted): (usize, Sorted<'b>)| Some((&ordered.get(at)?.visit, sorted));
-        Some(Self { by, chain: chain.into_iter().filter_map(visit).collect(), others, scan })
+        let visit = |(at, sorted): (usize, Sorted<'b>)| (&ordered[at].visit, sorted);
+        Some(Self { by, chain: chain.into_iter().map(visit).collect(), others, scan })
     }
 
     /// The key of the row of the chain behind `wanted` selected ones, and how many of them have one before it.
@@ -142,7 +149,7 @@ impl<'o, 'b, 's> Search<'o, 'b, 's> {
             let selected = self.scan.select(visit);
             let count = selected.count();
             if count <= skip {
-                skip = skip.saturating_sub(count);
+                skip -= count;
                 continue;
             }
             let keys = Keys::new(visit.batch, self.by);
@@ -152,20 +159,17 @@ impl<'o, 'b, 's> Search<'o, 'b, 's> {
             let mut step = pass_over(*sorted, &rows, visit.batch.rows(), descending, &mut skip);
             let key = key_at(step)?;
             // Rows of one key stand in the order of their ids, wherever they lie.
-            while let Some(previous) = step.checked_sub(1)
-                && key_at(previous) == Some(key)
-            {
-                step = previous;
-                let is_selected = row_at(step).is_some_and(|row| rows.contains(row));
-                skip = skip.saturating_add(usize::from(is_selected));
+            while step > 0 && key_at(step - 1) == Some(key) {
+                step -= 1;
+                skip += usize::from(row_at(step).is_some_and(|row| rows.contains(row)));
             }
-            return Some(Floor { key, passed: wanted.saturating_sub(skip) });
+            return Some(Floor { key, passed: wanted - skip });
         }
         None
     }
 
     /// How many selected rows of the other batches have a key before this one.
-    fn in_others(&self, key: &Key<'b>) -> Option<usize> {
+    fn in_others(&self, key: &Key<'b>) -> usize {
         let descending = self.by.is_descending();
         let is_before = |other: &Key<'_>| other.compare(key, descending) == Ordering::Less;
         let mut sum: usize = 0;
@@ -180,9 +184,9 @@ impl<'o, 'b, 's> Search<'o, 'b, 's> {
                 let steps = steps_before(visit, *sorted, self.by, key);
                 count_first(&selected, *sorted, steps, visit.batch.rows(), descending)
             };
-            sum = sum.saturating_add(count);
+            sum += count;
         }
-        Some(sum)
+        sum
     }
 }
 
@@ -195,7 +199,7 @@ fn steps_before(visit: &Visit<'_>, sorted: Sorted<'_>, by: SortBy<'_>, key: &Key
         let middle = low.midpoint(high);
         let row = row_at(sorted, middle, descending);
         if row.is_some_and(|row| keys.key(row, by).compare(key, descending).is_lt()) {
-            low = middle.saturating_add(1);
+            low = middle + 1;
         } else {
             high = middle;
         }
@@ -220,7 +224,7 @@ fn count_first(
     let len = sorted.len();
     if descending {
         let all = count_places(&selected, sorted, len, rows);
-        all.saturating_sub(count_places(&selected, sorted, len.saturating_sub(steps), rows))
+        all - count_places(&selected, sorted, len - steps, rows)
     } else {
         count_places(&selected, sorted, steps, rows)
     }
@@ -233,8 +237,8 @@ fn count_places(selected: &RowSet<'_>, sorted: Sorted<'_>, places: usize, rows: 
         Sorted::Listed(list) => {
             let passed = list.fences().take_while(|(fence, _)| *fence <= places).last();
             let (from, count) = passed.map_or((0, 0), |(fence, words)| (fence, selected.count_words(words)));
-            let rest = list.rows().get(from..places).unwrap_or_default();
-            count.saturating_add(rest.iter().filter(|row| selected.contains(usize::from(**row))).count())
+            let rest = &list.rows()[from..places];
+            count + rest.iter().filter(|row| selected.contains(usize::from(**row))).count()
         }
     }
 }

@@ -1,4 +1,8 @@
 //! A page of rows in the order of their keys, from the batches in the order of their first keys.
+#![expect(
+    clippy::arithmetic_side_effects,
+    reason = "rows of one view, of which fewer are passed over than are to be"
+)]
 
 use super::batch_order::{Ordered, Ranged};
 use super::heap::Best;
@@ -37,13 +41,13 @@ impl<'s, 'q, I: Iterator<Item = Visit<'q>>> SortedSearch<'s, 'q, I> {
     /// Passes over most of a long offset by counting; `None` where that cannot be done.
     pub(crate) fn sought(&mut self) -> Option<Page> {
         let floor = seek(&mut self.ordered, self.by, self.offset, self.scan)?;
-        Some(self.collected(self.offset.saturating_sub(floor.passed), Some(floor)))
+        Some(self.collected(self.offset - floor.passed, Some(floor)))
     }
 
     /// Walks each batch as far as its share of the page; `None` where the shares cannot be estimated, or turned out too
     /// small.
     pub(crate) fn estimated(&mut self) -> Option<Page> {
-        let wanted = self.offset.saturating_add(self.limit);
+        let wanted = self.offset + self.limit;
         let estimate = estimate(&mut self.ordered, self.by, wanted, self.scan)?;
         let mut page = SortedPage {
             heap: Best::new(self.by).guessing(estimate),
@@ -101,7 +105,7 @@ impl<'q> Collector<'q> for SortedPage<'q, '_> {
     }
 
     fn need(&mut self, item: &Ranged<'q>) -> Need {
-        self.heap.wanted = self.offset.saturating_add(self.limit);
+        self.heap.wanted = self.offset + self.limit;
         match self.total {
             None if self.is_behind(item) => Need::End,
             None if self.heap.is_before(&item.last) => Need::Nothing,
@@ -113,7 +117,7 @@ impl<'q> Collector<'q> for SortedPage<'q, '_> {
         let mut count = None;
         if let Some(total) = &mut self.total {
             let rows = *count.insert(selected.count());
-            *total = total.saturating_add(rows as u64);
+            *total += rows as u64;
             if self.is_behind(item) || self.heap.is_before(&item.last) {
                 return;
             }
@@ -123,8 +127,8 @@ impl<'q> Collector<'q> for SortedPage<'q, '_> {
         if may_pass_over {
             let count = count.unwrap_or_else(|| selected.count());
             if count <= self.offset {
-                selected.note(|work| work.passed_over = work.passed_over.saturating_add(1));
-                self.offset = self.offset.saturating_sub(count);
+                selected.note(|work| work.passed_over += 1);
+                self.offset -= count;
                 return;
             }
         }

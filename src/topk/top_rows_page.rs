@@ -1,4 +1,9 @@
 //! Pages from selected rows that indexes over all batches list or keep in order.
+#![expect(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "as many top rows are known as are wanted, at most 4,096, times the rows of a view; a bit for each of some top rows"
+)]
 
 use super::batch_order::Ranged;
 use super::heap::Best;
@@ -50,13 +55,16 @@ impl<'b> TopRows<'_, 'b> {
         by: SortBy<'_>,
         (offset, limit): (usize, usize),
     ) -> Option<Vec<RowAddr>> {
-        let wanted = offset.saturating_add(limit);
+        let wanted = offset + limit;
         // As if the batches were like the first, and those that were ruled out had no row.
         let first = self.first?;
-        let likely = scan.likely(&first).saturating_mul(self.kept);
-        let rows = first.batch.rows().saturating_mul(self.all);
-        let expected = wanted.saturating_mul(rows).checked_div(likely)?;
-        if batches(self.leaders.get(..expected)?).saturating_mul(ROWS_OF_A_BATCH) < expected {
+        let likely = scan.likely(&first) * self.kept;
+        let rows = first.batch.rows() * self.all;
+        if likely == 0 {
+            return None;
+        }
+        let expected = wanted * rows / likely;
+        if batches(self.leaders.get(..expected)?) * ROWS_OF_A_BATCH < expected {
             return None;
         }
         // What their ranks tell need not be read in the batches.
@@ -71,7 +79,7 @@ impl<'b> TopRows<'_, 'b> {
     /// The first so many leaders that are selected, each with its rank, with all of the last one's rank; `None` when there are fewer, or by far
     /// fewer than `wanted` among `expected`.
     fn first_selected(&self, wanted: usize, expected: usize) -> Option<Vec<(i64, &'b Batch, RowAddr)>> {
-        let mut found: Vec<(i64, &'b Batch, RowAddr)> = Vec::with_capacity(wanted.saturating_add(LANES));
+        let mut found: Vec<(i64, &'b Batch, RowAddr)> = Vec::with_capacity(wanted + LANES);
         // The rank of the last one wanted: of rows of one rank, ids decide.
         let mut last = None;
         let mut asked: usize = 0;
@@ -83,8 +91,8 @@ impl<'b> TopRows<'_, 'b> {
             let mut selected = (self.select_leaders)(chunk, leaders);
             while selected != 0 {
                 let at = selected.trailing_zeros() as usize;
-                selected &= selected.wrapping_sub(1);
-                let leader = leaders.get(at)?;
+                selected &= selected - 1;
+                let leader = leaders[at];
                 let (number, row) = split(leader.row);
                 let at = RowAddr { batch: u32::try_from(number).ok()?, row };
                 found.push((leader.rank, (self.batch)(number)?, at));
@@ -92,9 +100,9 @@ impl<'b> TopRows<'_, 'b> {
                     last = Some(leader.rank);
                 }
             }
-            asked = asked.saturating_add(leaders.len());
-            let due = asked.saturating_mul(wanted).checked_div(expected).unwrap_or(0);
-            if found.len().saturating_add(CHANCE) < due / 4 {
+            asked += leaders.len();
+            let due = asked * wanted / expected.max(1);
+            if found.len() + CHANCE < due / 4 {
                 return None;
             }
         }
@@ -113,7 +121,7 @@ pub(crate) fn listed_page<'b>(
     (offset, limit): (usize, usize),
 ) -> Vec<RowAddr> {
     let keyed = listed.map(|(batch, at)| (Keys::new(batch, by).key(usize::from(at.row), by), batch, at));
-    best_of(scan, keyed, others, by, offset.saturating_add(limit)).page(offset, limit)
+    best_of(scan, keyed, others, by, offset + limit).page(offset, limit)
 }
 
 /// Puts selected rows before those of later batches, and gives those from `offset`, at most `limit`, as they are stored.
@@ -127,7 +135,7 @@ pub(crate) fn listed_page_as_stored<'b>(
     let passed = offset.min(listed.len());
     listed.drain(..passed);
     listed.truncate(limit);
-    let mut page = StoredPage::beginning_with(listed, (offset.saturating_sub(passed), limit));
+    let mut page = StoredPage::beginning_with(listed, (offset - passed, limit));
     scan.run(others, &mut page);
     page.finish().0
 }

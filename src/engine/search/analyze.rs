@@ -1,4 +1,10 @@
 //! Explaining requests.
+#![expect(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "batches of one view, those that are visited among them; a plan and a measurement for each node of the filter, which \
+              has at least one"
+)]
 
 use std::time::Duration;
 
@@ -89,7 +95,7 @@ impl Engine {
             by_gathering: 0,
         };
         for visit in bound.visits() {
-            asked = asked.saturating_add(1);
+            asked += 1;
             exec::explain(query, visit.number, visit.batch, visit.live, &mut plans);
             let walk = match Walk::new(visit.batch, bound.sort_by()) {
                 Walk::Sorted(_) => &mut page.by_sorted_rows,
@@ -97,7 +103,7 @@ impl Engine {
                 Walk::Gather => &mut page.by_gathering,
             };
             if let PageStrategy::Seek | PageStrategy::Shares | PageStrategy::Sorted = page_by {
-                *walk = walk.saturating_add(1);
+                *walk += 1;
             }
         }
         let measured = clock.map(|clock| {
@@ -108,14 +114,14 @@ impl Engine {
             measured
         });
 
-        let root = plans.len().saturating_sub(1);
+        let root = plans.len() - 1;
         let all = view.slots().count() as u64;
-        let known_batches = plans.get(root).map_or(0, |plan| plan.exact);
-        let selected = measured.as_ref().and_then(|nodes| nodes.get(root)).map_or(0, |node| node.rows);
+        let known_batches = plans[root].exact;
+        let selected = measured.as_ref().map_or(0, |nodes| nodes[root].rows);
         let from_index = (total_by == TotalStrategy::Directory).then(|| bound.index_total()).flatten();
         Ok(Explanation {
             cases: view.cases() as u64,
-            batches: Batches { all, ruled_out: all.saturating_sub(asked) },
+            batches: Batches { all, ruled_out: all - asked },
             nodes: nodes(request, &plans, measured.as_deref(), asked),
             page,
             total: Total { by: total_by, cases: from_index.map(|counted| counted.selected), known_batches },
@@ -150,14 +156,11 @@ impl Engine {
 /// The nodes in the order in which they are evaluated.
 fn nodes(request: &Request, plans: &[Explained], measured: Option<&[Measured]>, asked: u64) -> Vec<Node> {
     let lines = request.filter.lines(|parent, children| {
-        if let Some(plan) = plans.get(parent) {
-            children.sort_by_key(|child| plan.places.get(child).copied());
-        }
+        children.sort_by_key(|child| plans[parent].places.get(child).copied());
     });
-    let none = Explained::default();
     let lines = lines.into_iter().map(|line| {
-        let plan = plans.get(line.node).unwrap_or(&none);
-        let measured = measured.and_then(|measured| measured.get(line.node));
+        let plan = &plans[line.node];
+        let measured = measured.map(|measured| &measured[line.node]);
         let answered = plan.by.iter().map(|((by, settles), batches)| Answered {
             by: *by,
             settles: *settles,

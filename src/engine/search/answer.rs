@@ -1,4 +1,5 @@
 //! The answer to a search.
+#![expect(clippy::arithmetic_side_effects, reason = "sizes of documents in memory")]
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -154,8 +155,7 @@ impl Answer {
         // moving room for a page takes longer than all else of a short answer.
         let mut documents: SmallVec<[&str; USUAL_PAGE]> = SmallVec::new();
         documents.extend(self.documents());
-        let bytes = documents.iter().map(|document| document.len().saturating_add(1));
-        out.reserve(bytes.fold(FRAME_BYTES, usize::saturating_add));
+        out.reserve(FRAME_BYTES + documents.iter().map(|document| document.len() + 1).sum::<usize>());
         for (document, at) in documents.iter().zip(&self.rows) {
             if document.is_empty() {
                 page.id(out, self.id(*at));
@@ -189,7 +189,7 @@ impl Page {
     /// Returns how many bytes a document takes, with what stands before it.
     #[cfg(feature = "service")]
     pub(crate) fn bytes(&self, document: &str) -> usize {
-        document.len().saturating_add(usize::from(!self.is_empty))
+        document.len() + usize::from(!self.is_empty)
     }
 
     /// As [`bytes`](Self::bytes), of a document after which others follow.

@@ -1,9 +1,10 @@
 //! A request bound to one view of the cases.
+#![expect(clippy::arithmetic_side_effects, reason = "rows of one view, at most 2^32")]
 
 use std::cell::{LazyCell, OnceCell};
 
 use super::counting::{self, Counted};
-use crate::batch::{Batch, RowAddr};
+use crate::batch::{Batch, MAX_BATCHES, MAX_ROWS, RowAddr};
 use crate::catalog::Catalog;
 use crate::engine::snapshot::View;
 use crate::exec::{self, Known, Query, Scan, Spread, Trace, Visit};
@@ -56,9 +57,11 @@ impl<'s> BoundRequest<'s> {
         SortBy::new(self.order, self.catalog.fields())
     }
 
-    /// The offset and the limit of the page.
+    /// Returns the offset and the limit of the page, both at most the number of rows that a view can have, so that sums of them do
+    /// not overflow.
     pub(super) fn page(&self) -> (usize, usize) {
-        let number = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+        const MOST_ROWS: u64 = (MAX_BATCHES * MAX_ROWS) as u64;
+        let number = |number: u64| usize::try_from(number.min(MOST_ROWS)).unwrap_or(usize::MAX);
         (number(self.request.offset), number(self.request.limit))
     }
 
@@ -158,7 +161,7 @@ impl<'s> BoundRequest<'s> {
     /// True when the first rows of all indexed batches are known, and enough of them for the page.
     pub(super) fn may_have_top_rows(&self) -> bool {
         let (offset, limit) = self.page();
-        let wanted = offset.saturating_add(limit);
+        let wanted = offset + limit;
         self.leading().is_some_and(|(_, leading)| TopRows::may_have(leading.leaders(), wanted))
     }
 

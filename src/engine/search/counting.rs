@@ -1,4 +1,8 @@
 //! How many rows of all batches a query selects, on several threads when that takes long.
+#![expect(
+    clippy::arithmetic_side_effects,
+    reason = "counts of rows, in 64 bits, of which those left out were counted before; estimates of work saturate"
+)]
 
 #[cfg(feature = "parallel")]
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,10 +25,7 @@ pub(super) struct Counted {
 
 impl Counted {
     pub(super) fn and(self, other: Self) -> Self {
-        Self {
-            selected: self.selected.saturating_add(other.selected),
-            examined: self.examined.saturating_add(other.examined),
-        }
+        Self { selected: self.selected + other.selected, examined: self.examined + other.examined }
     }
 }
 
@@ -65,7 +66,7 @@ fn count_shared(query: &Query<'_>, view: &View, numbers: &[usize], long: usize) 
     };
     let helped = Mutex::new((counted, Vec::new()));
     let enough = expected.checked_div(long / 4).unwrap_or(usize::MAX).saturating_sub(1);
-    let helpers = others.min(enough).min(rest.len().div_ceil(CHUNK).saturating_sub(1));
+    let helpers = others.min(enough).min(rest.len().div_ceil(CHUNK) - 1);
     let (fork, clock) = (query.fork(), query.trace().map(Trace::clock));
     let own = rayon::in_place_scope(|scope| {
         for _ in 0..helpers {
@@ -108,7 +109,7 @@ fn count_here(query: &Query<'_>, view: &View, numbers: impl Iterator<Item = usiz
     let mut count = RowCount { ready, query, next: None, selected: 0, left_out: 0, effort: 0 };
     scan.run(numbers.filter_map(|number| view.visit(number)), &mut count);
     count.take_next(None);
-    let selected = count.selected.saturating_sub(count.left_out);
+    let selected = count.selected - count.left_out;
     (Counted { selected, examined: scan.examined() }, count.effort)
 }
 
@@ -131,7 +132,7 @@ impl<'q> RowCount<'q> {
     fn take_next(&mut self, next: Option<Selected<'q>>) {
         let planned = std::mem::replace(&mut self.next, next);
         let count = planned.as_ref().map_or(0, Selected::count);
-        self.selected = self.selected.saturating_add(count as u64);
+        self.selected += count as u64;
     }
 }
 
@@ -145,17 +146,16 @@ impl<'q> Collector<'q> for RowCount<'q> {
     fn need(&mut self, visit: &Visit<'q>) -> Need {
         let Some(ready) = &self.ready else { return Need::Rows };
         let Some(rows) = ready.count(visit.number, visit.batch, visit.live) else { return Need::Rows };
-        self.query.note(|work| work.counts_known = work.counts_known.saturating_add(1));
+        self.query.note(|work| work.counts_known += 1);
         self.effort = self.effort.saturating_add(ready.effort(visit.batch));
-        self.selected = self.selected.saturating_add(rows as u64);
+        self.selected += rows as u64;
         Need::Answered
     }
 
     fn collect(&mut self, visit: &Visit<'q>, selected: Selected<'q>) {
         self.effort = self.effort.saturating_add(selected.effort());
         selected.announce();
-        let left_out = selected.count_left_out(visit.number) as u64;
-        self.left_out = self.left_out.saturating_add(left_out);
+        self.left_out += selected.count_left_out(visit.number) as u64;
         self.take_next(Some(selected));
     }
 }
