@@ -74,7 +74,7 @@ pub(crate) fn count_pairs(one: Pair<'_>, how: Combine, other: Pair<'_>, rows: us
 
 /// Has the processor fetch what will be read next from front to back: it goes on by itself to the end of a page once it has
 /// seen the first lines, and begins with those before it is needed.
-pub(crate) fn announce<T>(values: &[T]) {
+pub(crate) fn prefetch_start<T>(values: &[T]) {
     const PAGE: usize = 4096;
     const LINE: usize = 64;
     const LINES: usize = 4;

@@ -17,7 +17,7 @@ use crate::value::{OrderedType, Value};
 
 /// The values of one case, and its document, independent of the text that they were read from.
 #[derive(Debug)]
-pub(crate) struct OwnedRow {
+pub(crate) struct BufferedRow {
     /// The strings of the values, one behind the other, and behind them the document, if its text is kept.
     text: Box<str>,
     /// Where the document starts in `text`.
@@ -39,7 +39,7 @@ enum Scalar {
     Boolean(bool),
 }
 
-impl OwnedRow {
+impl BufferedRow {
     /// The texts of a case are together shorter than 4 GiB, since its document is.
     pub(crate) fn new(row: &Row<'_>, document: Document<'_>, place: u64) -> Self {
         let fields = row.iter().map(|(field, _)| field.index() + 1).max();
@@ -156,38 +156,38 @@ impl OwnedRow {
 
 /// Rows of heads, one head behind the other: joining two of these touches none of the rows, which lie far apart.
 #[derive(Clone, Debug)]
-pub(crate) struct OwnedRows(Arc<[Head]>);
+pub(crate) struct BufferedRows(Arc<[HeadRows]>);
 
 /// The rows of one head.
 #[derive(Clone, Debug)]
-struct Head {
-    rows: Arc<[Arc<OwnedRow>]>,
+struct HeadRows {
+    rows: Arc<[Arc<BufferedRow>]>,
     /// How many rows this head and those before have.
     end: usize,
     /// What the values of the rows and their documents take, once somebody wants to know.
     bytes: Arc<OnceLock<(usize, usize)>>,
 }
 
-impl Head {
+impl HeadRows {
     fn bytes(&self) -> (usize, usize) {
         *self.bytes.get_or_init(|| {
-            let bytes = |row: &Arc<OwnedRow>| (row.values_bytes(), row.document().size_bytes());
+            let bytes = |row: &Arc<BufferedRow>| (row.values_bytes(), row.document().size_bytes());
             self.rows.iter().map(bytes).fold((0, 0), |sum, next| (sum.0 + next.0, sum.1 + next.1))
         })
     }
 }
 
-impl OwnedRows {
+impl BufferedRows {
     /// Those of one head.
-    pub(crate) fn new(rows: Vec<Arc<OwnedRow>>) -> Self {
+    pub(crate) fn new(rows: Vec<Arc<BufferedRow>>) -> Self {
         let end = rows.len();
-        Self(Arc::new([Head { rows: rows.into(), end, bytes: Arc::default() }]))
+        Self(Arc::new([HeadRows { rows: rows.into(), end, bytes: Arc::default() }]))
     }
 
     /// These rows, and others behind them.
     pub(crate) fn joined(&self, behind: &Self) -> Self {
         let first = self.len();
-        let moved = behind.0.iter().map(|head| Head { end: first + head.end, ..head.clone() });
+        let moved = behind.0.iter().map(|head| HeadRows { end: first + head.end, ..head.clone() });
         Self(self.0.iter().cloned().chain(moved).collect())
     }
 
@@ -195,18 +195,18 @@ impl OwnedRows {
         self.0.last().map_or(0, |head| head.end)
     }
 
-    pub(crate) fn get(&self, row: usize) -> Option<&OwnedRow> {
+    pub(crate) fn get(&self, row: usize) -> Option<&BufferedRow> {
         let at = self.0.partition_point(|head| head.end <= row);
         let head = self.0.get(at)?;
         Some(&head.rows[row + head.rows.len() - head.end])
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &OwnedRow> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &BufferedRow> {
         self.0.iter().flat_map(|head| head.rows.iter()).map(|row| &**row)
     }
 
     /// The rows, if they are of one head.
-    pub(crate) fn single(&self) -> Option<&[Arc<OwnedRow>]> {
+    pub(crate) fn single(&self) -> Option<&[Arc<BufferedRow>]> {
         match &*self.0 {
             [head] => Some(&head.rows),
             _ => None,

@@ -5,10 +5,10 @@
     reason = "a row that was added, and sizes of documents, of which each is shorter than 4 GiB"
 )]
 
-use super::buffered_row::OwnedRow;
+use super::buffered_row::BufferedRow;
 use super::document::{Document, Keep};
 use super::documents::DocumentsBuilder;
-use super::places::Places;
+use super::insertion_order::InsertionOrder;
 use super::row::Row;
 use super::sealed::{Batch, MAX_DOCUMENT_BYTES};
 use crate::catalog::{Catalog, FieldId};
@@ -94,7 +94,7 @@ impl BatchBuilder {
     }
 
     /// Adds a case that waited; the builder must not be full.
-    pub(crate) fn push_owned(&mut self, row: &OwnedRow) {
+    pub(crate) fn push_owned(&mut self, row: &BufferedRow) {
         let number = self.rows();
         row.fill(&mut self.columns, number);
         self.end_row(row.document(), row.place);
@@ -130,6 +130,6 @@ impl BatchBuilder {
         let rows = places.len();
         let columns =
             self.columns.iter_mut().map(|column| column.as_mut().map(|column| column.seal(rows))).collect();
-        Batch::sealed(rows, columns, Places::new(places), self.documents.seal())
+        Batch::sealed(rows, columns, InsertionOrder::new(places), self.documents.seal())
     }
 }

@@ -8,17 +8,17 @@
 
 use std::sync::Arc;
 
-use super::buffered_row::OwnedRows;
+use super::buffered_row::BufferedRows;
 use super::document::{Document, Keep};
 
 /// The documents of the rows of a batch.
 #[derive(Debug)]
-pub(crate) enum Documents {
+pub(crate) enum BatchDocuments {
     Nothing,
     /// That of each row.
     Text(Arc<Texts>),
     /// Those of rows that were not copied yet.
-    Rows(OwnedRows),
+    Rows(BufferedRows),
     /// Those of batches that were merged; for each row, which of the texts, and which document in them.
     Merged {
         texts: Box<[Arc<Texts>]>,
@@ -57,7 +57,7 @@ pub(crate) enum Numbers {
     Each(Box<[u64]>),
 }
 
-impl Documents {
+impl BatchDocuments {
     /// The text of a row's document; empty when the texts are not here.
     pub(crate) fn text(&self, row: usize) -> &str {
         match self {
@@ -94,7 +94,7 @@ impl Documents {
     /// The number of a row's document.
     pub(crate) fn number(&self, row: usize) -> Option<u64> {
         match self {
-            Self::Numbers(Numbers::From(first)) => Some(first + row as u64),
+            Self::Numbers(Numbers::From(first)) => Some(first.saturating_add(row as u64)),
             Self::Numbers(Numbers::Each(numbers)) => Some(numbers[row]),
             Self::Nothing | Self::Text(_) | Self::Rows(_) | Self::Merged { .. } => None,
         }
@@ -176,10 +176,10 @@ impl DocumentsBuilder {
     }
 
     /// The documents; the builder is empty afterwards.
-    pub(crate) fn seal(&mut self) -> Documents {
+    pub(crate) fn seal(&mut self) -> BatchDocuments {
         match self.keep {
-            Keep::Nothing => Documents::Nothing,
-            Keep::Text => Documents::Text(Arc::new(Texts {
+            Keep::Nothing => BatchDocuments::Nothing,
+            Keep::Text => BatchDocuments::Text(Arc::new(Texts {
                 text: std::mem::take(&mut self.text).into(),
                 ends: std::mem::take(&mut self.ends).into(),
             })),
@@ -189,7 +189,7 @@ impl DocumentsBuilder {
                 let mut rows = (0_u64..).zip(&numbers);
                 // As with places, a number may be the last of all.
                 let consecutive = rows.all(|(row, number)| first.checked_add(row) == Some(*number));
-                Documents::Numbers(if consecutive {
+                BatchDocuments::Numbers(if consecutive {
                     Numbers::From(first)
                 } else {
                     Numbers::Each(numbers.into())
@@ -219,7 +219,7 @@ const SMALL_TEXT_BYTES: usize = 1 << 12;
 
 impl DocumentsMerge {
     /// Of these batches' documents those of these rows, each with its batch.
-    pub(crate) fn new(keep: Keep, sources: &[&Documents], rows: &[(u16, u16)]) -> Self {
+    pub(crate) fn new(keep: Keep, sources: &[&BatchDocuments], rows: &[(u16, u16)]) -> Self {
         let mut live_bytes: Vec<Vec<usize>> =
             sources.iter().map(|documents| vec![0; documents.texts().len()]).collect();
         for (batch, row) in rows {
@@ -252,7 +252,7 @@ impl DocumentsMerge {
     }
 
     /// Adds the document of the next row, which is this row of this batch.
-    pub(crate) fn push(&mut self, batch: u16, documents: &Documents, row: u16) {
+    pub(crate) fn push(&mut self, batch: u16, documents: &BatchDocuments, row: u16) {
         if let Some(number) = documents.number(usize::from(row)) {
             return self.copied.push(Document::Number { number, size_bytes: 0 });
         }
@@ -268,16 +268,16 @@ impl DocumentsMerge {
     }
 
     /// The documents, once all are there.
-    pub(crate) fn seal(mut self) -> Documents {
+    pub(crate) fn seal(mut self) -> BatchDocuments {
         match self.copied.seal() {
-            Documents::Text(copied) if !self.shared.is_empty() => {
+            BatchDocuments::Text(copied) if !self.shared.is_empty() => {
                 // Each of the shared texts has a row, so that with rows that are copied there are fewer.
                 let behind = u16::try_from(self.shared.len()).unwrap_or(u16::MAX);
                 if !copied.ends.is_empty() {
                     self.shared.push(copied);
                 }
                 let rows = self.rows.into_iter().map(|(number, at)| (number.unwrap_or(behind), at));
-                Documents::Merged { texts: self.shared.into(), rows: rows.collect() }
+                BatchDocuments::Merged { texts: self.shared.into(), rows: rows.collect() }
             }
             documents => documents,
         }
@@ -288,13 +288,13 @@ impl DocumentsMerge {
 mod tests {
     use super::*;
 
-    fn documents(texts: &[String]) -> Documents {
+    fn documents(texts: &[String]) -> BatchDocuments {
         let mut builder = DocumentsBuilder::new(Keep::Text);
         texts.iter().for_each(|text| builder.push(Document::Text(text)));
         builder.seal()
     }
 
-    fn merge(sources: &[&Documents], rows: &[(u16, u16)]) -> Documents {
+    fn merge(sources: &[&BatchDocuments], rows: &[(u16, u16)]) -> BatchDocuments {
         let mut merge = DocumentsMerge::new(Keep::Text, sources, rows);
         rows.iter().for_each(|(batch, row)| merge.push(*batch, sources[usize::from(*batch)], *row));
         let merged = merge.seal();
@@ -325,7 +325,7 @@ mod tests {
         assert!(again.texts().iter().map(|texts| texts.text.len()).sum::<usize>() <= 2 * live);
 
         // With nothing to share there is one text, and with nothing at all none but an empty one.
-        assert!(matches!(merge(&[&small], &[(0, 1)]), Documents::Text(_)));
-        assert!(matches!(merge(&[&a], &[]), Documents::Text(_)));
+        assert!(matches!(merge(&[&small], &[(0, 1)]), BatchDocuments::Text(_)));
+        assert!(matches!(merge(&[&a], &[]), BatchDocuments::Text(_)));
     }
 }

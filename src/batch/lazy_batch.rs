@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::buffered_row::{OwnedRow, OwnedRows};
+use super::buffered_row::{BufferedRow, BufferedRows};
 use super::document::{Document, Keep};
-use super::documents::{Documents, DocumentsBuilder};
+use super::documents::{BatchDocuments, DocumentsBuilder};
+use super::insertion_order::InsertionOrder;
 use super::lazy_columns::{FewRows, LazyColumns};
-use super::places::Places;
 use super::sealed::{Batch, Columns};
 use crate::catalog::Catalog;
 use crate::column::{Column, Picks};
@@ -21,12 +21,12 @@ impl Batch {
     }
 
     /// True when columns wait.
-    pub(crate) fn is_waiting(&self) -> bool {
+    pub(crate) fn is_lazy(&self) -> bool {
         matches!(self.columns, Columns::Lazy(_))
     }
 
     /// A row of a batch whose columns wait.
-    pub(super) fn waiting_row(&self, row: usize) -> Option<&OwnedRow> {
+    pub(super) fn buffered_row(&self, row: usize) -> Option<&BufferedRow> {
         match &self.columns {
             Columns::Sealed(_) => None,
             Columns::Lazy(lazy) => lazy.row(row),
@@ -41,11 +41,11 @@ impl Batch {
     }
 
     /// Of rows that are no more than a batch holds.
-    pub(crate) fn waiting(catalog: &Catalog, keep: Keep, rows: Vec<Arc<OwnedRow>>) -> Self {
-        let places = Places::new(rows.iter().map(|row| row.place).collect());
-        let rows = OwnedRows::new(rows);
+    pub(crate) fn lazy(catalog: &Catalog, keep: Keep, rows: Vec<Arc<BufferedRow>>) -> Self {
+        let places = InsertionOrder::new(rows.iter().map(|row| row.place).collect());
+        let rows = BufferedRows::new(rows);
         let documents = match keep {
-            Keep::Text => Documents::Rows(rows.clone()),
+            Keep::Text => BatchDocuments::Rows(rows.clone()),
             Keep::Nothing | Keep::Numbers => {
                 let mut documents = DocumentsBuilder::new(keep);
                 rows.iter().for_each(|row| documents.push(row.document()));
@@ -71,8 +71,8 @@ impl Batch {
         };
         let places = each().map(|(_, row, batch)| batch.place(usize::from(row)));
         let documents = match keep {
-            Keep::Text => Documents::Rows(rows.clone()),
-            Keep::Nothing => Documents::Nothing,
+            Keep::Text => BatchDocuments::Rows(rows.clone()),
+            Keep::Nothing => BatchDocuments::Nothing,
             Keep::Numbers => {
                 let mut documents = DocumentsBuilder::new(keep);
                 for (_, row, batch) in each() {
@@ -82,12 +82,12 @@ impl Batch {
                 documents.seal()
             }
         };
-        let places = Places::new(places.collect());
+        let places = InsertionOrder::new(places.collect());
         let joined = LazyColumns::new(&first.catalog, rows);
         let picks = each().map(|(source, row, _)| (source, row)).collect();
         let picks = Picks::new(picks, [self.rows, behind.rows]);
         for (field, lazy) in first.catalog.field_ids().zip(&joined.columns) {
-            if first.is_asked_for(field) {
+            if first.is_used(field) {
                 let columns = [first.column(field), second.column(field)];
                 let column = columns[0].map(|_| Column::merged(first.catalog.field(field), &columns, &picks));
                 // This batch is not shared yet.

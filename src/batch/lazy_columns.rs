@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use super::buffered_row::{OwnedRow, OwnedRows};
+use super::buffered_row::{BufferedRow, BufferedRows};
 use crate::catalog::{Catalog, FieldId};
 use crate::column::{Column, ColumnBuilder};
 
@@ -11,18 +11,18 @@ use crate::column::{Column, ColumnBuilder};
 #[derive(Debug)]
 pub(super) struct LazyColumns {
     pub(super) catalog: Catalog,
-    pub(super) rows: OwnedRows,
+    pub(super) rows: BufferedRows,
     /// By field number.
-    pub(super) columns: Box<[Lazy]>,
+    pub(super) columns: Box<[LazyColumn]>,
     /// How many filters the rows were asked for.
     asked: AtomicU32,
 }
 
 /// A column, once it is made.
 #[derive(Debug, Default)]
-pub(super) struct Lazy {
+pub(super) struct LazyColumn {
     pub(super) column: OnceLock<Option<Column>>,
-    is_asked_for: AtomicBool,
+    is_used: AtomicBool,
 }
 
 /// Rows of a batch that may be asked one by one instead of making columns, a bit each.
@@ -31,22 +31,22 @@ const FEW_ROWS: usize = 64;
 const OFTEN_ASKED: u32 = 32;
 
 impl LazyColumns {
-    pub(super) fn new(catalog: &Catalog, rows: OwnedRows) -> Self {
-        let columns = catalog.field_ids().map(|_| Lazy::default()).collect();
+    pub(super) fn new(catalog: &Catalog, rows: BufferedRows) -> Self {
+        let columns = catalog.field_ids().map(|_| LazyColumn::default()).collect();
         Self { catalog: catalog.clone(), rows, columns, asked: AtomicU32::new(0) }
     }
 
     pub(super) fn column(&self, field: FieldId) -> Option<&Column> {
         let lazy = self.columns.get(field.index())?;
         // Many threads may ask at once, and a write would take the line from all others.
-        if !lazy.is_asked_for.load(Ordering::Relaxed) {
-            lazy.is_asked_for.store(true, Ordering::Relaxed);
+        if !lazy.is_used.load(Ordering::Relaxed) {
+            lazy.is_used.store(true, Ordering::Relaxed);
         }
         lazy.column.get_or_init(|| self.seal(field)).as_ref()
     }
 
-    pub(super) fn is_asked_for(&self, field: FieldId) -> bool {
-        self.columns.get(field.index()).is_some_and(|lazy| lazy.is_asked_for.load(Ordering::Relaxed))
+    pub(super) fn is_used(&self, field: FieldId) -> bool {
+        self.columns.get(field.index()).is_some_and(|lazy| lazy.is_used.load(Ordering::Relaxed))
     }
 
     /// Returns the rows, at most 64, if testing each takes less than making columns.
@@ -78,7 +78,7 @@ impl LazyColumns {
         Some(builder.seal(self.rows.len()))
     }
 
-    pub(super) fn row(&self, row: usize) -> Option<&OwnedRow> {
+    pub(super) fn row(&self, row: usize) -> Option<&BufferedRow> {
         self.rows.get(row)
     }
 
@@ -102,7 +102,7 @@ impl LazyColumns {
             let Some(Some(column)) = lazy.column.get() else { continue };
             let most = most_values(&self.catalog, field);
             let is_sound =
-                |(number, row): (usize, &OwnedRow)| column.values(number).eq(row.values(field).take(most));
+                |(number, row): (usize, &BufferedRow)| column.values(number).eq(row.values(field).take(most));
             if !self.rows.iter().enumerate().all(is_sound) {
                 return Err(format!("{}: a column of other values", self.catalog.field(field).name()));
             }
@@ -125,7 +125,7 @@ fn most_values(catalog: &Catalog, field: FieldId) -> usize {
 #[derive(Clone, Copy)]
 pub(crate) struct FewRows<'b> {
     batch: &'b LazyColumns,
-    rows: &'b [Arc<OwnedRow>],
+    rows: &'b [Arc<BufferedRow>],
 }
 
 impl<'b> FewRows<'b> {
@@ -136,7 +136,7 @@ impl<'b> FewRows<'b> {
 
     /// The row of a number.
     #[inline]
-    pub(crate) fn row(self, row: usize) -> Option<&'b OwnedRow> {
+    pub(crate) fn row(self, row: usize) -> Option<&'b BufferedRow> {
         self.rows.get(row).map(|row| &**row)
     }
 

@@ -1,12 +1,12 @@
 //! A batch: rows that are never changed again.
 #![expect(clippy::arithmetic_side_effects, reason = "sizes in memory")]
 
-use super::buffered_row::OwnedRow;
-use super::documents::Documents;
+use super::buffered_row::BufferedRow;
+use super::documents::BatchDocuments;
+use super::insertion_order::InsertionOrder;
 use super::lazy_columns::LazyColumns;
-use super::places::Places;
 use crate::catalog::{Catalog, FieldId};
-use crate::column::{self, Column, Data};
+use crate::column::{self, Column, ColumnData};
 use crate::rows::MAX_ROWS;
 
 /// The most batches of an engine, so that a batch's number and a row's fit 32 bits together.
@@ -22,8 +22,8 @@ pub(crate) const MAX_DOCUMENT_BYTES: usize = 1 << 30;
 pub(crate) struct Batch {
     pub(super) rows: usize,
     pub(super) columns: Columns,
-    pub(super) places: Places,
-    pub(super) documents: Documents,
+    pub(super) places: InsertionOrder,
+    pub(super) documents: BatchDocuments,
 }
 
 /// The columns of a batch, by field number.
@@ -39,8 +39,8 @@ impl Batch {
     pub(super) fn sealed(
         rows: usize,
         mut columns: Box<[Option<Column>]>,
-        places: Places,
-        documents: Documents,
+        places: InsertionOrder,
+        documents: BatchDocuments,
     ) -> Self {
         column::pack(columns.iter_mut().flatten());
         Self { rows, columns: Columns::Sealed(columns), places, documents }
@@ -81,14 +81,14 @@ impl Batch {
             Columns::Sealed(_) => {
                 self.column(FieldId::ID).and_then(|ids| ids.string(row)).unwrap_or_default()
             }
-            Columns::Lazy(lazy) => lazy.row(row).map_or("", OwnedRow::id),
+            Columns::Lazy(lazy) => lazy.row(row).map_or("", BufferedRow::id),
         }
     }
 
     /// How many of its ids are less than this one: the codes below are theirs.
     pub(crate) fn ids_below(&self, id: &str) -> usize {
         match self.column(FieldId::ID).map(|ids| &ids.data) {
-            Some(Data::Strings { dictionary, .. }) => dictionary.count_below(id),
+            Some(ColumnData::Strings { dictionary, .. }) => dictionary.count_below(id),
             _ => 0,
         }
     }
@@ -99,7 +99,7 @@ impl Batch {
 
     /// Puts the rows at other places.
     pub(crate) fn set_places(&mut self, places: Vec<u64>) {
-        self.places = Places::new(places);
+        self.places = InsertionOrder::new(places);
     }
 
     /// The first and the last place, when the rows stand in the order of their places.
@@ -131,7 +131,7 @@ impl Batch {
     }
 
     /// What rows take whose columns wait, documents apart.
-    pub(crate) fn waiting_bytes(&self) -> usize {
+    pub(crate) fn lazy_bytes(&self) -> usize {
         match &self.columns {
             Columns::Sealed(_) => 0,
             Columns::Lazy(lazy) => lazy.size_bytes(),

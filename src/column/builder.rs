@@ -9,7 +9,7 @@ use std::mem::take;
 
 use super::index_values::{booleans, ordered, strings};
 use super::interner::DictionaryBuilder;
-use super::sealed::{Column, Layout};
+use super::sealed::{Column, ColumnLayout};
 use crate::catalog::Field;
 use crate::rows::{Bitmap, Selection, set_rows};
 use crate::value::{OrderedType, Value, ValueClass};
@@ -21,16 +21,16 @@ pub(crate) struct ColumnBuilder {
     many: bool,
     /// The row of each value, ascending. It is noted with every one, since a branch for rows without any would not be foreseen.
     rows: Vec<u16>,
-    values: Values,
+    values: BuilderValues,
 }
 
-enum Values {
+enum BuilderValues {
     Strings { dictionary: DictionaryBuilder, codes: Vec<u32> },
     Ordered(OrderedType, Vec<i64>),
     Booleans(Vec<bool>),
 }
 
-impl Values {
+impl BuilderValues {
     fn new(class: ValueClass, rows: usize) -> Self {
         match class {
             ValueClass::Strings => Self::Strings {
@@ -78,7 +78,7 @@ impl ColumnBuilder {
         Self {
             many: field.is_many(),
             rows: Vec::with_capacity(rows),
-            values: Values::new(ValueClass::of_field(field.kind()), rows),
+            values: BuilderValues::new(ValueClass::of_field(field.kind()), rows),
         }
     }
 
@@ -110,7 +110,7 @@ impl ColumnBuilder {
     /// The string of a row that was added, of a string column each row of which has just one.
     pub(crate) fn string(&self, row: usize) -> Option<&str> {
         match &self.values {
-            Values::Strings { dictionary, codes } => Some(dictionary.get(codes[row])),
+            BuilderValues::Strings { dictionary, codes } => Some(dictionary.get(codes[row])),
             _ => None,
         }
     }
@@ -118,29 +118,29 @@ impl ColumnBuilder {
     /// The column of so many rows; the builder is empty afterwards, and keeps what memory the column does not need.
     pub(crate) fn seal(&mut self, rows: usize) -> Column {
         let layout = if self.rows.is_empty() {
-            Layout::Single(Selection::None)
+            ColumnLayout::Single(Selection::None)
         } else if self.many {
-            Layout::many(ends(rows, &self.rows))
+            ColumnLayout::many(ends(rows, &self.rows))
         } else if self.rows.len() == rows {
-            Layout::Single(Selection::All)
+            ColumnLayout::Single(Selection::All)
         } else {
             let present = Bitmap::filled_by(rows, |words| set_rows(words, &self.rows));
-            Layout::Single(Selection::from_bitmap(present))
+            ColumnLayout::Single(Selection::from_bitmap(present))
         };
         // Rows without a value keep the place of one.
         let apart = match &layout {
-            Layout::Single(Selection::Bitmap(_)) => Some(self.rows.as_slice()),
+            ColumnLayout::Single(Selection::Bitmap(_)) => Some(self.rows.as_slice()),
             _ => None,
         };
         let data = match &mut self.values {
-            Values::Strings { dictionary, codes } => {
+            BuilderValues::Strings { dictionary, codes } => {
                 let (sealed, ranks) = dictionary.seal(&placed(rows, apart, codes));
                 dictionary.clear();
                 codes.clear();
                 strings(rows, &layout, sealed, ranks)
             }
-            Values::Ordered(kind, values) => ordered(*kind, owned(rows, apart, values), &layout, None),
-            Values::Booleans(values) => {
+            BuilderValues::Ordered(kind, values) => ordered(*kind, owned(rows, apart, values), &layout, None),
+            BuilderValues::Booleans(values) => {
                 let data = booleans(rows, &layout, &placed(rows, apart, values));
                 values.clear();
                 data
@@ -189,7 +189,7 @@ fn owned<S: Copy + Default>(rows: usize, places: Option<&[u16]>, values: &mut Ve
 
 #[cfg(test)]
 mod tests {
-    use super::super::sealed::Data;
+    use super::super::sealed::ColumnData;
     use super::*;
     use crate::catalog::FieldType;
     use crate::value::Timestamp;
@@ -226,7 +226,7 @@ mod tests {
                     let own = expected.map(|millis| Value::Timestamp(Timestamp::from_millis(millis)));
                     assert_eq!(values, own.into_iter().collect::<Vec<_>>(), "{number}, row {row}");
                 }
-                let is_bitmap = matches!(column.layout, Layout::Single(Selection::Bitmap(_)));
+                let is_bitmap = matches!(column.layout, ColumnLayout::Single(Selection::Bitmap(_)));
                 assert_eq!(is_bitmap, number > 1 && rows > 1, "{number}");
             }
         }
@@ -252,7 +252,7 @@ mod tests {
                     let expected = own(row).map(|text| Value::String(Cow::Borrowed(text)));
                     assert!(column.values(row).eq(expected), "{counts:?}, row {row}");
                 }
-                let Data::Strings { dictionary, postings: Some(postings), .. } = &column.data else {
+                let ColumnData::Strings { dictionary, postings: Some(postings), .. } = &column.data else {
                     assert!((0..rows).all(|row| own(row).count() == 0), "{counts:?}");
                     continue;
                 };

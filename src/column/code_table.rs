@@ -15,7 +15,7 @@ use std::hash::{BuildHasher, Hasher};
 #[derive(Default)]
 pub(super) struct CodeTable<const N: usize> {
     /// A power of two of them, or none.
-    slots: Vec<Slot<N>>,
+    slots: Vec<CodeSlot<N>>,
     /// One less than the number of slots; 0 without slots.
     mask: usize,
     used: usize,
@@ -26,13 +26,13 @@ pub(super) struct CodeTable<const N: usize> {
 
 /// The part of a string that a table compares.
 #[derive(Clone, Copy)]
-pub(super) struct Key<const N: usize> {
+pub(super) struct StringKey<const N: usize> {
     /// All bytes of a string that is no longer, some of them twice; of any other, its hash.
     pub(super) words: [u64; N],
     pub(super) len: u32,
 }
 
-impl Key<2> {
+impl StringKey<2> {
     /// Returns the key of a string of up to sixteen bytes; `None` for longer ones.
     #[inline(always)]
     pub(super) fn of_short(text: &[u8]) -> Option<Self> {
@@ -50,7 +50,7 @@ impl Key<2> {
     }
 }
 
-impl Key<4> {
+impl StringKey<4> {
     /// Returns the key of a string of sixteen to 32 bytes; `None` for any other.
     #[inline(always)]
     fn of_long(text: &[u8]) -> Option<Self> {
@@ -63,22 +63,22 @@ impl Key<4> {
     }
 }
 
-/// A code and the [`Key`] of its string. Nested, they would take a third more.
+/// A code and the [`StringKey`] of its string. Nested, they would take a third more.
 #[derive(Clone, Copy)]
-struct Slot<const N: usize> {
+struct CodeSlot<const N: usize> {
     words: [u64; N],
     len: u32,
     /// The code plus one; 0 in a free slot.
     code: u32,
 }
 
-impl<const N: usize> Slot<N> {
+impl<const N: usize> CodeSlot<N> {
     const FREE: Self = Self { words: [0; N], len: 0, code: 0 };
 
     /// Compares word by word: a key that has just been made is in registers. Arrays compared whole are written to memory first,
     /// and read back in pieces of another size, which stalls.
     #[inline(always)]
-    fn has(&self, key: &Key<N>) -> bool {
+    fn has(&self, key: &StringKey<N>) -> bool {
         let differing = |differing, (own, other): (&u64, &u64)| differing | (own ^ other);
         self.len == key.len && self.words.iter().zip(&key.words).fold(0, differing) == 0
     }
@@ -87,15 +87,15 @@ impl<const N: usize> Slot<N> {
 impl CodeTable<4> {
     /// Returns the key of a string of more than sixteen bytes.
     #[inline(always)]
-    pub(super) fn key(&self, text: &[u8]) -> Key<4> {
-        Key::of_long(text).unwrap_or_else(|| self.key_of_longest(text))
+    pub(super) fn key(&self, text: &[u8]) -> StringKey<4> {
+        StringKey::of_long(text).unwrap_or_else(|| self.key_of_longest(text))
     }
 
     #[inline(never)]
-    fn key_of_longest(&self, text: &[u8]) -> Key<4> {
+    fn key_of_longest(&self, text: &[u8]) -> StringKey<4> {
         let mut hasher = self.hasher.build_hasher();
         hasher.write(text);
-        Key { words: [hasher.finish(), 0, 0, 0], len: u32::try_from(text.len()).unwrap_or(u32::MAX) }
+        StringKey { words: [hasher.finish(), 0, 0, 0], len: u32::try_from(text.len()).unwrap_or(u32::MAX) }
     }
 }
 
@@ -104,7 +104,7 @@ impl<const N: usize> CodeTable<N> {
 
     /// Returns the slot at which the search for a key starts.
     #[inline(always)]
-    fn place(&self, key: &Key<N>) -> usize {
+    fn place(&self, key: &StringKey<N>) -> usize {
         let (pairs, _) = key.words.as_chunks();
         let mut hash = key.len as usize;
         for ([first, second], [secret, other]) in pairs.iter().zip(&self.secret) {
@@ -118,7 +118,7 @@ impl<const N: usize> CodeTable<N> {
 
     /// Returns the code of a key. `is_it` compares the strings of keys that are hashes.
     #[inline(always)]
-    pub(super) fn find(&self, key: &Key<N>, is_it: impl Fn(u32) -> bool) -> Option<u32> {
+    pub(super) fn find(&self, key: &StringKey<N>, is_it: impl Fn(u32) -> bool) -> Option<u32> {
         let mut at = self.place(key);
         loop {
             let slot = self.slots.get(at)?;
@@ -134,7 +134,7 @@ impl<const N: usize> CodeTable<N> {
     }
 
     /// Adds a code whose key is not there.
-    pub(super) fn insert(&mut self, key: Key<N>, code: u32) {
+    pub(super) fn insert(&mut self, key: StringKey<N>, code: u32) {
         self.used += 1;
         if self.used > self.slots.len() / 2 {
             if self.slots.is_empty() {
@@ -143,17 +143,17 @@ impl<const N: usize> CodeTable<N> {
             }
             let len = (self.slots.len() * 2).max(Self::LEAST_SLOTS);
             self.mask = len - 1;
-            for slot in std::mem::replace(&mut self.slots, vec![Slot::FREE; len]) {
+            for slot in std::mem::replace(&mut self.slots, vec![CodeSlot::FREE; len]) {
                 if slot.code != 0 {
                     self.put(slot);
                 }
             }
         }
-        self.put(Slot { words: key.words, len: key.len, code: code + 1 });
+        self.put(CodeSlot { words: key.words, len: key.len, code: code + 1 });
     }
 
-    fn put(&mut self, entry: Slot<N>) {
-        let mut at = self.place(&Key { words: entry.words, len: entry.len });
+    fn put(&mut self, entry: CodeSlot<N>) {
+        let mut at = self.place(&StringKey { words: entry.words, len: entry.len });
         while self.slots[at].code != 0 {
             at = (at + 1) & self.mask;
         }
@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn hashes_that_are_alike_are_told_apart_by_their_strings() {
         let mut table = CodeTable::default();
-        let key = |number: u64| Key { words: [number, 0, 0, 0], len: 99 };
+        let key = |number: u64| StringKey { words: [number, 0, 0, 0], len: 99 };
         (0..100).for_each(|code| table.insert(key(u64::from(code % 3)), code));
         assert!(
             (0..100).all(|code| table.find(&key(u64::from(code % 3)), |other| other == code) == Some(code))

@@ -7,7 +7,7 @@
 
 use std::mem::take;
 
-use super::code_table::{CodeTable, Key};
+use super::code_table::{CodeTable, StringKey};
 use super::dictionary::{Codes, Dictionary, span};
 use super::order::ascending;
 
@@ -65,7 +65,7 @@ impl DictionaryBuilder {
     #[inline(always)]
     pub(super) fn code(&mut self, text: &str) -> u32 {
         if !self.is_loose
-            && let Some(key) = Key::of_short(text.as_bytes())
+            && let Some(key) = StringKey::of_short(text.as_bytes())
             && let Some(code) = self.short.find(&key, |_| true)
         {
             self.values += 1;
@@ -81,7 +81,7 @@ impl DictionaryBuilder {
             return self.append(text);
         }
         self.values += 1;
-        if let Some(key) = Key::of_short(text.as_bytes()) {
+        if let Some(key) = StringKey::of_short(text.as_bytes()) {
             self.short
                 .find(&key, |_| true)
                 .unwrap_or_else(|| self.add(text, |codes, code| codes.short.insert(key, code)))

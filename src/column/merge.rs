@@ -11,7 +11,7 @@ use std::ops::Range;
 use super::dictionary::{Codes, Dictionary};
 use super::index_values::{booleans, ordered, pack, strings};
 use super::order::ascending;
-use super::sealed::{Column, Data, Layout};
+use super::sealed::{Column, ColumnData, ColumnLayout};
 use super::sorted::Sorted;
 use crate::catalog::Field;
 use crate::rows::Selection;
@@ -46,7 +46,7 @@ impl Column {
     /// # Complexity
     /// Linear in rows and values; strings and sorted rows, which lie in order, are merged besides.
     pub(crate) fn merged(field: &Field, columns: &[Option<&Self>], picks: &Picks) -> Self {
-        let sources = Sources { columns, picks, is_many: field.is_many() };
+        let sources = MergeInput { columns, picks, is_many: field.is_many() };
         let rows = picks.rows.len();
         let layout = sources.layout();
         let data = match ValueClass::of_field(field.kind()) {
@@ -57,7 +57,7 @@ impl Column {
             ValueClass::Ordered(kind) => sources.ordered(kind, &layout),
             ValueClass::Booleans => {
                 let values = sources.gather(&layout, false, |_, data, at| match data {
-                    Data::Booleans { values, .. } => values.get(at),
+                    ColumnData::Booleans { values, .. } => values.get(at),
                     _ => false,
                 });
                 booleans(rows, &layout, &values)
@@ -68,13 +68,13 @@ impl Column {
 }
 
 /// The columns of a field in several batches, and the rows to take.
-struct Sources<'s> {
+struct MergeInput<'s> {
     columns: &'s [Option<&'s Column>],
     picks: &'s Picks,
     is_many: bool,
 }
 
-impl<'s> Sources<'s> {
+impl<'s> MergeInput<'s> {
     /// For each row: its batch, the column there, and which of the values are its.
     fn rows(&self) -> impl Iterator<Item = (usize, Option<&'s Column>, Range<usize>)> {
         self.picks.rows.iter().map(|(batch, row)| {
@@ -84,23 +84,28 @@ impl<'s> Sources<'s> {
         })
     }
 
-    fn layout(&self) -> Layout {
+    fn layout(&self) -> ColumnLayout {
         if self.is_many {
             let ends = self.rows().scan(0_usize, |end, (.., places)| {
                 *end += places.len();
                 Some(u32::try_from(*end).unwrap_or(u32::MAX))
             });
-            Layout::many(ends.collect())
+            ColumnLayout::many(ends.collect())
         } else {
             let present: Vec<bool> = self.rows().map(|(.., places)| !places.is_empty()).collect();
-            Layout::Single(Selection::from_bitmap(pack(&present)))
+            ColumnLayout::Single(Selection::from_bitmap(pack(&present)))
         }
     }
 
     /// All values, with `absent` in the place of one that a row has not.
-    fn gather<T: Copy>(&self, layout: &Layout, absent: T, get: impl Fn(usize, &Data, usize) -> T) -> Vec<T> {
+    fn gather<T: Copy>(
+        &self,
+        layout: &ColumnLayout,
+        absent: T,
+        get: impl Fn(usize, &ColumnData, usize) -> T,
+    ) -> Vec<T> {
         let mut values = Vec::with_capacity(self.picks.rows.len());
-        if matches!(layout, Layout::Single(Selection::None)) {
+        if matches!(layout, ColumnLayout::Single(Selection::None)) {
             return values;
         }
         for (batch, column, places) in self.rows() {
@@ -115,23 +120,23 @@ impl<'s> Sources<'s> {
         values
     }
 
-    fn ordered(&self, kind: OrderedType, layout: &Layout) -> Data {
+    fn ordered(&self, kind: OrderedType, layout: &ColumnLayout) -> ColumnData {
         let values = self.gather(layout, 0, |_, data, at| match data {
-            Data::Ordered { values, .. } => values.get(at),
+            ColumnData::Ordered { values, .. } => values.get(at),
             _ => 0,
         });
         ordered(kind, values, layout, Some(self.order()))
     }
 
     /// The strings that rows have, and the codes for them.
-    fn strings(&self, layout: &Layout) -> (Dictionary, Codes) {
+    fn strings(&self, layout: &ColumnLayout) -> (Dictionary, Codes) {
         /// A code that no picked row has.
         const UNUSED: u32 = u32::MAX;
         let dictionaries: Vec<Option<(&Dictionary, &Codes)>> = self
             .columns
             .iter()
             .map(|column| match column.map(|column| &column.data) {
-                Some(Data::Strings { dictionary, codes, .. }) => Some((dictionary, codes)),
+                Some(ColumnData::Strings { dictionary, codes, .. }) => Some((dictionary, codes)),
                 _ => None,
             })
             .collect();
@@ -167,7 +172,7 @@ impl<'s> Sources<'s> {
         let size_bytes = distinct.iter().map(|text| text.len()).sum();
         let dictionary = Dictionary::from_ascending(size_bytes, distinct.into_iter());
         let codes = self.gather(layout, 0, |batch, data, at| match data {
-            Data::Strings { codes, .. } => new_codes[batch][codes.get(at)],
+            ColumnData::Strings { codes, .. } => new_codes[batch][codes.get(at)],
             _ => 0,
         });
         let codes = Codes::new(codes.into_iter(), dictionary.len());
@@ -179,7 +184,7 @@ impl<'s> Sources<'s> {
         let mut order = Vec::with_capacity(self.picks.rows.len());
         for (column, targets) in self.columns.iter().zip(&self.picks.targets) {
             let Some(column) = column else { continue };
-            let Data::Ordered { sorted, .. } = &column.data else { continue };
+            let ColumnData::Ordered { sorted, .. } = &column.data else { continue };
             let Some(sorted) = Sorted::new(sorted, column) else { continue };
             let rows = (0..sorted.len()).filter_map(|at| sorted.get(at));
             order.extend(rows.filter_map(|row| targets[row]));

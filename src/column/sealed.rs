@@ -25,20 +25,20 @@ use crate::value::{OrderedType, OrdinalRange, Value};
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Column {
     pub(super) rows: usize,
-    pub(crate) layout: Layout,
-    pub(crate) data: Data,
+    pub(crate) layout: ColumnLayout,
+    pub(crate) data: ColumnData,
 }
 
 /// Which values belong to which row.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Layout {
+pub(crate) enum ColumnLayout {
     /// A value a row; the rows in the selection have one.
     Single(Selection),
     /// Any number of values a row, not none in all rows; the offset behind the last value of each row.
     Many(Slice<u32>),
 }
 
-impl Layout {
+impl ColumnLayout {
     /// Any number of values a row, by the offset behind the last value of each row.
     pub(super) fn many(ends: Vec<u32>) -> Self {
         match ends.last() {
@@ -50,7 +50,7 @@ impl Layout {
 
 /// The values, one behind the other.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Data {
+pub(crate) enum ColumnData {
     /// `postings` lead from codes to rows; a column of nearly as many strings as rows has none.
     Strings { dictionary: Dictionary, codes: Codes, postings: Option<Postings> },
     /// `zone`: the least and the greatest of the values. `sorted` is there where [`Sorted::new`] needs it.
@@ -59,7 +59,7 @@ pub(crate) enum Data {
     Booleans { values: Bitmap, holders: Box<[Selection; 2]> },
 }
 
-impl Data {
+impl ColumnData {
     pub(super) fn len(&self) -> usize {
         match self {
             Self::Strings { codes, .. } => codes.len(),
@@ -94,7 +94,9 @@ impl Column {
     /// The strings of a single-valued column, and their codes by row, which mean nothing where a row has no value.
     pub(crate) fn dictionary(&self) -> Option<(&Dictionary, &Codes)> {
         match (&self.layout, &self.data) {
-            (Layout::Single(_), Data::Strings { dictionary, codes, .. }) => Some((dictionary, codes)),
+            (ColumnLayout::Single(_), ColumnData::Strings { dictionary, codes, .. }) => {
+                Some((dictionary, codes))
+            }
             _ => None,
         }
     }
@@ -103,7 +105,9 @@ impl Column {
     #[inline]
     pub(crate) fn code(&self, row: usize) -> Option<(&Dictionary, usize)> {
         match (&self.layout, &self.data) {
-            (Layout::Single(present), Data::Strings { dictionary, codes, .. }) if present.contains(row) => {
+            (ColumnLayout::Single(present), ColumnData::Strings { dictionary, codes, .. })
+                if present.contains(row) =>
+            {
                 Some((dictionary, codes.get(row)))
             }
             _ => None,
@@ -113,14 +117,14 @@ impl Column {
     /// How many strings there are; `None` of a column of another type.
     pub(crate) fn strings(&self) -> Option<usize> {
         match &self.data {
-            Data::Strings { dictionary, .. } => Some(dictionary.len()),
+            ColumnData::Strings { dictionary, .. } => Some(dictionary.len()),
             _ => None,
         }
     }
 
     /// Adds one to the count of each code that a row has, once however often the row has it.
     pub(crate) fn count_codes(&self, row: usize, counts: &mut [u32]) {
-        let Data::Strings { codes, .. } = &self.data else { return };
+        let ColumnData::Strings { codes, .. } = &self.data else { return };
         let places = self.places(row);
         for at in places.clone() {
             let code = codes.get(at);
@@ -134,8 +138,8 @@ impl Column {
     /// Which of the values are those of a row.
     pub(crate) fn places(&self, row: usize) -> Range<usize> {
         match &self.layout {
-            Layout::Single(present) => row..row + usize::from(present.contains(row)),
-            Layout::Many(ends) => {
+            ColumnLayout::Single(present) => row..row + usize::from(present.contains(row)),
+            ColumnLayout::Many(ends) => {
                 let start = if row == 0 { 0 } else { ends[row - 1] };
                 start as usize..ends[row] as usize
             }
@@ -145,18 +149,18 @@ impl Column {
     /// The values of a row, in the order in which they were added.
     pub(crate) fn values(&self, row: usize) -> impl Iterator<Item = Value<'_>> + Clone {
         self.places(row).map(|at| match &self.data {
-            Data::Strings { dictionary, codes, .. } => {
+            ColumnData::Strings { dictionary, codes, .. } => {
                 Value::String(Cow::Borrowed(dictionary.get(codes.get(at))))
             }
-            Data::Ordered { kind, values, .. } => kind.value(values.get(at)),
-            Data::Booleans { values, .. } => Value::Boolean(values.get(at)),
+            ColumnData::Ordered { kind, values, .. } => kind.value(values.get(at)),
+            ColumnData::Booleans { values, .. } => Value::Boolean(values.get(at)),
         })
     }
 
     /// What a row's number or timestamp is ordered by, of a single-valued column.
     pub(super) fn ordinal(&self, row: usize) -> Option<i64> {
         match &self.data {
-            Data::Ordered { values, .. } => Some(values.get(row)),
+            ColumnData::Ordered { values, .. } => Some(values.get(row)),
             _ => None,
         }
     }
@@ -164,13 +168,13 @@ impl Column {
     /// Heap memory of the values, in bytes.
     pub(crate) fn data_bytes(&self) -> usize {
         let layout = match &self.layout {
-            Layout::Single(present) => present.size_bytes(),
-            Layout::Many(ends) => size_of_val::<[u32]>(ends),
+            ColumnLayout::Single(present) => present.size_bytes(),
+            ColumnLayout::Many(ends) => size_of_val::<[u32]>(ends),
         };
         let data = match &self.data {
-            Data::Strings { dictionary, codes, .. } => dictionary.size_bytes() + codes.size_bytes(),
-            Data::Ordered { values, .. } => values.size_bytes(),
-            Data::Booleans { values, .. } => values.size_bytes(),
+            ColumnData::Strings { dictionary, codes, .. } => dictionary.size_bytes() + codes.size_bytes(),
+            ColumnData::Ordered { values, .. } => values.size_bytes(),
+            ColumnData::Booleans { values, .. } => values.size_bytes(),
         };
         layout + data
     }
@@ -178,35 +182,35 @@ impl Column {
     /// Heap memory of what leads from values to rows, in bytes.
     pub(crate) fn index_bytes(&self) -> usize {
         match &self.data {
-            Data::Strings { postings, .. } => postings.as_ref().map_or(0, Postings::size_bytes),
-            Data::Ordered { sorted, .. } => sorted.as_ref().map_or(0, SortedRows::size_bytes),
-            Data::Booleans { holders, .. } => holders.iter().map(Selection::size_bytes).sum(),
+            ColumnData::Strings { postings, .. } => postings.as_ref().map_or(0, Postings::size_bytes),
+            ColumnData::Ordered { sorted, .. } => sorted.as_ref().map_or(0, SortedRows::size_bytes),
+            ColumnData::Booleans { holders, .. } => holders.iter().map(Selection::size_bytes).sum(),
         }
     }
 
     /// All slices of the columns of a batch, those that searches read most in front.
     fn slices<'s>(&'s mut self, all: &mut Vec<&'s mut dyn Move>) {
         match &mut self.data {
-            Data::Strings { codes, postings, .. } => {
+            ColumnData::Strings { codes, postings, .. } => {
                 if let Some(postings) = postings {
                     postings.slices(all);
                 }
                 codes.slices(all);
             }
-            Data::Ordered { values, sorted, .. } => {
+            ColumnData::Ordered { values, sorted, .. } => {
                 if let Some(sorted) = sorted {
                     sorted.slices(all);
                 }
                 values.slices(all);
             }
-            Data::Booleans { values, holders } => {
+            ColumnData::Booleans { values, holders } => {
                 holders.iter_mut().for_each(|holder| holder.slices(all));
                 values.slices(all);
             }
         }
         match &mut self.layout {
-            Layout::Single(present) => present.slices(all),
-            Layout::Many(ends) => all.push(ends),
+            ColumnLayout::Single(present) => present.slices(all),
+            ColumnLayout::Many(ends) => all.push(ends),
         }
     }
 }

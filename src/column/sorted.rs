@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use super::sealed::{Column, Data, Layout};
+use super::sealed::{Column, ColumnData, ColumnLayout};
 use super::sorted_rows::{KEY_STEP, SortedRows};
 
 /// The rows of a single-valued column of numbers or timestamps that have a value, ascending by it, then by row.
@@ -23,9 +23,9 @@ impl<'c> Sorted<'c> {
     /// Of a column and its sorted rows; `None` where rows may have many values.
     pub(crate) fn new(list: &'c Option<SortedRows>, column: &Column) -> Option<Self> {
         match (list, &column.layout) {
-            (_, Layout::Many(_)) => None,
+            (_, ColumnLayout::Many(_)) => None,
             (Some(list), _) => Some(Self::Listed(list)),
-            (None, Layout::Single(_)) => Some(Self::AsStored(column.values_len())),
+            (None, ColumnLayout::Single(_)) => Some(Self::AsStored(column.values_len())),
         }
     }
 
@@ -141,7 +141,7 @@ impl Column {
     /// The rows that have a value in the order of their values, or backwards, each behind its value's ordinal; `None` where
     /// rows are not kept sorted.
     pub(crate) fn in_order(&self, descending: bool) -> Option<impl Iterator<Item = (i64, usize)>> {
-        let Data::Ordered { sorted, .. } = &self.data else { return None };
+        let ColumnData::Ordered { sorted, .. } = &self.data else { return None };
         let sorted = Sorted::new(sorted, self)?;
         let len = sorted.len();
         Some((0..len).filter_map(move |step| {

@@ -1,4 +1,4 @@
-//! Counting the rows of an access path that are in a bitmap too, without a bitmap of the path's rows.
+//! Counting the rows of an lookup path that are in a bitmap too, without a bitmap of the path's rows.
 #![expect(
     clippy::arithmetic_side_effects,
     reason = "counts of rows of one batch; the rows that are subtracted were counted before"
@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use super::access_path::{AccessPath, ValueTest};
-use crate::column::{Codes, Column, Data, Layout, Sorted};
+use crate::column::{Codes, Column, ColumnData, ColumnLayout, Sorted};
 use crate::kernels::{self, Combine, Pair};
 use crate::rows::{LANES, RowSet, Selection, count_range, has_bit};
 
@@ -20,8 +20,8 @@ pub(super) fn count_beside(path: &AccessPath<'_>, words: &[u64], rows: usize) ->
         }
         AccessPath::Scan(
             Column {
-                layout: Layout::Single(present),
-                data: Data::Strings { codes: Codes::U8(codes), .. },
+                layout: ColumnLayout::Single(present),
+                data: ColumnData::Strings { codes: Codes::U8(codes), .. },
                 ..
             },
             tests,

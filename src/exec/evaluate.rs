@@ -13,7 +13,7 @@ use super::plan::needed_steps;
 use super::program::{Op, Program};
 use super::query::Query;
 use super::row_at_a_time;
-use super::step::{Estimate, Step};
+use super::step::{Estimate, PlanStep};
 use super::trace::Work;
 use crate::batch::Batch;
 use crate::index::{places_of_batch, split};
@@ -51,7 +51,7 @@ fn plan<'q>(query: &'q Query<'q>, number: usize, batch: &'q Batch, live: &'q Sel
             let passing = |_, leaf: &Leaf, tested| row_at_a_time::passing_of_batch(leaf, rows, tested);
             let all = row_at_a_time::all(rows.len());
             let selected = row_at_a_time::selected(query.predicate, all, passing);
-            let step = Step::tested(selected, batch.rows());
+            let step = PlanStep::tested(selected, batch.rows());
             Selected::of_program(query, Program::new(vec![step], 0, live), 0, batch, live)
         }
         None => {
@@ -62,7 +62,7 @@ fn plan<'q>(query: &'q Query<'q>, number: usize, batch: &'q Batch, live: &'q Sel
 }
 
 /// The rows, live or not, that a step without children selects by itself.
-pub(super) fn rows_of<'q>(query: &'q Query<'q>, step: Step<'q>, batch: &Batch) -> RowSet<'q> {
+pub(super) fn rows_of<'q>(query: &'q Query<'q>, step: PlanStep<'q>, batch: &Batch) -> RowSet<'q> {
     static ALL: Selection = Selection::All;
     let program = Program::new(vec![step], 0, &ALL);
     let rows = batch.rows();
@@ -121,10 +121,10 @@ impl<'q> Selected<'q> {
     }
 
     /// Has the processor fetch what finding the rows begins with.
-    pub(crate) fn announce(&self) {
+    pub(crate) fn prefetch_start(&self) {
         if self.exact.is_none() {
-            self.program.announce(0);
-            self.program.announce(1);
+            self.program.prefetch_start(0);
+            self.program.prefetch_start(1);
         }
     }
 

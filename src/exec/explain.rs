@@ -17,10 +17,10 @@ use super::index_lookup::IndexLookup;
 use super::plan::{all_steps, leaf_step};
 use super::query::Query;
 use super::ranges::{covers, overlapping};
-use super::step::{Step, estimate};
+use super::step::{PlanStep, estimate};
 use crate::batch::Batch;
-use crate::column::{Column, Data, Sorted};
-use crate::index::Occurrences;
+use crate::column::{Column, ColumnData, Sorted};
+use crate::index::StringPostings;
 use crate::kernels::Combine;
 use crate::operator::Connective;
 use crate::predicate::{Leaf, Node, Set, Test};
@@ -105,13 +105,13 @@ pub(crate) fn explain(
     let rows = batch.rows();
     for (id, (node, explained)) in query.predicate.nodes().iter().zip(nodes).enumerate() {
         let step = &steps[id];
-        let settles = if let Step::Settled(value) = step { Some(*value) } else { None };
+        let settles = if let PlanStep::Settled(value) = step { Some(*value) } else { None };
         let batches =
             explained.by.entry((means(query, (id, node), number, batch, step), settles)).or_default();
         *batches += 1;
         let all_live = matches!(live, Selection::All);
         let (expected, is_exact, cost) = match step {
-            Step::Settled(true) => (live.count(rows), true, Cost::NONE),
+            PlanStep::Settled(true) => (live.count(rows), true, Cost::NONE),
             _ => {
                 let known = estimate(&steps, id);
                 (known.rows.min(rows), known.is_exact && (all_live || known.rows == 0), known.cost)
@@ -123,8 +123,8 @@ pub(crate) fn explain(
         explained.cost = explained.cost.saturating_add(cost.get() as u64);
         if let Node::Branch(_, children) = node {
             let open: &[usize] = match step {
-                Step::Branch(_, open, _) => open,
-                Step::Same(only) => std::slice::from_ref(only),
+                PlanStep::Branch(_, open, _) => open,
+                PlanStep::Same(only) => std::slice::from_ref(only),
                 _ => &[],
             };
             // Those that need no evaluation stand behind.
@@ -146,23 +146,23 @@ fn means(
     (id, node): (usize, &Node<Leaf>),
     number: usize,
     batch: &Batch,
-    step: &Step<'_>,
+    step: &PlanStep<'_>,
 ) -> Means {
     match (step, node) {
         (_, Node::Constant(_)) => Means::Constant,
-        (Step::Branch(..) | Step::Same(_), _) | (_, Node::Branch(..)) => Means::Children,
-        (Step::Leaf { path, .. }, _) => match path {
+        (PlanStep::Branch(..) | PlanStep::Same(_), _) | (_, Node::Branch(..)) => Means::Children,
+        (PlanStep::Leaf { path, .. }, _) => match path {
             AccessPath::Present(_) => Means::Offsets,
             AccessPath::StringBitmaps(_) | AccessPath::AnyPosting(..) | AccessPath::EachPosting(..) => {
                 Means::Postings
             }
             AccessPath::Sorted { sorted, .. } => of_sorted(*sorted),
             AccessPath::Scan(..) => Means::Scan,
-            AccessPath::Ready(_) if batch.few_rows().is_some() => Means::Rows,
-            AccessPath::Ready(_) if matches!(query.access(id, number), IndexLookup::Rows(_)) => Means::Keys,
-            AccessPath::Ready(_) => Means::Bitmap,
+            AccessPath::Rows(_) if batch.few_rows().is_some() => Means::Rows,
+            AccessPath::Rows(_) if matches!(query.lookup(id, number), IndexLookup::Rows(_)) => Means::Keys,
+            AccessPath::Rows(_) => Means::Bitmap,
         },
-        (Step::Settled(_), Node::Leaf(leaf)) => match query.access(id, number) {
+        (PlanStep::Settled(_), Node::Leaf(leaf)) => match query.lookup(id, number) {
             IndexLookup::Rows(_) => Means::Keys,
             IndexLookup::Strings(found, _) if are_in_every_row(found, number, leaf, batch) => Means::Postings,
             _ => settled_by(leaf, batch),
@@ -171,9 +171,9 @@ fn means(
 }
 
 /// Whether every row of a batch is known to have each of these strings, where it has others too.
-fn are_in_every_row(found: &[&Occurrences], number: usize, leaf: &Leaf, batch: &Batch) -> bool {
+fn are_in_every_row(found: &[&StringPostings], number: usize, leaf: &Leaf, batch: &Batch) -> bool {
     let is_in_every_row =
-        |string: &&Occurrences| string.dense(number).is_some_and(|dense| dense.words().is_none());
+        |string: &&StringPostings| string.bitmap(number).is_some_and(|bitmap| bitmap.words().is_none());
     let strings = batch.column(leaf.field).and_then(Column::strings);
     !found.is_empty() && found.iter().all(is_in_every_row) && strings > Some(1)
 }
@@ -194,9 +194,9 @@ fn settled_by(leaf: &Leaf, batch: &Batch) -> Means {
     let (Test::Any(set) | Test::None(set) | Test::All(set)) = &leaf.test;
     let is_all = matches!(leaf.test, Test::All(_));
     let (by_zone, sorted) = match (&column.data, set) {
-        (Data::Strings { .. }, _) => return Means::Dictionary,
-        (Data::Booleans { .. }, _) => return Means::Bitmap,
-        (Data::Ordered { zone, sorted, .. }, Set::Ordered(ranges)) => {
+        (ColumnData::Strings { .. }, _) => return Means::Dictionary,
+        (ColumnData::Booleans { .. }, _) => return Means::Bitmap,
+        (ColumnData::Ordered { zone, sorted, .. }, Set::Ordered(ranges)) => {
             let by_zone = match overlapping(ranges.as_slice(), *zone) {
                 [] => true,
                 [range] => covers(*range, *zone),
@@ -237,7 +237,7 @@ pub(crate) fn measure(
             Node::Constant(true) => RowSet::All,
             Node::Constant(false) => RowSet::None,
             Node::Leaf(leaf) => {
-                rows_of(query, leaf_step(leaf, query.access(id, number), number, batch), batch)
+                rows_of(query, leaf_step(leaf, query.lookup(id, number), number, batch), batch)
             }
             Node::Branch(connective, children) => {
                 combine(*connective, children.iter().map(|child| &found[*child]), rows)

@@ -10,7 +10,7 @@ use super::access_path::prefetch_code;
 use crate::batch::Batch;
 use crate::catalog::FieldId;
 use crate::column::{Codes, Dictionary};
-use crate::index::{Directory, FieldDirectory, GlobalRow, Occurrences, places_of_batch, split};
+use crate::index::{BatchIndex, FieldIndex, GlobalRow, StringPostings, places_of_batch, split};
 use crate::kernels;
 use crate::predicate::{Leaf, Set, Test};
 
@@ -20,8 +20,8 @@ pub(super) enum IndexLookup<'q> {
     Nowhere,
     /// Through the column of each batch.
     Column,
-    /// Through the occurrences of its strings.
-    Strings(Vec<&'q Occurrences>, /* of how many strings */ usize),
+    /// Through the string of its strings.
+    Strings(Vec<&'q StringPostings>, /* of how many strings */ usize),
     /// Through these rows, which have one of its strings.
     Rows(KeyRows),
 }
@@ -68,7 +68,7 @@ impl KeyRows {
 /// Looks a leaf up in the index over all batches; `batch` gives a covered batch by its number.
 pub(super) fn look_up<'q, 'b>(
     leaf: &'q Leaf,
-    directory: &'q Directory,
+    index: &'q BatchIndex,
     batch: &impl Fn(usize) -> Option<&'b Batch>,
 ) -> IndexLookup<'q> {
     let (Test::Any(Set::Strings(points))
@@ -78,15 +78,15 @@ pub(super) fn look_up<'q, 'b>(
         return IndexLookup::Column;
     };
     let texts = points.as_slice();
-    match directory.field(leaf.field) {
-        FieldDirectory::Strings(strings) => {
+    match index.field(leaf.field) {
+        FieldIndex::Strings(strings) => {
             IndexLookup::Strings(texts.iter().filter_map(|text| strings.get(text)).collect(), texts.len())
         }
-        FieldDirectory::Keys(_) => {
+        FieldIndex::Keys(_) => {
             /// A string that is a key for some still has a few rows.
             const LIKELY: usize = 4;
             let mut found = Vec::with_capacity(texts.len().max(LIKELY));
-            find_keys(directory, leaf.field, texts, batch, |row, _| found.push(row));
+            find_keys(index, leaf.field, texts, batch, |row, _| found.push(row));
             IndexLookup::Rows(KeyRows { found, ascending: OnceLock::new() })
         }
         _ => IndexLookup::Column,
@@ -102,28 +102,28 @@ const TOGETHER: usize = 32;
 /// Candidates go through loops in each of which the processor is told of one load, so that those of many overlap: the code, where its
 /// string stands, the string.
 pub(crate) fn find_keys<'b>(
-    directory: &Directory,
+    index: &BatchIndex,
     field: FieldId,
     texts: &[impl AsRef<str>],
     batch: &impl Fn(usize) -> Option<&'b Batch>,
     mut take: impl FnMut(GlobalRow, u32),
 ) {
-    let FieldDirectory::Keys(keys) = directory.field(field) else { return };
+    let FieldIndex::Keys(keys) = index.field(field) else { return };
     let column = |row| {
         let (batch_number, row) = split(row);
         Some((batch(batch_number)?.column(field)?, usize::from(row)))
     };
     if let [text] = texts {
-        for found in directory.probe(keys, text.as_ref()) {
+        for found in index.probe(keys, text.as_ref()) {
             if column(found).and_then(|(column, row)| column.string(row)) == Some(text.as_ref()) {
                 take(found, 0);
             }
         }
         return;
     }
-    let found = directory.probe_all(keys, texts, kernels::prefetch);
+    let found = index.probe_all(keys, texts, kernels::prefetch);
     // Where more rows are found than there are batches, each of these is looked up once.
-    let batches = if found.len() > directory.numbers() { directory.numbers() } else { 0 };
+    let batches = if found.len() > index.numbers() { index.numbers() } else { 0 };
     let mut known: Vec<Option<Option<(&Dictionary, &Codes)>>> = vec![None; batches];
     let mut strings = |number: usize| {
         let strings = || batch(number)?.column(field)?.dictionary();
@@ -143,7 +143,7 @@ pub(crate) fn find_keys<'b>(
         }
         let mut coded = [None; TOGETHER];
         for (coded, place) in coded.iter_mut().zip(&places) {
-            // What the directory has a key of has a value.
+            // What the index has a key of has a value.
             *coded = place.map(|(dictionary, codes, row)| {
                 let code = codes.get(row);
                 kernels::prefetch(dictionary.ends(), code);

@@ -6,7 +6,7 @@
 //! | stage | file |
 //! |---|---|
 //! | look leaves up in the index; rule out batches by zone maps | `index_lookup`, `query`, `pruning` |
-//! | choose an access path for each leaf, and the order of evaluation | `plan_leaf`, `plan`, into `step`, `access_path`, `cost` |
+//! | choose an lookup path for each leaf, and the order of evaluation | `plan_leaf`, `plan`, into `step`, `access_path`, `cost` |
 //! | lay the steps out as a tree of connectives and operands | `program` |
 //! | combine the operands, sets of [`rows`](crate::rows) | `executor`, with `groups`, `few_rows`, `scratch` |
 //! | compute operands from columns | `write_rows`; counted without a bitmap: `count_beside` |
@@ -45,9 +45,9 @@ pub use explain::Means;
 pub(crate) use explain::{Explained, Measured, explain, measure};
 pub(crate) use index_lookup::find_keys;
 pub(crate) use query::{Known, Query, counted_strings};
-pub(crate) use range_count::Ready;
+pub(crate) use range_count::RangeCount;
 pub(crate) use scan::{Collector, Need, Scan, Visit};
-pub(crate) use scattered_rows::Spread;
+pub(crate) use scattered_rows::ScatteredRows;
 #[cfg(feature = "parallel")]
 pub(crate) use trace::Notes;
 pub use trace::Work;

@@ -12,13 +12,13 @@ use super::index_lookup::IndexLookup;
 use super::plan_leaf::{plan_bitmaps, plan_leaf, share};
 use super::query::Query;
 use super::row_at_a_time;
-use super::step::{Estimate, Step, estimate};
+use super::step::{Estimate, PlanStep, estimate};
 use crate::batch::Batch;
 use crate::operator::Connective;
 use crate::predicate::{Leaf, Node, Test};
 
 /// Returns the steps of all nodes on the batch of this number, by node of the predicate.
-pub(super) fn all_steps<'p>(query: &'p Query<'p>, number: usize, batch: &'p Batch) -> Vec<Step<'p>> {
+pub(super) fn all_steps<'p>(query: &'p Query<'p>, number: usize, batch: &'p Batch) -> Vec<PlanStep<'p>> {
     steps(query.predicate.root(), &[], query, number, batch)
 }
 
@@ -27,7 +27,7 @@ pub(super) fn needed_steps<'p>(
     query: &'p Query<'p>,
     number: usize,
     batch: &'p Batch,
-) -> (Vec<Step<'p>>, usize) {
+) -> (Vec<PlanStep<'p>>, usize) {
     let root = query.root(number);
     (steps(root, &query.settled_by_zones(number), query, number, batch), root)
 }
@@ -39,15 +39,15 @@ fn steps<'p>(
     query: &'p Query<'p>,
     number: usize,
     batch: &'p Batch,
-) -> Vec<Step<'p>> {
+) -> Vec<PlanStep<'p>> {
     // Children stand in front of their branch.
     let nodes = &query.predicate.nodes()[..=root];
-    let mut steps: Vec<Step<'p>> = Vec::with_capacity(nodes.len());
+    let mut steps: Vec<PlanStep<'p>> = Vec::with_capacity(nodes.len());
     for (id, node) in nodes.iter().enumerate() {
         let step = match node {
-            _ if let Some(Some(value)) = settled.get(id) => Step::Settled(*value),
-            Node::Constant(value) => Step::Settled(*value),
-            Node::Leaf(leaf) => leaf_step(leaf, query.access(id, number), number, batch),
+            _ if let Some(Some(value)) = settled.get(id) => PlanStep::Settled(*value),
+            Node::Constant(value) => PlanStep::Settled(*value),
+            Node::Leaf(leaf) => leaf_step(leaf, query.lookup(id, number), number, batch),
             Node::Branch(connective, children) => plan_branch(*connective, children, &steps, batch.rows()),
         };
         steps.push(step);
@@ -61,10 +61,10 @@ pub(super) fn leaf_step<'p>(
     lookup: &'p IndexLookup<'p>,
     number: usize,
     batch: &'p Batch,
-) -> Step<'p> {
+) -> PlanStep<'p> {
     if let Some(rows) = batch.few_rows() {
         let all = row_at_a_time::all(rows.len());
-        return Step::tested(row_at_a_time::passing_of_batch(leaf, rows, all), batch.rows());
+        return PlanStep::tested(row_at_a_time::passing_of_batch(leaf, rows, all), batch.rows());
     }
     if let IndexLookup::Strings(found, wanted) = lookup
         && let Some(step) = plan_bitmaps(&leaf.test, found, *wanted, number, batch.rows())
@@ -74,24 +74,29 @@ pub(super) fn leaf_step<'p>(
     match batch.column(leaf.field) {
         Some(column) => plan_leaf(leaf, lookup, number, column),
         // An engine has the columns of every filter it runs; a missing one holds nothing.
-        None => Step::Settled(matches!(leaf.test, Test::None(_))),
+        None => PlanStep::Settled(matches!(leaf.test, Test::None(_))),
     }
 }
 
 /// A branch whose settled children have vanished or settled it, the others in order of evaluation.
-fn plan_branch<'p>(connective: Connective, children: &[usize], steps: &[Step<'p>], rows: usize) -> Step<'p> {
+fn plan_branch<'p>(
+    connective: Connective,
+    children: &[usize],
+    steps: &[PlanStep<'p>],
+    rows: usize,
+) -> PlanStep<'p> {
     let neutral = connective == Connective::And;
     let mut open: SmallVec<[usize; 4]> = SmallVec::new();
     for child in children {
         match steps[*child] {
-            Step::Settled(value) if value == neutral => {}
-            Step::Settled(_) => return Step::Settled(!neutral),
+            PlanStep::Settled(value) if value == neutral => {}
+            PlanStep::Settled(_) => return PlanStep::Settled(!neutral),
             _ => open.push(*child),
         }
     }
     match open.as_slice() {
-        [] => return Step::Settled(neutral),
-        [only] => return Step::Same(*only),
+        [] => return PlanStep::Settled(neutral),
+        [only] => return PlanStep::Same(*only),
         _ => {}
     }
     // What decides most rows for the least work goes first.
@@ -115,5 +120,5 @@ fn plan_branch<'p>(connective: Connective, children: &[usize], steps: &[Step<'p>
             Connective::Or => (total.rows + next.rows).min(rows),
         };
     }
-    Step::Branch(connective, open, total)
+    PlanStep::Branch(connective, open, total)
 }

@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 
 use super::access_path::AccessPath;
 use super::cost::{COST_OF_A_ROW, COST_OF_A_TESTED_BIT, Cost};
-use super::step::{Estimate, Step, estimate};
+use super::step::{Estimate, PlanStep, estimate};
 use crate::column::Sorted;
 use crate::kernels;
 use crate::operator::Connective;
@@ -24,40 +24,40 @@ use crate::rows::{RowSet, Selection};
 #[derive(Debug)]
 #[repr(usize)]
 pub(super) enum Op<'p> {
-    /// What follows is combined thus, up to the instruction `close`. `by_row` is the step whose access path tests one row for
+    /// What follows is combined thus, up to the instruction `close`. `by_row` is the step whose lookup path tests one row for
     /// the whole group.
     Open { connective: Connective, close: usize, effort: Cost, by_row: Option<usize> },
     /// Ends a group, which becomes one member of the group around it.
     Close { negated: bool },
     /// A set of rows that is at hand.
     Rows { rows: RowSet<'p>, negated: bool },
-    /// The rows of the access path of a step, whose bits must be computed first.
+    /// The rows of the lookup path of a step, whose bits must be computed first.
     Computed { step: usize, effort: Cost, negated: bool },
 }
 
 /// The members of a conjunction, in order of evaluation.
 pub(super) struct Program<'p> {
-    pub(super) steps: Vec<Step<'p>>,
+    pub(super) steps: Vec<PlanStep<'p>>,
     pub(super) ops: Vec<Op<'p>>,
 }
 
 /// What is still to be written.
 enum Todo {
-    Step(usize),
+    PlanStep(usize),
     /// The group that was opened there.
     Close(usize),
 }
 
 impl<'p> Program<'p> {
     /// Lays out the steps below a root, on a batch of which these rows are live.
-    pub(super) fn new(steps: Vec<Step<'p>>, root: usize, live: &'p Selection) -> Self {
+    pub(super) fn new(steps: Vec<PlanStep<'p>>, root: usize, live: &'p Selection) -> Self {
         let mut ops: Vec<Op<'p>> = Vec::with_capacity(2 * steps.len());
         let mut todo: SmallVec<[Todo; 32]> = SmallVec::new();
         let mut around: SmallVec<[Connective; 8]> = SmallVec::from_slice(&[Connective::And]);
-        todo.push(Todo::Step(root));
+        todo.push(Todo::PlanStep(root));
         while let Some(next) = todo.pop() {
             let step = match next {
-                Todo::Step(step) => step,
+                Todo::PlanStep(step) => step,
                 Todo::Close(open) => {
                     around.pop();
                     close(&mut ops, open, false);
@@ -66,19 +66,19 @@ impl<'p> Program<'p> {
             };
             let outer = around.last().copied().unwrap_or(Connective::And);
             match &steps[step] {
-                Step::Same(only) => todo.push(Todo::Step(*only)),
-                Step::Branch(connective, children, total) => {
+                PlanStep::Same(only) => todo.push(Todo::PlanStep(*only)),
+                PlanStep::Branch(connective, children, total) => {
                     if *connective != outer {
                         todo.push(Todo::Close(ops.len()));
                         around.push(*connective);
                         ops.push(Op::open(*connective, total.cost, None));
                     }
-                    todo.extend(children.iter().rev().map(|child| Todo::Step(*child)));
+                    todo.extend(children.iter().rev().map(|child| Todo::PlanStep(*child)));
                 }
-                Step::Leaf { path, negated, estimate } => {
+                PlanStep::Leaf { path, negated, estimate } => {
                     push_path(&mut ops, path, (step, estimate.cost), *negated, outer);
                 }
-                Step::Settled(value) => ops.push(Op::constant(*value)),
+                PlanStep::Settled(value) => ops.push(Op::constant(*value)),
             }
         }
         if *live != Selection::All {
@@ -94,8 +94,8 @@ impl<'p> Program<'p> {
 
     /// Returns the instruction after the member that starts at one.
     pub(super) fn after(&self, at: usize) -> usize {
-        match self.ops[at] {
-            Op::Open { close, .. } => close + 1,
+        match self.ops.get(at) {
+            Some(Op::Open { close, .. }) => close + 1,
             _ => at + 1,
         }
     }
@@ -175,12 +175,12 @@ impl<'p> Program<'p> {
     }
 
     /// Has the processor fetch what an instruction reads, if there is one.
-    pub(super) fn announce(&self, at: usize) {
+    pub(super) fn prefetch_start(&self, at: usize) {
         match self.ops.get(at) {
-            Some(Op::Rows { rows, .. }) => rows.announce(),
+            Some(Op::Rows { rows, .. }) => rows.prefetch_start(),
             Some(Op::Computed { step, .. }) => {
-                if let Step::Leaf { path, .. } = &self.steps[*step] {
-                    path.announce();
+                if let PlanStep::Leaf { path, .. } = &self.steps[*step] {
+                    path.prefetch_start();
                 }
             }
             _ => {}
@@ -203,14 +203,14 @@ impl<'p> Program<'p> {
                 Op::Computed { step, .. } => Some(*step),
                 _ => None,
             };
-            if let Some(Step::Leaf { path, .. }) = step.map(|step| &self.steps[step]) {
+            if let Some(PlanStep::Leaf { path, .. }) = step.map(|step| &self.steps[step]) {
                 path.prefetch(row);
             }
             at += 1;
         }
     }
 
-    /// Returns the access path that decides the member that starts at an instruction, and whether it is negated.
+    /// Returns the lookup path that decides the member that starts at an instruction, and whether it is negated.
     fn path_of(&self, from: usize) -> Option<(&AccessPath<'p>, bool)> {
         let (step, negated) = match &self.ops[from] {
             Op::Computed { step, negated, .. } => (step, *negated),
@@ -218,7 +218,7 @@ impl<'p> Program<'p> {
             _ => return None,
         };
         match &self.steps[*step] {
-            Step::Leaf { path, .. } => Some((path, negated)),
+            PlanStep::Leaf { path, .. } => Some((path, negated)),
             _ => None,
         }
     }
@@ -231,7 +231,7 @@ impl<'p> Program<'p> {
 
     fn path_matches(&self, step: usize, row: usize) -> bool {
         match &self.steps[step] {
-            Step::Leaf { path, .. } => path.matches_row(row),
+            PlanStep::Leaf { path, .. } => path.matches_row(row),
             _ => false,
         }
     }
@@ -267,7 +267,7 @@ fn push_path<'p>(
 ) {
     let mut members: SmallVec<[RowSet<'p>; 4]> = SmallVec::new();
     let inner = match path {
-        AccessPath::Ready(rows) => {
+        AccessPath::Rows(rows) => {
             members.push(rows.clone());
             outer
         }

@@ -5,7 +5,7 @@ use smallvec::{SmallVec, smallvec};
 
 use super::index_lookup::IndexLookup;
 use super::query::Query;
-use crate::index::{FieldDirectory, Zones, split};
+use crate::index::{FieldIndex, ZoneIndex, split};
 use crate::operator::Connective;
 use crate::predicate::{Leaf, Node, Set, Test};
 use crate::value::OrdinalRange;
@@ -14,7 +14,7 @@ use crate::value::OrdinalRange;
 #[derive(Clone, Copy)]
 pub(super) struct ZonedLeaf<'q> {
     node: usize,
-    zones: &'q Zones,
+    zones: &'q ZoneIndex,
     ranges: &'q [OrdinalRange],
     /// The leaf is true of the rows without a value in the ranges.
     is_negated: bool,
@@ -41,7 +41,7 @@ impl<'q> Query<'q> {
         let (Test::Any(Set::Ordered(ranges)) | Test::None(Set::Ordered(ranges))) = &leaf.test else {
             return None;
         };
-        let FieldDirectory::Ordered(zones) = self.directory.field(leaf.field) else { return None };
+        let FieldIndex::Ordered(zones) = self.index.field(leaf.field) else { return None };
         Some(ZonedLeaf {
             node,
             zones,
@@ -58,7 +58,7 @@ impl<'q> Query<'q> {
     pub(super) fn settled_by_zones(&self, number: usize) -> SmallVec<[Option<bool>; 32]> {
         let mut settled: SmallVec<[Option<bool>; 32]> = SmallVec::new();
         let is_settled = |leaf: &ZonedLeaf<'_>| !meets(leaf.zones, number, leaf.ranges);
-        if !self.directory.covers(number) || !(self.leaves_out() || self.zoned.iter().any(is_settled)) {
+        if !self.index.covers(number) || !(self.leaves_out() || self.zoned.iter().any(is_settled)) {
             return settled;
         }
         let nodes = self.predicate.nodes();
@@ -96,7 +96,7 @@ impl<'q> Query<'q> {
 
     /// The numbers of the covered batches that may have a row, ascending.
     pub(crate) fn batches(&self) -> Vec<usize> {
-        let batches = self.directory.numbers();
+        let batches = self.index.numbers();
         let Some(root) = self.covered_root() else { return Vec::new() };
         if let Node::Constant(false) = self.predicate.node(root) {
             return Vec::new();
@@ -104,16 +104,16 @@ impl<'q> Query<'q> {
         let mut kept: Option<Vec<usize>> = None;
         for id in self.conjuncts(&root) {
             if let Node::Leaf(leaf) = self.predicate.node(*id) {
-                self.retain(leaf, &self.accesses[*id], batches, &mut kept);
+                self.retain(leaf, &self.lookups[*id], batches, &mut kept);
             }
         }
         kept.unwrap_or_else(|| (0..batches).collect())
     }
 
     /// Keeps the batches in which a leaf may select a row.
-    fn retain(&self, leaf: &Leaf, access: &IndexLookup<'_>, batches: usize, kept: &mut Option<Vec<usize>>) {
+    fn retain(&self, leaf: &Leaf, lookup: &IndexLookup<'_>, batches: usize, kept: &mut Option<Vec<usize>>) {
         let Test::Any(set) = &leaf.test else { return };
-        match (access, self.directory.field(leaf.field), set) {
+        match (lookup, self.index.field(leaf.field), set) {
             (IndexLookup::Rows(rows), _, _) => {
                 let mut with_rows: Vec<usize> = rows.ascending().iter().map(|row| split(*row).0).collect();
                 with_rows.dedup();
@@ -122,7 +122,7 @@ impl<'q> Query<'q> {
                 }
                 *kept = Some(with_rows);
             }
-            (_, FieldDirectory::Ordered(zones), Set::Ordered(ranges)) => {
+            (_, FieldIndex::Ordered(zones), Set::Ordered(ranges)) => {
                 retain_meeting(zones, batches, ranges.as_slice(), kept);
             }
             _ => {}
@@ -131,7 +131,7 @@ impl<'q> Query<'q> {
 }
 
 /// Keeps the batches, at first all of so many, whose zone has a value in one of the ranges.
-fn retain_meeting(zones: &Zones, batches: usize, ranges: &[OrdinalRange], kept: &mut Option<Vec<usize>>) {
+fn retain_meeting(zones: &ZoneIndex, batches: usize, ranges: &[OrdinalRange], kept: &mut Option<Vec<usize>>) {
     match (kept, ranges) {
         (Some(kept), _) => kept.retain(|batch| meets(zones, *batch, ranges)),
         // One range, as a rule.
@@ -143,7 +143,7 @@ fn retain_meeting(zones: &Zones, batches: usize, ranges: &[OrdinalRange], kept: 
 }
 
 /// True when the zone of a batch and one of the ranges have a value in common.
-fn meets(zones: &Zones, batch: usize, ranges: &[OrdinalRange]) -> bool {
+fn meets(zones: &ZoneIndex, batch: usize, ranges: &[OrdinalRange]) -> bool {
     let Some((least, greatest)) = zones.get(batch) else { return false };
     let at = ranges.partition_point(|(_, high)| *high < least);
     ranges.get(at).is_some_and(|(low, _)| *low <= greatest)

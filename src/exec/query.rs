@@ -15,16 +15,16 @@ use super::scratch::PooledScratch;
 use super::trace::{Trace, Work};
 use crate::batch::Batch;
 use crate::catalog::FieldId;
-use crate::index::{Directory, FieldDirectory, GlobalRow, Occurrences};
+use crate::index::{BatchIndex, FieldIndex, GlobalRow, StringPostings};
 use crate::operator::Connective;
 use crate::predicate::{Leaf, Node, Set, Test, Tree};
 
 /// A predicate ready to run on the batches of one snapshot.
 pub(crate) struct Query<'q> {
     pub(super) predicate: &'q Tree<Leaf>,
-    pub(super) directory: &'q Directory,
-    /// By node of the predicate: how leaves are reached in the batches that the directory covers.
-    pub(super) accesses: Arc<[IndexLookup<'q>]>,
+    pub(super) index: &'q BatchIndex,
+    /// By node of the predicate: how leaves are reached in the batches that the index covers.
+    pub(super) lookups: Arc<[IndexLookup<'q>]>,
     /// See [`zoned_leaves`](Self::zoned_leaves).
     pub(super) zoned: Vec<ZonedLeaf<'q>>,
     /// Branches that are no part of this query.
@@ -49,7 +49,7 @@ struct IndexedBranches {
 /// Rows of the covered batches, dead ones among them, that are known without asking a batch.
 pub(crate) enum Known<'q> {
     /// Those that have one of these strings of a field, of which no row has two.
-    Strings(FieldId, &'q [&'q Occurrences]),
+    Strings(FieldId, &'q [&'q StringPostings]),
     /// These, in any order.
     Rows(&'q [GlobalRow]),
 }
@@ -58,17 +58,17 @@ impl<'q> Query<'q> {
     /// `batch` gives the covered batch of a number.
     pub(crate) fn new<'b>(
         predicate: &'q Tree<Leaf>,
-        directory: &'q Directory,
+        index: &'q BatchIndex,
         batch: impl Fn(usize) -> Option<&'b Batch>,
     ) -> Self {
-        let accesses = predicate.nodes().iter().map(|node| match node {
-            Node::Leaf(leaf) => look_up(leaf, directory, &batch),
+        let lookups = predicate.nodes().iter().map(|node| match node {
+            Node::Leaf(leaf) => look_up(leaf, index, &batch),
             _ => IndexLookup::Column,
         });
         let query = Self {
             predicate,
-            directory,
-            accesses: accesses.collect(),
+            index,
+            lookups: lookups.collect(),
             zoned: Vec::new(),
             left_out: None,
             scratch: PooledScratch::default(),
@@ -81,7 +81,7 @@ impl<'q> Query<'q> {
     /// The node of what the query asks of the batch of this number.
     pub(super) fn root(&self, number: usize) -> usize {
         match &self.left_out {
-            Some(left_out) if self.directory.covers(number) => {
+            Some(left_out) if self.index.covers(number) => {
                 left_out.root.unwrap_or_else(|| self.predicate.root())
             }
             _ => self.predicate.root(),
@@ -101,7 +101,7 @@ impl<'q> Query<'q> {
         }
     }
 
-    /// Whether some alternatives are few rows that the directory lists, so that the [others](Self::others) are better counted
+    /// Whether some alternatives are few rows that the index lists, so that the [others](Self::without_indexed_branches) are better counted
     /// by themselves.
     pub(crate) fn is_partly_listed(&self) -> bool {
         /// More rows than so many a batch are faster combined with the others.
@@ -109,12 +109,12 @@ impl<'q> Query<'q> {
         let rows = self.listed_alternatives().map(|(_, rows)| rows.found().len());
         let (alternatives, rows) =
             rows.fold((0, 0), |(all, sum): (usize, usize), rows| (all + 1, sum + rows));
-        alternatives > 0 && rows <= self.directory.numbers() * MOST_PER_BATCH
+        alternatives > 0 && rows <= self.index.numbers() * MOST_PER_BATCH
     }
 
-    /// This query without the alternatives that are rows which the directory lists: [these](Self::left_out_rows) are left out, unless
-    /// they are selected by another one. In batches that the directory does not cover, it is as this one.
-    pub(crate) fn others(&self) -> Self {
+    /// This query without the alternatives that are rows which the index lists: [these](Self::left_out_rows) are left out, unless
+    /// they are selected by another one. In batches that the index does not cover, it is as this one.
+    pub(crate) fn without_indexed_branches(&self) -> Self {
         let mut left_out = IndexedBranches { nodes: SmallVec::new(), root: None, rows: Vec::new() };
         for (node, rows) in self.listed_alternatives() {
             left_out.nodes.push(node);
@@ -132,8 +132,8 @@ impl<'q> Query<'q> {
         }
         let query = Self {
             predicate: self.predicate,
-            directory: self.directory,
-            accesses: Arc::clone(&self.accesses),
+            index: self.index,
+            lookups: Arc::clone(&self.lookups),
             zoned: Vec::new(),
             left_out: Some(Arc::new(left_out)),
             scratch: self.scratch.hand_on(),
@@ -143,18 +143,18 @@ impl<'q> Query<'q> {
         Self { zoned, ..query }
     }
 
-    /// The rows that the directory lists for the alternatives that are left out, ascending, each once; dead ones among them.
+    /// The rows that the index lists for the alternatives that are left out, ascending, each once; dead ones among them.
     pub(crate) fn left_out_rows(&self) -> &[GlobalRow] {
         self.left_out.as_ref().map_or(&[], |left_out| &left_out.rows)
     }
 
-    /// The children of the root, any of which will do, that are rows which the directory lists.
+    /// The children of the root, any of which will do, that are rows which the index lists.
     fn listed_alternatives(&self) -> impl Iterator<Item = (usize, &KeyRows)> {
         let children = match self.predicate.node(self.predicate.root()) {
             Node::Branch(Connective::Or, children) => &children[..],
             _ => &[],
         };
-        children.iter().filter_map(|child| match (self.predicate.node(*child), &self.accesses[*child]) {
+        children.iter().filter_map(|child| match (self.predicate.node(*child), &self.lookups[*child]) {
             (Node::Leaf(Leaf { test: Test::Any(_), .. }), IndexLookup::Rows(rows)) => Some((*child, rows)),
             _ => None,
         })
@@ -171,13 +171,13 @@ impl<'q> Query<'q> {
     /// Makes what makes the same query on another thread, which has scratch memory and a trace of its own.
     #[cfg(feature = "parallel")]
     pub(crate) fn fork(&self) -> impl Fn() -> Query<'q> + Sync + use<'q> {
-        let (predicate, directory) = (self.predicate, self.directory);
-        let (accesses, zoned) = (Arc::clone(&self.accesses), self.zoned.clone());
+        let (predicate, index) = (self.predicate, self.index);
+        let (lookups, zoned) = (Arc::clone(&self.lookups), self.zoned.clone());
         let left_out = self.left_out.clone();
         move || Query {
             predicate,
-            directory,
-            accesses: Arc::clone(&accesses),
+            index,
+            lookups: Arc::clone(&lookups),
             zoned: zoned.clone(),
             left_out: left_out.clone(),
             scratch: PooledScratch::default(),
@@ -205,10 +205,10 @@ impl<'q> Query<'q> {
     }
 
     /// How a leaf, the predicate's node `node`, is reached in the batch of this number.
-    pub(super) fn access(&self, node: usize, number: usize) -> &IndexLookup<'q> {
-        match self.directory.covers(number) {
+    pub(super) fn lookup(&self, node: usize, number: usize) -> &IndexLookup<'q> {
+        match self.index.covers(number) {
             true if self.is_left_out(node) => &IndexLookup::Nowhere,
-            true => &self.accesses[node],
+            true => &self.lookups[node],
             // The index does not know any other batch.
             false => &IndexLookup::Column,
         }
@@ -224,14 +224,14 @@ impl<'q> Query<'q> {
         })
     }
 
-    /// True when the predicate is one test of strings, on rows that the directory counts or lists.
+    /// True when the predicate is one test of strings, on rows that the index counts or lists.
     pub(crate) fn is_listed(&self) -> bool {
         let root = self.predicate.root();
         matches!(self.predicate.node(root), Node::Leaf(Leaf { test: Test::Any(_), .. }))
-            && matches!(self.accesses[root], IndexLookup::Strings(..) | IndexLookup::Rows(_))
+            && matches!(self.lookups[root], IndexLookup::Strings(..) | IndexLookup::Rows(_))
     }
 
-    /// The rows of the covered batches that are selected, dead ones among them, in any order, where the directory lists them and they
+    /// The rows of the covered batches that are selected, dead ones among them, in any order, where the index lists them and they
     /// are few.
     pub(crate) fn listed(&self) -> Option<&[GlobalRow]> {
         /// Sorting more rows than these takes longer than asking the batches that they lie in.
@@ -242,13 +242,13 @@ impl<'q> Query<'q> {
         }
     }
 
-    /// What the directory knows of how many rows of the covered batches are selected, where no batch need be asked.
+    /// What the index knows of how many rows of the covered batches are selected, where no batch need be asked.
     pub(crate) fn known(&self) -> Option<Known<'_>> {
         let root = self.predicate.root();
-        match (self.predicate.node(root), &self.accesses[root]) {
+        match (self.predicate.node(root), &self.lookups[root]) {
             // The rows of several values are disjoint only where a row has one at most.
             (Node::Leaf(Leaf { field, test: Test::Any(_) }), IndexLookup::Strings(found, wanted))
-                if are_disjoint(self.directory, *field, *wanted) =>
+                if are_disjoint(self.index, *field, *wanted) =>
             {
                 Some(Known::Strings(*field, found))
             }
@@ -260,22 +260,22 @@ impl<'q> Query<'q> {
     }
 }
 
-/// As [`Query::known`], of a predicate that is one test of strings which the directory counts, without a query.
+/// As [`Query::known`], of a predicate that is one test of strings which the index counts, without a query.
 pub(crate) fn counted_strings<'q>(
     predicate: &Tree<Leaf>,
-    directory: &'q Directory,
-) -> Option<(FieldId, SmallVec<[&'q Occurrences; 8]>)> {
+    index: &'q BatchIndex,
+) -> Option<(FieldId, SmallVec<[&'q StringPostings; 8]>)> {
     let Node::Leaf(Leaf { field, test: Test::Any(Set::Strings(points)) }) = predicate.node(predicate.root())
     else {
         return None;
     };
-    let FieldDirectory::Strings(strings) = directory.field(*field) else { return None };
+    let FieldIndex::Strings(strings) = index.field(*field) else { return None };
     let texts = points.as_slice();
-    are_disjoint(directory, *field, texts.len())
+    are_disjoint(index, *field, texts.len())
         .then(|| (*field, texts.iter().filter_map(|text| strings.get(text)).collect()))
 }
 
 /// Whether no row has two of so many strings of a field.
-fn are_disjoint(directory: &Directory, field: FieldId, wanted: usize) -> bool {
-    wanted == 1 || matches!(directory.field(field), FieldDirectory::Strings(strings) if strings.is_single())
+fn are_disjoint(index: &BatchIndex, field: FieldId, wanted: usize) -> bool {
+    wanted == 1 || matches!(index.field(field), FieldIndex::Strings(strings) if strings.is_single())
 }

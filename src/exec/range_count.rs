@@ -12,19 +12,19 @@ use super::index_lookup::IndexLookup;
 use super::query::Query;
 use super::ranges::sorted_parts;
 use crate::batch::Batch;
-use crate::column::Data;
-use crate::index::{Occurrences, places_of_batch, split};
+use crate::column::ColumnData;
+use crate::index::{StringPostings, places_of_batch, split};
 use crate::predicate::{Intervals, Leaf, Node, Set, Test};
 use crate::rows::{RowSet, Selection, has_bit};
 
 /// A query for rows whose value lies in ranges and, if one is asked for, that have a string.
-pub(crate) struct Ready<'q> {
+pub(crate) struct RangeCount<'q> {
     query: &'q Query<'q>,
     ranges: (&'q Leaf, &'q Intervals),
-    string: Option<(&'q Leaf, &'q Occurrences)>,
+    string: Option<(&'q Leaf, &'q StringPostings)>,
 }
 
-impl<'q> Ready<'q> {
+impl<'q> RangeCount<'q> {
     /// `None` of any other query.
     pub(crate) fn new(query: &'q Query<'q>) -> Option<Self> {
         let root = query.covered_root()?;
@@ -37,7 +37,7 @@ impl<'q> Ready<'q> {
             Node::Leaf(leaf @ Leaf { test: Test::Any(Set::Ordered(ranges)), .. }) => Some((leaf, ranges)),
             _ => None,
         };
-        let string = |node: &usize| match (query.predicate.node(*node), &query.accesses[*node]) {
+        let string = |node: &usize| match (query.predicate.node(*node), &query.lookups[*node]) {
             (Node::Leaf(leaf @ Leaf { test: Test::Any(_), .. }), IndexLookup::Strings(found, _)) => {
                 let [found] = found.as_slice() else { return None };
                 Some((leaf, *found))
@@ -56,8 +56,7 @@ impl<'q> Ready<'q> {
     /// looked at.
     pub(crate) fn count(&self, number: usize, batch: &Batch, live: &Selection) -> Option<usize> {
         // What is known of strings and of rows left out is known of covered batches.
-        let is_known =
-            self.query.directory.covers(number) || (self.string.is_none() && !self.query.leaves_out());
+        let is_known = self.query.index.covers(number) || (self.string.is_none() && !self.query.leaves_out());
         // Few rows are to know how often they are asked.
         if !is_known || !matches!(live, Selection::All) || batch.few_rows().is_some() {
             return None;
@@ -66,7 +65,8 @@ impl<'q> Ready<'q> {
             None => None,
             Some((leaf, string)) => {
                 let Some(code) = string.code(number) else { return Some(0) };
-                let Data::Strings { postings: Some(postings), .. } = &batch.column(leaf.field)?.data else {
+                let ColumnData::Strings { postings: Some(postings), .. } = &batch.column(leaf.field)?.data
+                else {
                     return None;
                 };
                 match postings.get(code) {

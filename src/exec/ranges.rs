@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use crate::column::{Column, Data, Sorted};
+use crate::column::{Column, ColumnData, Sorted};
 use crate::predicate::Intervals;
 use crate::value::OrdinalRange;
 
@@ -31,7 +31,7 @@ pub(super) fn sorted_parts<'p>(
     column: &'p Column,
     ranges: &Intervals,
 ) -> Option<(Sorted<'p>, SmallVec<[Range<usize>; 2]>)> {
-    let Data::Ordered { zone, sorted, .. } = &column.data else { return None };
+    let ColumnData::Ordered { zone, sorted, .. } = &column.data else { return None };
     let sorted = Sorted::new(sorted, column)?;
     let parts = match overlapping(ranges.as_slice(), *zone) {
         [] => SmallVec::new(),
@@ -48,7 +48,7 @@ pub(super) fn parts(
     ranges: &[OrdinalRange],
 ) -> SmallVec<[Range<usize>; 2]> {
     match &column.data {
-        Data::Ordered { values, zone: Some(zone), .. } => {
+        ColumnData::Ordered { values, zone: Some(zone), .. } => {
             sorted.parts(ranges.iter().copied(), *zone, |row| values.get(row))
         }
         _ => SmallVec::new(),

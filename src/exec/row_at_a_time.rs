@@ -11,12 +11,12 @@ use crate::operator::Connective;
 use crate::predicate::{Leaf, Node, Tree};
 use crate::rows::LANES;
 
-/// A branch, some children of which were asked.
-struct Level<'p> {
+/// A branch, some children of which were tested.
+struct OpenBranch<'p> {
     connective: Connective,
     children: std::slice::Iter<'p, usize>,
-    /// The rows that the branch is asked for.
-    asked: u64,
+    /// The rows that the branch is tested for.
+    tested: u64,
     /// Those for which no child has settled the branch.
     open: u64,
 }
@@ -27,34 +27,34 @@ pub(super) fn all(rows: usize) -> u64 {
     if rows < LANES { (1 << rows) - 1 } else { u64::MAX }
 }
 
-/// Those of `all` rows, a bit each, that a predicate selects. A row is asked no further once that is known.
+/// Those of `all` rows, a bit each, that a predicate selects. A row is tested no further once that is known.
 ///
 /// `passing` tells which of some rows pass a leaf, which is the node of this number.
 pub(super) fn selected(predicate: &Tree<Leaf>, all: u64, passing: impl Fn(usize, &Leaf, u64) -> u64) -> u64 {
-    let mut levels: SmallVec<[Level<'_>; 8]> = SmallVec::new();
-    let (mut node, mut asked) = (predicate.root(), all);
+    let mut levels: SmallVec<[OpenBranch<'_>; 8]> = SmallVec::new();
+    let (mut node, mut tested) = (predicate.root(), all);
     loop {
         let mut passing = match predicate.node(node) {
-            Node::Constant(true) => asked,
+            Node::Constant(true) => tested,
             Node::Constant(false) => 0,
-            Node::Leaf(leaf) => passing(node, leaf, asked),
+            Node::Leaf(leaf) => passing(node, leaf, tested),
             Node::Branch(connective, children) => {
                 let (connective, children) = (*connective, children.iter());
-                levels.push(Level { connective, children, asked, open: asked });
+                levels.push(OpenBranch { connective, children, tested, open: tested });
                 // As if there were no children.
-                if connective == Connective::And { asked } else { 0 }
+                if connective == Connective::And { tested } else { 0 }
             }
         };
         // What a node has come to is a part of what the branch around it comes to, and so on.
         loop {
-            let Some(Level { connective, children, asked: of_branch, open }) = levels.last_mut() else {
+            let Some(OpenBranch { connective, children, tested: of_branch, open }) = levels.last_mut() else {
                 return passing;
             };
             *open &= if *connective == Connective::And { passing } else { !passing };
             if *open != 0
                 && let Some(child) = children.next()
             {
-                (node, asked) = (*child, *open);
+                (node, tested) = (*child, *open);
                 break;
             }
             passing = if *connective == Connective::And { *open } else { *of_branch & !*open };
@@ -81,8 +81,8 @@ pub(super) fn passing<R>(rows: impl Iterator<Item = (usize, R)>, test: impl Fn(R
 }
 
 /// Those of the rows of these bits that pass a leaf.
-pub(super) fn passing_of_batch(leaf: &Leaf, rows: FewRows<'_>, asked: u64) -> u64 {
+pub(super) fn passing_of_batch(leaf: &Leaf, rows: FewRows<'_>, tested: u64) -> u64 {
     let most = rows.most_values(leaf.field);
-    let rows = rows_of(asked).filter_map(|at| Some((at, rows.row(at)?)));
+    let rows = rows_of(tested).filter_map(|at| Some((at, rows.row(at)?)));
     passing(rows, |row| leaf.matches(row.values(leaf.field).take(most)))
 }

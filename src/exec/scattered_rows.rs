@@ -16,24 +16,24 @@ use super::query::Query;
 use super::row_at_a_time::{self, passing, rows_of};
 use crate::batch::Batch;
 use crate::column::Column;
-use crate::index::{Leader, Leading, split};
+use crate::index::{TopRow, TopRows, split};
 use crate::kernels::equal_numbers;
 use crate::predicate::{Leaf, Test};
 
 /// A query made ready to ask the first rows of the covered batches, `B` being what gives the batch of a number.
-pub(crate) struct Spread<'q, 'b, B> {
+pub(crate) struct ScatteredRows<'q, 'b, B> {
     query: &'q Query<'q>,
-    leading: &'q Leading,
+    top_rows: &'q TopRows,
     batch: B,
     /// By node of the predicate; made when the node is first asked.
     strings: Box<[OnceCell<ByBatch<'b>>]>,
 }
 
 /// By number of a batch; found when a row of the batch is first asked.
-type ByBatch<'b> = Box<[OnceCell<Option<Strings<'b>>>]>;
+type ByBatch<'b> = Box<[OnceCell<Option<LeafCodes<'b>>>]>;
 
 /// A column, and the codes that the strings of a leaf have in it.
-struct Strings<'b> {
+struct LeafCodes<'b> {
     column: &'b Column,
     codes: SmallVec<[u32; 2]>,
 }
@@ -41,42 +41,40 @@ struct Strings<'b> {
 /// More strings than this are sought among those of a row, rather than their codes.
 const FEW_STRINGS: usize = 8;
 
-impl<'q, 'b, B: Fn(usize) -> Option<&'b Batch>> Spread<'q, 'b, B> {
-    pub(crate) fn new(query: &'q Query<'q>, leading: &'q Leading, batch: B) -> Self {
+impl<'q, 'b, B: Fn(usize) -> Option<&'b Batch>> ScatteredRows<'q, 'b, B> {
+    pub(crate) fn new(query: &'q Query<'q>, top_rows: &'q TopRows, batch: B) -> Self {
         Self {
             query,
-            leading,
+            top_rows,
             batch,
             strings: query.predicate.nodes().iter().map(|_| OnceCell::new()).collect(),
         }
     }
 
-    /// Of the leaders from 64 · `chunk` on, at most 64, those that the query selects, dead ones among them, a bit each.
-    pub(crate) fn select(&self, chunk: usize, leaders: &[Leader]) -> u64 {
+    /// Of the rows from 64 · `chunk` on, at most 64, those that the query selects, dead ones among them, a bit each.
+    pub(crate) fn select(&self, chunk: usize, rows: &[TopRow]) -> u64 {
         if let Some(trace) = self.query.trace {
-            trace.note(|work| work.rows_ranked += leaders.len() as u64);
+            trace.note(|work| work.rows_ranked += rows.len() as u64);
         }
-        row_at_a_time::selected(
-            self.query.predicate,
-            row_at_a_time::all(leaders.len()),
-            |node, leaf, asked| self.passing(node, leaf, chunk, leaders, asked),
-        )
+        row_at_a_time::selected(self.query.predicate, row_at_a_time::all(rows.len()), |node, leaf, asked| {
+            self.passing(node, leaf, chunk, rows, asked)
+        })
     }
 
-    /// Those of the asked leaders, a bit each, that pass a leaf.
-    fn passing(&self, node: usize, leaf: &Leaf, chunk: usize, leaders: &[Leader], asked: u64) -> u64 {
+    /// Those of the asked rows, a bit each, that pass a leaf.
+    fn passing(&self, node: usize, leaf: &Leaf, chunk: usize, rows: &[TopRow], asked: u64) -> u64 {
         let is_negated = matches!(leaf.test, Test::None(_));
-        let rows = rows_of(asked).map(|at| (at, leaders[at].row));
-        match (&self.query.accesses[node], &leaf.test) {
+        let rows = rows_of(asked).map(|at| (at, rows[at].row));
+        match (&self.query.lookups[node], &leaf.test) {
             (IndexLookup::Rows(found), Test::Any(_) | Test::None(_)) => {
                 let found = found.ascending();
                 passing(rows, |row| found.binary_search(&row).is_ok() != is_negated)
             }
-            (access @ IndexLookup::Strings(found, _), Test::Any(_) | Test::None(_))
+            (lookup @ IndexLookup::Strings(found, _), Test::Any(_) | Test::None(_))
                 if found.len() <= FEW_STRINGS =>
             {
-                let directory = self.query.directory;
-                if let Some(numbers) = directory.strings_of(self.leading, chunk, leaf.field, &self.batch) {
+                let index = self.query.index;
+                if let Some(numbers) = index.strings_of(self.top_rows, chunk, leaf.field, &self.batch) {
                     let bits =
                         found.iter().fold(0, |bits, string| bits | equal_numbers(numbers, string.number));
                     return if is_negated { asked & !bits } else { asked & bits };
@@ -84,16 +82,16 @@ impl<'q, 'b, B: Fn(usize) -> Option<&'b Batch>> Spread<'q, 'b, B> {
                 let by_batch = self.by_batch(node);
                 passing(rows, |row| {
                     let (number, row) = split(row);
-                    let strings = self.strings(by_batch, leaf, access, number);
+                    let strings = self.strings(by_batch, leaf, lookup, number);
                     strings.is_some_and(|strings| strings.are_any(row)) != is_negated
                 })
             }
             (IndexLookup::Strings(found, wanted), Test::All(_)) if found.len() < *wanted => 0,
-            (access @ IndexLookup::Strings(_, wanted), Test::All(_)) if *wanted <= FEW_STRINGS => {
+            (lookup @ IndexLookup::Strings(_, wanted), Test::All(_)) if *wanted <= FEW_STRINGS => {
                 let by_batch = self.by_batch(node);
                 passing(rows, |row| {
                     let (number, row) = split(row);
-                    let strings = self.strings(by_batch, leaf, access, number);
+                    let strings = self.strings(by_batch, leaf, lookup, number);
                     strings.is_some_and(|strings| strings.codes.len() == *wanted && strings.are_all(row))
                 })
             }
@@ -106,7 +104,7 @@ impl<'q, 'b, B: Fn(usize) -> Option<&'b Batch>> Spread<'q, 'b, B> {
     }
 
     fn by_batch(&self, node: usize) -> &ByBatch<'b> {
-        let numbers = 0..self.query.directory.numbers();
+        let numbers = 0..self.query.index.numbers();
         self.strings[node].get_or_init(|| numbers.map(|_| OnceCell::new()).collect())
     }
 
@@ -115,20 +113,20 @@ impl<'q, 'b, B: Fn(usize) -> Option<&'b Batch>> Spread<'q, 'b, B> {
         &'s self,
         by_batch: &'s ByBatch<'b>,
         leaf: &Leaf,
-        access: &IndexLookup<'_>,
+        lookup: &IndexLookup<'_>,
         number: usize,
-    ) -> Option<&'s Strings<'b>> {
+    ) -> Option<&'s LeafCodes<'b>> {
         let found = || {
             let column = (self.batch)(number)?.column(leaf.field)?;
-            let IndexLookup::Strings(found, _) = access else { return None };
+            let IndexLookup::Strings(found, _) = lookup else { return None };
             let codes = found.iter().filter_map(|string| string.code(number)).collect();
-            Some(Strings { column, codes })
+            Some(LeafCodes { column, codes })
         };
         by_batch[number].get_or_init(found).as_ref()
     }
 }
 
-impl Strings<'_> {
+impl LeafCodes<'_> {
     /// Whether a row has one of them.
     fn are_any(&self, row: u16) -> bool {
         codes_of(self.column, usize::from(row)).any(|code| self.codes.contains(&code))

@@ -11,7 +11,7 @@ use crate::rows::RowSet;
 /// How one node of the predicate is answered on this batch.
 // The tag is as wide as a word for the reason that that of a `Set` is.
 #[repr(usize)]
-pub(super) enum Step<'p> {
+pub(super) enum PlanStep<'p> {
     /// Settled without reading a row: no row, or all.
     Settled(bool),
     /// The rows of a leaf, or with `negated` all others.
@@ -32,15 +32,15 @@ pub(super) struct Estimate {
     pub(super) cost: Cost,
 }
 
-impl Step<'_> {
+impl PlanStep<'_> {
     /// Returns the step of a leaf that few rows, a bit each, are known to pass.
     pub(super) fn tested(bits: u64, rows: usize) -> Self {
         match bits.count_ones() as usize {
-            0 => Step::Settled(false),
-            all if all == rows => Step::Settled(true),
+            0 => PlanStep::Settled(false),
+            all if all == rows => PlanStep::Settled(true),
             rows => {
-                let path = AccessPath::Ready(RowSet::Bitmap(vec![bits].into()));
-                Step::Leaf {
+                let path = AccessPath::Rows(RowSet::Bitmap(vec![bits].into()));
+                PlanStep::Leaf {
                     path,
                     negated: false,
                     estimate: Estimate { rows, is_exact: true, cost: Cost::of_words(1) },
@@ -51,12 +51,12 @@ impl Step<'_> {
 }
 
 /// Returns the estimate of a step; of one that every row passes, however many there are, `usize::MAX` rows.
-pub(super) fn estimate(steps: &[Step<'_>], mut step: usize) -> Estimate {
+pub(super) fn estimate(steps: &[PlanStep<'_>], mut step: usize) -> Estimate {
     loop {
         match &steps[step] {
-            Step::Same(only) => step = *only,
-            Step::Leaf { estimate, .. } | Step::Branch(_, _, estimate) => return *estimate,
-            Step::Settled(value) => {
+            PlanStep::Same(only) => step = *only,
+            PlanStep::Leaf { estimate, .. } | PlanStep::Branch(_, _, estimate) => return *estimate,
+            PlanStep::Settled(value) => {
                 return Estimate {
                     rows: if *value { usize::MAX } else { 0 },
                     is_exact: true,

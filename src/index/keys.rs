@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 
 use super::global_row::{GlobalRow, join};
 use super::runs::{Run, RunMerge};
-use crate::column::{Column, Data, sort_from_bit};
+use crate::column::{Column, ColumnData, sort_from_bit};
 
 /// The hashes of a field's values, each with its row; values that share a hash are told apart by the caller.
 ///
@@ -38,7 +38,7 @@ impl BatchKeys {
     pub(super) fn new(column: &Column, hasher: &foldhash::quality::RandomState) -> Self {
         // Each string is hashed once, in the order in which they lie.
         let hashes: Vec<u64> = match &column.data {
-            Data::Strings { dictionary, .. } => {
+            ColumnData::Strings { dictionary, .. } => {
                 (0..dictionary.len()).map(|code| hasher.hash_one(dictionary.get(code))).collect()
             }
             _ => Vec::new(),
@@ -117,14 +117,14 @@ impl KeyIndex {
 
     /// Puts what was merged in the place of its runs, unless those are gone.
     pub(super) fn put(&mut self, merge: RunMerge) {
-        let RunMerge { older, newer, filling, .. } = merge;
+        let RunMerge { older, newer, builder, .. } = merge;
         let Some(at) = self.runs.iter().position(|run| Arc::ptr_eq(run, &older)) else { return };
         let end = match &newer {
             None => at + 1,
             Some(newer) if self.runs.get(at + 1).is_some_and(|run| Arc::ptr_eq(run, newer)) => at + 2,
             Some(_) => return,
         };
-        let run = filling.finish();
+        let run = builder.finish();
         self.runs.splice(at..end, (!run.entries.is_empty()).then(|| Arc::new(run)));
     }
 
@@ -146,12 +146,12 @@ impl KeyIndex {
 
     /// As [`probe`](Self::probe), of many hashes: each row is added with the number of its hash.
     ///
-    /// Loops do one load each, so that those of many hashes overlap; `announce` is told early which entries will be
+    /// Loops do one load each, so that those of many hashes overlap; `prefetch` is told early which entries will be
     /// read.
     pub(crate) fn probe_all(
         &self,
         hashes: &[u64],
-        announce: impl Fn(&[u64], usize),
+        prefetch: impl Fn(&[u64], usize),
         found: &mut Vec<(GlobalRow, u32)>,
     ) {
         let mut buckets: SmallVec<[Range<u32>; TOGETHER]> = SmallVec::new();
@@ -159,7 +159,7 @@ impl KeyIndex {
             for (part, hashes) in (0_u32..).step_by(TOGETHER).zip(hashes.chunks(TOGETHER)) {
                 buckets.clear();
                 buckets.extend(hashes.iter().map(|hash| run.bucket(*hash)));
-                buckets.iter().for_each(|bucket| announce(&run.entries, bucket.start as usize));
+                buckets.iter().for_each(|bucket| prefetch(&run.entries, bucket.start as usize));
                 for ((number, hash), bucket) in (part..).zip(hashes).zip(&buckets) {
                     run.find(bucket.clone(), *hash, number, found);
                 }

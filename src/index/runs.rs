@@ -31,12 +31,12 @@ pub(super) struct RunMerge {
     pub(super) newer: Option<Arc<Run>>,
     /// The next entries of both.
     next: [usize; 2],
-    pub(super) filling: Filling,
+    pub(super) builder: RunBuilder,
 }
 
 /// A run to which ascending entries are added.
 #[derive(Debug)]
-pub(super) struct Filling {
+pub(super) struct RunBuilder {
     entries: Vec<u64>,
     fences: Vec<u32>,
     /// Fences before this one are known.
@@ -48,7 +48,7 @@ pub(super) struct Filling {
 /// Entries of one bucket on average: a cache line of them.
 const BUCKET: usize = 8;
 
-impl Filling {
+impl RunBuilder {
     /// For at most so many entries.
     fn new(entries: usize, clean: u64) -> Self {
         let buckets = (entries / BUCKET).next_power_of_two().clamp(1, 1 << 28);
@@ -85,8 +85,8 @@ impl RunMerge {
     /// `retired` batches were retired until now.
     pub(super) fn new(older: &Arc<Run>, newer: Option<&Arc<Run>>, retired: u64) -> Self {
         let entries = older.entries.len() + newer.map_or(0, |run| run.entries.len());
-        let filling = Filling::new(entries, retired);
-        Self { older: Arc::clone(older), newer: newer.cloned(), next: [0; 2], filling }
+        let builder = RunBuilder::new(entries, retired);
+        Self { older: Arc::clone(older), newer: newer.cloned(), next: [0; 2], builder }
     }
 
     /// Moves at most `budget` entries, which is lowered by as many, those of other rows than `is_kept` names being
@@ -114,7 +114,7 @@ impl RunMerge {
             let entry = std::hint::select_unpredictable(is_newer, other, own).copied().unwrap_or_default();
             #[expect(clippy::cast_possible_truncation, reason = "the row is the lower half")]
             if is_kept(entry as u32) {
-                self.filling.push(entry);
+                self.builder.push(entry);
             }
         };
         self.next = [a, b];
@@ -125,9 +125,9 @@ impl RunMerge {
 impl Run {
     /// Of ascending entries.
     pub(super) fn new(entries: &[u64], clean: u64) -> Self {
-        let mut filling = Filling::new(entries.len(), clean);
-        entries.iter().for_each(|entry| filling.push(*entry));
-        filling.finish()
+        let mut builder = RunBuilder::new(entries.len(), clean);
+        entries.iter().for_each(|entry| builder.push(*entry));
+        builder.finish()
     }
 
     /// The entries of a hash's bucket.

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::column::{Column, Data, Postings};
+use crate::column::{Column, ColumnData, Postings};
 use crate::rows::RowSet;
 use crate::slice::Slice;
 
@@ -15,8 +15,8 @@ type Hasher = foldhash::quality::RandomState;
 
 /// Each string of a field, where it occurs, and a number that stands for it.
 #[derive(Clone, Debug)]
-pub(crate) struct Strings {
-    by_text: HashMap<Arc<str>, Occurrences, Hasher>,
+pub(crate) struct StringIndex {
+    by_text: HashMap<Arc<str>, StringPostings, Hasher>,
     /// The numbers given so far are 1 to this; a string that has gone and comes again is given another.
     numbered: u32,
     is_single: bool,
@@ -24,14 +24,14 @@ pub(crate) struct Strings {
 
 /// Where a string occurs.
 #[derive(Clone, Debug)]
-pub(crate) struct Occurrences {
+pub(crate) struct StringPostings {
     /// The same as long as a covered batch has the string, and never 0.
     pub(crate) number: u32,
     /// The code of the string in each covered batch that has it, ascending by batch.
     pub(crate) codes: Vec<(u32, u32)>,
     /// Its rows in each of those where its postings keep a bit for each row, or nothing because every row has it; ascending
     /// by batch.
-    dense: Vec<Dense>,
+    bitmaps: Vec<BatchBitmap>,
     /// In how many rows of those, dead ones too.
     pub(crate) rows: u64,
 }
@@ -41,7 +41,7 @@ pub(crate) struct Occurrences {
 /// The postings of the batch know them too, but these lie side by side with those of the batches around it: who asks the batches
 /// one after the other finds them without a miss of the cache, where the column, the postings and their table cost one each.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Dense {
+pub(crate) struct BatchBitmap {
     batch: u32,
     /// How many they are.
     pub(crate) rows: u32,
@@ -49,7 +49,7 @@ pub(crate) struct Dense {
     words: Option<Slice<u64>>,
 }
 
-impl Dense {
+impl BatchBitmap {
     /// The rows of a code in the batch of this number, if they are so many.
     fn new(batch: u32, postings: &Postings, code: u32) -> Option<Self> {
         let words = postings.words(code);
@@ -81,27 +81,27 @@ fn of_batch<T>(entries: &[T], number: usize, batch: impl Fn(&T) -> u32) -> Optio
 /// Fields of more strings than this are looked up in each batch instead.
 const MOST_STRINGS: usize = 1 << 14;
 
-impl Occurrences {
+impl StringPostings {
     /// The code of the string in the covered batch of a number, if it has it.
     #[inline]
     pub(crate) fn code(&self, number: usize) -> Option<u32> {
         of_batch(&self.codes, number, |(batch, _)| *batch).map(|(_, code)| *code)
     }
 
-    /// Its rows in the covered batch of a number, if they are [many](Dense).
+    /// Its rows in the covered batch of a number, if they are [many](BatchBitmap).
     #[inline]
-    pub(crate) fn dense(&self, number: usize) -> Option<&Dense> {
-        of_batch(&self.dense, number, |dense| dense.batch)
+    pub(crate) fn bitmap(&self, number: usize) -> Option<&BatchBitmap> {
+        of_batch(&self.bitmaps, number, |bitmap| bitmap.batch)
     }
 }
 
-impl Strings {
+impl StringIndex {
     /// Of a field of which a row has at most one string, or else any number of them.
     pub(super) fn new(hasher: Hasher, is_single: bool) -> Self {
         Self { by_text: HashMap::with_hasher(hasher), numbered: 0, is_single }
     }
 
-    pub(crate) fn get(&self, text: &str) -> Option<&Occurrences> {
+    pub(crate) fn get(&self, text: &str) -> Option<&StringPostings> {
         self.by_text.get(text)
     }
 
@@ -112,7 +112,7 @@ impl Strings {
 
     /// Notes the strings of a batch; false when there are too many, or the column has no postings.
     pub(super) fn add(&mut self, batch: usize, column: &Column) -> bool {
-        let Data::Strings { dictionary, postings, .. } = &column.data else { return false };
+        let ColumnData::Strings { dictionary, postings, .. } = &column.data else { return false };
         let Some(postings) = postings else { return dictionary.len() == 0 };
         let Ok(batch) = u32::try_from(batch) else { return false };
         for code in 0..u32::try_from(dictionary.len()).unwrap_or(u32::MAX) {
@@ -123,17 +123,17 @@ impl Strings {
                 }
                 self.numbered += 1;
                 let none =
-                    Occurrences { number: self.numbered, codes: Vec::new(), dense: Vec::new(), rows: 0 };
+                    StringPostings { number: self.numbered, codes: Vec::new(), bitmaps: Vec::new(), rows: 0 };
                 self.by_text.insert(text.into(), none);
             }
-            if let Some(occurrences) = self.by_text.get_mut(text) {
-                let at = occurrences.codes.partition_point(|(other, _)| *other < batch);
-                occurrences.codes.insert(at, (batch, code));
-                if let Some(dense) = Dense::new(batch, postings, code) {
-                    let at = occurrences.dense.partition_point(|other| other.batch < batch);
-                    occurrences.dense.insert(at, dense);
+            if let Some(string) = self.by_text.get_mut(text) {
+                let at = string.codes.partition_point(|(other, _)| *other < batch);
+                string.codes.insert(at, (batch, code));
+                if let Some(bitmap) = BatchBitmap::new(batch, postings, code) {
+                    let at = string.bitmaps.partition_point(|other| other.batch < batch);
+                    string.bitmaps.insert(at, bitmap);
                 }
-                occurrences.rows += postings.count(code) as u64;
+                string.rows += postings.count(code) as u64;
             }
         }
         true
@@ -141,18 +141,18 @@ impl Strings {
 
     /// Forgets the strings of a batch.
     pub(super) fn remove(&mut self, batch: usize, column: &Column) {
-        let Data::Strings { dictionary, postings: Some(postings), .. } = &column.data else { return };
+        let ColumnData::Strings { dictionary, postings: Some(postings), .. } = &column.data else { return };
         for code in 0..u32::try_from(dictionary.len()).unwrap_or(u32::MAX) {
             let text = dictionary.get(code as usize);
-            let Some(occurrences) = self.by_text.get_mut(text) else { continue };
-            if let Ok(at) = occurrences.codes.binary_search_by_key(&batch, |(number, _)| *number as usize) {
-                occurrences.codes.remove(at);
-                occurrences.rows -= postings.count(code) as u64;
+            let Some(string) = self.by_text.get_mut(text) else { continue };
+            if let Ok(at) = string.codes.binary_search_by_key(&batch, |(number, _)| *number as usize) {
+                string.codes.remove(at);
+                string.rows -= postings.count(code) as u64;
             }
-            if let Ok(at) = occurrences.dense.binary_search_by_key(&batch, |dense| dense.batch as usize) {
-                occurrences.dense.remove(at);
+            if let Ok(at) = string.bitmaps.binary_search_by_key(&batch, |bitmap| bitmap.batch as usize) {
+                string.bitmaps.remove(at);
             }
-            if occurrences.codes.is_empty() {
+            if string.codes.is_empty() {
                 self.by_text.remove(text);
             }
         }
@@ -166,9 +166,9 @@ impl Strings {
         let is_numbered = numbers.first() != Some(&0)
             && numbers.last().is_none_or(|last| *last <= self.numbered)
             && numbers.is_sorted_by(|one, other| one < other);
-        let is_same = |text: &Arc<str>, found: &Occurrences| {
+        let is_same = |text: &Arc<str>, found: &StringPostings| {
             self.by_text.get(text).is_some_and(|own| {
-                own.codes == found.codes && own.dense == found.dense && own.rows == found.rows
+                own.codes == found.codes && own.bitmaps == found.bitmaps && own.rows == found.rows
             })
         };
         let mut columns = columns;
@@ -180,10 +180,10 @@ impl Strings {
 
     /// Heap memory, in bytes.
     pub(super) fn size_bytes(&self) -> usize {
-        let of_string = |(text, occurrences): (&Arc<str>, &Occurrences)| {
-            let codes = occurrences.codes.capacity() * size_of::<(u32, u32)>();
-            let dense = occurrences.dense.capacity() * size_of::<Dense>();
-            text.len() + size_of::<(Arc<str>, Occurrences)>() + codes + dense
+        let of_string = |(text, string): (&Arc<str>, &StringPostings)| {
+            let codes = string.codes.capacity() * size_of::<(u32, u32)>();
+            let bitmaps = string.bitmaps.capacity() * size_of::<BatchBitmap>();
+            text.len() + size_of::<(Arc<str>, StringPostings)>() + codes + bitmaps
         };
         self.by_text.iter().map(of_string).sum()
     }

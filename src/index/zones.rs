@@ -11,14 +11,14 @@ use crate::value::OrdinalRange;
 
 /// The least and the greatest value of each batch, by its number.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Zones {
+pub(crate) struct ZoneIndex {
     zones: Vec<Option<OrdinalRange>>,
     /// The numbers in the order of the least values, and in that of the greatest, downwards; those without
     /// values come last. Made by the first search that asks.
     orders: [OnceLock<Box<[u32]>>; 2],
 }
 
-impl Zones {
+impl ZoneIndex {
     /// Sets the zone of a batch.
     pub(super) fn put(&mut self, number: usize, zone: Option<OrdinalRange>) {
         if self.zones.len() <= number {
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn batches_come_in_order_and_those_without_values_last() {
-        let mut zones = Zones::default();
+        let mut zones = ZoneIndex::default();
         for (number, zone) in [Some((5, 6)), None, Some((1, 9)), Some((3, 4))].into_iter().enumerate() {
             zones.put(number, zone);
         }
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn a_range_is_met_by_the_zones_that_share_a_value_with_it() {
-        let mut zones = Zones::default();
+        let mut zones = ZoneIndex::default();
         for (number, zone) in [Some((5, 6)), None, Some((1, 9)), Some((3, 4))].into_iter().enumerate() {
             zones.put(number, zone);
         }

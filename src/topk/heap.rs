@@ -12,10 +12,10 @@ use std::ops::Range;
 
 use super::key::{Key, Keys, SortBy, ordinal_key};
 use super::key_estimate::KeyEstimate;
-use super::sorted::{Walk, pass_over, row_at};
+use super::sorted::{BatchWalk, pass_over, row_at};
 use crate::batch::{Batch, RowAddr};
 use crate::catalog::FieldId;
-use crate::column::{Codes, Data, Layout, Postings, Sorted};
+use crate::column::{Codes, ColumnData, ColumnLayout, Postings, Sorted};
 use crate::exec::{Selected, Visit};
 use crate::rows::RowSet;
 
@@ -38,7 +38,7 @@ const MOST_TOGETHER: usize = 1 << 12;
 const SLACK: usize = 64;
 
 /// The best rows so far.
-pub(super) struct Best<'b, 's> {
+pub(super) struct TopK<'b, 's> {
     by: SortBy<'s>,
     descending: bool,
     /// How many rows the page is cut from.
@@ -47,7 +47,7 @@ pub(super) struct Best<'b, 's> {
     /// As many as are wanted are no worse than this one.
     bound: Option<Candidate<'b>>,
     /// Rows behind this key are left out.
-    guess: Option<Key<'b>>,
+    estimate: Option<Key<'b>>,
     /// About so many rows of each batch are not behind the guess.
     near: usize,
     /// Rows before this key are passed over; batches then have sorted rows.
@@ -55,22 +55,22 @@ pub(super) struct Best<'b, 's> {
 }
 
 /// The batch whose rows are being taken in.
-struct Source<'b, 's, 'q> {
+struct SourceBatch<'b, 's, 'q> {
     number: u32,
     batch: &'b Batch,
     keys: Keys<'b>,
     selected: &'s Selected<'q>,
 }
 
-impl<'b, 's> Best<'b, 's> {
+impl<'b, 's> TopK<'b, 's> {
     pub(super) fn new(by: SortBy<'s>) -> Self {
         let (descending, candidates) = (by.is_descending(), Vec::new());
-        Self { by, descending, wanted: 0, candidates, bound: None, guess: None, near: 0, floor: None }
+        Self { by, descending, wanted: 0, candidates, bound: None, estimate: None, near: 0, floor: None }
     }
 
     /// Leaves out rows behind a key, which about `near` rows of each batch are not.
-    pub(super) fn guessing(self, KeyEstimate { key, near }: KeyEstimate<'b>) -> Self {
-        Self { guess: Some(key), near, ..self }
+    pub(super) fn estimating(self, KeyEstimate { key, near }: KeyEstimate<'b>) -> Self {
+        Self { estimate: Some(key), near, ..self }
     }
 
     fn compare(&self, a: &Candidate<'_>, b: &Candidate<'_>) -> Ordering {
@@ -88,7 +88,7 @@ impl<'b, 's> Best<'b, 's> {
     /// True when no row of this key or a later one can be among the wanted, or the guess leaves them out.
     pub(super) fn is_behind(&self, key: &Key<'_>) -> bool {
         let is_behind = |other: &Key<'_>| key.compare(other, self.descending).is_gt();
-        self.bound.is_some_and(|bound| is_behind(&bound.key)) || self.guess.as_ref().is_some_and(is_behind)
+        self.bound.is_some_and(|bound| is_behind(&bound.key)) || self.estimate.as_ref().is_some_and(is_behind)
     }
 
     /// True when rows of this key are passed over.
@@ -116,18 +116,18 @@ impl<'b, 's> Best<'b, 's> {
         if selected.is_known_none() {
             return;
         }
-        let source = Source { number, batch, keys: Keys::new(batch, self.by), selected };
-        let found = match Walk::new(batch, self.by) {
-            Walk::Sorted(sorted) => self.walk_sorted(&source, sorted, skip),
-            Walk::Strings(postings) => Some(self.walk_codes(&source, postings, skip)),
-            Walk::Gather => None,
+        let source = SourceBatch { number, batch, keys: Keys::new(batch, self.by), selected };
+        let found = match BatchWalk::new(batch, self.by) {
+            BatchWalk::Sorted(sorted) => self.walk_sorted(&source, sorted, skip),
+            BatchWalk::Strings(postings) => Some(self.walk_codes(&source, postings, skip)),
+            BatchWalk::Gather => None,
         };
         let found = found.unwrap_or_else(|| self.gather(&source));
         self.offer(&source, found);
     }
 
     /// All selected rows that are no worse than the bound.
-    fn gather(&self, source: &Source<'b, '_, '_>) -> Vec<Candidate<'b>> {
+    fn gather(&self, source: &SourceBatch<'b, '_, '_>) -> Vec<Candidate<'b>> {
         source.selected.note(|work| work.gathered += 1);
         let rows = source.selected.rows();
         let candidates = source.iter(&rows).map(|row| self.candidate(source, row));
@@ -140,7 +140,7 @@ impl<'b, 's> Best<'b, 's> {
         candidates.filter(|candidate| !self.is_behind(&candidate.key)).collect()
     }
 
-    fn candidate(&self, source: &Source<'b, '_, '_>, row: u16) -> Candidate<'b> {
+    fn candidate(&self, source: &SourceBatch<'b, '_, '_>, row: u16) -> Candidate<'b> {
         source.candidate(source.keys.key(usize::from(row), self.by), row, self.descending)
     }
 
@@ -148,16 +148,17 @@ impl<'b, 's> Best<'b, 's> {
     /// sooner gathered than met.
     fn walk_sorted(
         &mut self,
-        source: &Source<'b, '_, '_>,
+        source: &SourceBatch<'b, '_, '_>,
         sorted: Sorted<'b>,
         skip: &mut usize,
     ) -> Option<Vec<Candidate<'b>>> {
         let len = sorted.len();
         let row_at = |step: usize| row_at(sorted, step, self.descending);
         let key_at = |step: usize| row_at(step).map(|row| source.keys.key_of_present(row, self.by));
-        let first =
-            |test: &dyn Fn(&Key<'_>) -> bool| gallop(len, |step| key_at(step).is_none_or(|key| test(&key)));
-        let end = match (self.guess, self.bound) {
+        let first = |test: &dyn Fn(&Key<'_>) -> bool| {
+            exponential_search(len, |step| key_at(step).is_none_or(|key| test(&key)))
+        };
+        let end = match (self.estimate, self.bound) {
             // Nearly: those behind it are told when they are met.
             (Some(_), _) => len.min(self.near),
             (None, Some(_)) => first(&|key| self.is_behind(key)),
@@ -172,7 +173,7 @@ impl<'b, 's> Best<'b, 's> {
             return None;
         }
         source.selected.note(|work| work.walked_sorted += 1);
-        let mut members = Members::new(source.selected, expected);
+        let mut members = SelectedRows::new(source.selected, expected);
         let mut step = start;
         if *skip > 0 {
             let before = *skip;
@@ -185,7 +186,7 @@ impl<'b, 's> Best<'b, 's> {
             }
             self.wanted -= before - *skip;
         }
-        let end = if self.guess.is_some() { len } else { end };
+        let end = if self.estimate.is_some() { len } else { end };
         let together = met_before(self.wanted).min(expected).clamp(LEAST_TOGETHER, MOST_TOGETHER);
         let mut rows = Vec::with_capacity(together.min(end.saturating_sub(step)));
         let mut found: Vec<Candidate<'b>> = Vec::with_capacity(self.wanted.min(expected).min(MOST_TOGETHER));
@@ -199,7 +200,7 @@ impl<'b, 's> Best<'b, 's> {
                 None => self.meet(source, &rows, |row| source.keys.key_of_present(row, self.by), &mut found),
             };
             // The last row may be behind a guess whether it is selected or not.
-            is_full |= self.guess.is_some() && key_at(next - 1).is_some_and(|key| self.is_behind(&key));
+            is_full |= self.estimate.is_some() && key_at(next - 1).is_some_and(|key| self.is_behind(&key));
         }
         if !is_full && !self.is_behind(&Key::Absent) {
             self.absent(source, members.gathered(), &mut found);
@@ -212,7 +213,7 @@ impl<'b, 's> Best<'b, 's> {
     #[inline]
     fn meet(
         &self,
-        source: &Source<'b, '_, '_>,
+        source: &SourceBatch<'b, '_, '_>,
         rows: &[u16],
         key: impl Fn(usize) -> Key<'b>,
         found: &mut Vec<Candidate<'b>>,
@@ -231,7 +232,7 @@ impl<'b, 's> Best<'b, 's> {
     /// The selected rows in the order of their strings, as many as may be wanted.
     fn walk_codes(
         &mut self,
-        source: &Source<'b, '_, '_>,
+        source: &SourceBatch<'b, '_, '_>,
         postings: &'b Postings,
         skip: &mut usize,
     ) -> Vec<Candidate<'b>> {
@@ -263,9 +264,9 @@ impl<'b, 's> Best<'b, 's> {
     }
 
     /// Those of the selected rows without a value that may be wanted.
-    fn absent(&self, source: &Source<'b, '_, '_>, rows: &RowSet<'_>, found: &mut Vec<Candidate<'b>>) {
+    fn absent(&self, source: &SourceBatch<'b, '_, '_>, rows: &RowSet<'_>, found: &mut Vec<Candidate<'b>>) {
         let is_present = |row: usize| match source.keys.column.map(|column| &column.layout) {
-            Some(Layout::Single(present)) => present.contains(row),
+            Some(ColumnLayout::Single(present)) => present.contains(row),
             _ => false,
         };
         if found.len() < self.wanted {
@@ -277,7 +278,7 @@ impl<'b, 's> Best<'b, 's> {
     /// Of rows with the same key, those with the least ids, until as many are found as are wanted.
     fn closest(
         &self,
-        source: &Source<'b, '_, '_>,
+        source: &SourceBatch<'b, '_, '_>,
         key: Key<'b>,
         rows: impl Iterator<Item = usize>,
         found: &mut Vec<Candidate<'b>>,
@@ -307,7 +308,7 @@ impl<'b, 's> Best<'b, 's> {
     }
 
     /// Adds rows of one batch to the candidates, as far as they may be wanted.
-    fn offer(&mut self, source: &Source<'b, '_, '_>, mut found: Vec<Candidate<'b>>) {
+    fn offer(&mut self, source: &SourceBatch<'b, '_, '_>, mut found: Vec<Candidate<'b>>) {
         // Seldom are two keys the same, and ids whose column waits should wait on.
         let ids = LazyCell::new(|| source.ids(self.by));
         let id_rank = |candidate: &Candidate<'_>| ids.map_or(0, |ids| ids.get(usize::from(candidate.at.row)));
@@ -336,7 +337,7 @@ impl<'b, 's> Best<'b, 's> {
         } else {
             candidates.extend(found);
         }
-        let slack = match (self.guess, self.bound) {
+        let slack = match (self.estimate, self.bound) {
             // No more than are wanted are not behind it, about.
             (Some(_), _) => SLACK.max(self.wanted),
             (None, Some(_)) => SLACK.max(self.wanted / 4),
@@ -380,12 +381,12 @@ impl<'b> Candidate<'b> {
     }
 }
 
-impl<'b> Source<'b, '_, '_> {
+impl<'b> SourceBatch<'b, '_, '_> {
     /// The codes of the ids, which compare as the ids do, and faster; none where ids do not matter.
     fn ids(&self, by: SortBy<'_>) -> Option<&'b Codes> {
         let SortBy::Field { .. } = by else { return None };
         match &self.batch.column(FieldId::ID)?.data {
-            Data::Strings { codes, .. } => Some(codes),
+            ColumnData::Strings { codes, .. } => Some(codes),
             _ => None,
         }
     }
@@ -405,18 +406,18 @@ impl<'b> Source<'b, '_, '_> {
 }
 
 /// The selected rows of a batch, asked some together or gathered.
-enum Members<'s, 'q> {
+enum SelectedRows<'s, 'q> {
     /// So many more are asked before all are gathered.
-    Asked(&'s Selected<'q>, usize),
+    Tested(&'s Selected<'q>, usize),
     Gathered(RowSet<'q>),
 }
 
-impl<'s, 'q> Members<'s, 'q> {
+impl<'s, 'q> SelectedRows<'s, 'q> {
     /// For about `expected` questions.
     fn new(selected: &'s Selected<'q>, expected: usize) -> Self {
         let affordable = selected.questions();
         if expected <= affordable {
-            Self::Asked(selected, affordable.saturating_mul(2))
+            Self::Tested(selected, affordable.saturating_mul(2))
         } else {
             Self::Gathered(selected.rows())
         }
@@ -426,7 +427,7 @@ impl<'s, 'q> Members<'s, 'q> {
     fn list(&mut self, sorted: Sorted<'_>, steps: Range<usize>, descending: bool, list: &mut Vec<u16>) {
         let places = sorted.places(steps, descending);
         list.clear();
-        if let Self::Asked(_, left) = self {
+        if let Self::Tested(_, left) = self {
             match left.checked_sub(places.len()) {
                 Some(fewer) => *left = fewer,
                 None => {
@@ -437,14 +438,14 @@ impl<'s, 'q> Members<'s, 'q> {
         match (&*self, sorted) {
             // Their places are their rows.
             (Self::Gathered(rows), Sorted::AsStored(_)) => rows.list_within(places, list),
-            (Self::Asked(selected, _), Sorted::AsStored(_)) => {
+            (Self::Tested(selected, _), Sorted::AsStored(_)) => {
                 RowSet::All.list_within(places, list);
                 selected.retain(list);
             }
             (_, Sorted::Listed(sorted)) => {
                 list.extend_from_slice(&sorted.rows()[places]);
                 match self {
-                    Self::Asked(selected, _) => selected.retain(list),
+                    Self::Tested(selected, _) => selected.retain(list),
                     Self::Gathered(rows) => rows.retain(list),
                 }
             }
@@ -455,12 +456,12 @@ impl<'s, 'q> Members<'s, 'q> {
     }
 
     fn gathered(&mut self) -> &RowSet<'q> {
-        if let Self::Asked(selected, _) = self {
+        if let Self::Tested(selected, _) = self {
             *self = Self::Gathered(selected.rows());
         }
         match self {
             Self::Gathered(rows) => rows,
-            Self::Asked(..) => &RowSet::None,
+            Self::Tested(..) => &RowSet::None,
         }
     }
 }
@@ -477,7 +478,7 @@ fn keep_first<T>(items: &mut Vec<T>, wanted: usize, compare: impl Fn(&T, &T) -> 
 
 /// The first of `len` steps of which the test holds, which then holds of all behind it; near ones are
 /// found soonest.
-fn gallop(len: usize, test: impl Fn(usize) -> bool) -> usize {
+fn exponential_search(len: usize, test: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (0, 0_usize);
     while high < len && !test(high) {
         low = high + 1;

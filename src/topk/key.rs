@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 
 use crate::batch::{Batch, FewRows};
 use crate::catalog::{Field, FieldId};
-use crate::column::{Column, Data, Dictionary, Layout, Ordinals, Selection, Sorted};
+use crate::column::{Column, ColumnData, ColumnLayout, Dictionary, Ordinals, Selection, Sorted};
 use crate::filter::order::SortKey;
 use crate::value::Value;
 
@@ -99,7 +99,8 @@ impl<'b> Keys<'b> {
         };
         let column = batch.column(id);
         let ranks = match column.map(|column| &column.data) {
-            Some(Data::Strings { dictionary, .. }) if field.known_values().len() > 0 => (0..dictionary.len())
+            Some(ColumnData::Strings { dictionary, .. }) if field.known_values().len() > 0 => (0..dictionary
+                .len())
                 .map(|code| field.known_rank(dictionary.get(code)).unwrap_or(usize::MAX))
                 .collect(),
             _ => Vec::new(),
@@ -110,7 +111,7 @@ impl<'b> Keys<'b> {
     /// The key of the rows that have this code.
     pub(super) fn of_code(&self, code: usize) -> Key<'b> {
         match self.column.map(|column| &column.data) {
-            Some(Data::Strings { dictionary, .. }) => self.string_key(dictionary, code),
+            Some(ColumnData::Strings { dictionary, .. }) => self.string_key(dictionary, code),
             _ => Key::Absent,
         }
     }
@@ -123,7 +124,7 @@ impl<'b> Keys<'b> {
     /// All codes of a string column with their keys.
     pub(super) fn codes(&self) -> impl Iterator<Item = (Key<'b>, u32)> {
         let codes = match self.column.map(|column| &column.data) {
-            Some(Data::Strings { dictionary, .. }) => 0..dictionary.len(),
+            Some(ColumnData::Strings { dictionary, .. }) => 0..dictionary.len(),
             _ => 0..0,
         };
         (0..).zip(codes).map(|(code, at)| (self.of_code(at), code))
@@ -132,7 +133,7 @@ impl<'b> Keys<'b> {
     /// The key at so many steps from the first, `Absent` behind the last; `None` where rows are not kept sorted.
     pub(super) fn at_step(&self, step: usize, by: SortBy<'_>) -> Option<Key<'b>> {
         let column = self.column?;
-        let Data::Ordered { sorted, .. } = &column.data else { return None };
+        let ColumnData::Ordered { sorted, .. } = &column.data else { return None };
         let sorted = Sorted::new(sorted, column)?;
         let place = if by.is_descending() { sorted.len().checked_sub(step + 1) } else { Some(step) };
         Some(
@@ -142,8 +143,8 @@ impl<'b> Keys<'b> {
 
     pub(super) fn key(&self, row: usize, by: SortBy<'_>) -> Key<'b> {
         let is_present = |column: &Column| match &column.layout {
-            Layout::Single(present) => present.contains(row),
-            Layout::Many(_) => false,
+            ColumnLayout::Single(present) => present.contains(row),
+            ColumnLayout::Many(_) => false,
         };
         match by {
             SortBy::Field { .. } if !self.column.is_some_and(is_present) => Key::Absent,
@@ -154,7 +155,7 @@ impl<'b> Keys<'b> {
     /// What the rows are sorted by, if that is a field of an ordered type.
     pub(super) fn ordinals(&self, by: SortBy<'_>) -> Option<&'b Ordinals> {
         match (by, &self.column?.data) {
-            (SortBy::Field { .. }, Data::Ordered { values, .. }) => Some(values),
+            (SortBy::Field { .. }, ColumnData::Ordered { values, .. }) => Some(values),
             _ => None,
         }
     }
@@ -166,9 +167,9 @@ impl<'b> Keys<'b> {
         }
         let Some(column) = self.column else { return Key::Absent };
         match &column.data {
-            Data::Strings { codes, .. } => self.of_code(codes.get(row)),
-            Data::Ordered { values, .. } => ordinal_key(values, row),
-            Data::Booleans { values, .. } => Key::Boolean(values.get(row)),
+            ColumnData::Strings { codes, .. } => self.of_code(codes.get(row)),
+            ColumnData::Ordered { values, .. } => ordinal_key(values, row),
+            ColumnData::Booleans { values, .. } => Key::Boolean(values.get(row)),
         }
     }
 }
@@ -192,7 +193,7 @@ pub(super) fn key_range<'b>(batch: &'b Batch, by: SortBy<'_>) -> (Key<'b>, Key<'
     }
     let Some(column) = batch.column(id) else { return (Key::Absent, Key::Absent) };
     let ends = match &column.data {
-        Data::Strings { dictionary, .. } => {
+        ColumnData::Strings { dictionary, .. } => {
             let keys = Keys::new(batch, by);
             let key = |code| keys.string_key(dictionary, code);
             let compare = |a: &Key<'_>, b: &Key<'_>| a.compare(b, false);
@@ -203,12 +204,12 @@ pub(super) fn key_range<'b>(batch: &'b Batch, by: SortBy<'_>) -> (Key<'b>, Key<'
                 all.clone().min_by(compare).zip(all.max_by(compare))
             }
         }
-        Data::Ordered { zone, .. } => zone.map(|(low, high)| (Key::Ordinal(low), Key::Ordinal(high))),
-        Data::Booleans { .. } => Some((Key::Boolean(false), Key::Boolean(true))),
+        ColumnData::Ordered { zone, .. } => zone.map(|(low, high)| (Key::Ordinal(low), Key::Ordinal(high))),
+        ColumnData::Booleans { .. } => Some((Key::Boolean(false), Key::Boolean(true))),
     };
     let Some((low, high)) = ends else { return (Key::Absent, Key::Absent) };
     let (first, last) = if descending { (high, low) } else { (low, high) };
-    let all_present = matches!(&column.layout, Layout::Single(Selection::All));
+    let all_present = matches!(&column.layout, ColumnLayout::Single(Selection::All));
     (first, if all_present { last } else { Key::Absent })
 }
 

@@ -17,7 +17,7 @@ use crate::rows::RowSet;
 
 /// A key, and how many selected rows have one before it: no more than are to be passed over.
 #[derive(Clone, Copy)]
-pub(super) struct Floor<'b> {
+pub(super) struct SeekPoint<'b> {
     pub(super) key: Key<'b>,
     pub(super) passed: usize,
 }
@@ -32,7 +32,7 @@ const TRIALS: usize = 4;
 const FEW: usize = 32;
 
 /// What finding a floor is about.
-struct Search<'o, 'b, 's> {
+struct OffsetSearch<'o, 'b, 's> {
     by: SortBy<'s>,
     /// Batches none of which overlap, in order, each with its sorted rows.
     chain: Vec<(&'o Visit<'b>, Sorted<'b>)>,
@@ -51,19 +51,19 @@ pub(super) fn seek<'b>(
     by: SortBy<'_>,
     offset: usize,
     scan: &Scan<'b>,
-) -> Option<Floor<'b>> {
+) -> Option<SeekPoint<'b>> {
     if offset < LEAST_SOUGHT || ends_in_first(ordered, by, offset, scan) {
         return None;
     }
     let ordered = ordered.all();
-    let search = Search::new(ordered, by, scan)?;
+    let search = OffsetSearch::new(ordered, by, scan)?;
     let rows = |visits: &mut dyn Iterator<Item = &Visit<'b>>| -> usize {
         visits.map(|visit| visit.batch.rows()).sum()
     };
     let of_chain = rows(&mut search.chain.iter().map(|(visit, _)| *visit));
     let all = rows(&mut ordered.iter().map(|ranged| &ranged.visit));
     let share = |count: usize| count * of_chain / all.max(1);
-    let mut best: Option<Floor<'b>> = None;
+    let mut best: Option<SeekPoint<'b>> = None;
     // Aimed at the middle of what is near enough, since the others never lie quite as the chain does.
     let mut wanted = share(offset - NEAR / 2);
     for _ in 0..TRIALS {
@@ -110,7 +110,7 @@ fn ends_in_first<'b>(
     false
 }
 
-impl<'o, 'b, 's> Search<'o, 'b, 's> {
+impl<'o, 'b, 's> OffsetSearch<'o, 'b, 's> {
     fn new(ordered: &'o [Ranged<'b>], by: SortBy<'s>, scan: &'o Scan<'b>) -> Option<Self> {
         let descending = by.is_descending();
         let mut largest: Vec<(usize, Sorted<'b>)> = Vec::with_capacity(ordered.len());
@@ -142,7 +142,7 @@ impl<'o, 'b, 's> Search<'o, 'b, 's> {
     }
 
     /// The key of the row of the chain behind `wanted` selected ones, and how many of them have one before it.
-    fn in_chain(&self, wanted: usize) -> Option<Floor<'b>> {
+    fn in_chain(&self, wanted: usize) -> Option<SeekPoint<'b>> {
         let descending = self.by.is_descending();
         let mut skip = wanted;
         for (visit, sorted) in &self.chain {
@@ -163,7 +163,7 @@ impl<'o, 'b, 's> Search<'o, 'b, 's> {
                 step -= 1;
                 skip += usize::from(row_at(step).is_some_and(|row| rows.contains(row)));
             }
-            return Some(Floor { key, passed: wanted - skip });
+            return Some(SeekPoint { key, passed: wanted - skip });
         }
         None
     }

@@ -6,12 +6,12 @@
 
 use super::key::SortBy;
 use crate::batch::Batch;
-use crate::column::{Data, Postings, Sorted};
+use crate::column::{ColumnData, Postings, Sorted};
 use crate::rows::RowSet;
 
 /// How the rows of a batch are met in order.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Walk<'b> {
+pub(crate) enum BatchWalk<'b> {
     /// In the order of their values, unless it takes less to gather them.
     Sorted(Sorted<'b>),
     /// String by string.
@@ -20,13 +20,15 @@ pub(crate) enum Walk<'b> {
     Gather,
 }
 
-impl<'b> Walk<'b> {
+impl<'b> BatchWalk<'b> {
     pub(crate) fn new(batch: &'b Batch, by: SortBy<'_>) -> Self {
         let SortBy::Field { id, .. } = by else { return Self::Gather };
         let Some(column) = batch.column(id) else { return Self::Gather };
         match &column.data {
-            Data::Ordered { sorted, .. } => Sorted::new(sorted, column).map_or(Self::Gather, Self::Sorted),
-            Data::Strings { postings: Some(postings), .. } => Self::Strings(postings),
+            ColumnData::Ordered { sorted, .. } => {
+                Sorted::new(sorted, column).map_or(Self::Gather, Self::Sorted)
+            }
+            ColumnData::Strings { postings: Some(postings), .. } => Self::Strings(postings),
             _ => Self::Gather,
         }
     }
@@ -37,7 +39,7 @@ pub(super) fn sorted_rows<'b>(batch: &'b Batch, by: SortBy<'_>) -> Option<Sorted
     match by {
         SortBy::Place => batch.ordered_places().map(|_| Sorted::AsStored(batch.rows())),
         SortBy::Field { id, .. } => match &batch.column(id)?.data {
-            Data::Ordered { sorted, .. } => Sorted::new(sorted, batch.column(id)?),
+            ColumnData::Ordered { sorted, .. } => Sorted::new(sorted, batch.column(id)?),
             _ => None,
         },
     }

@@ -5,10 +5,10 @@
 )]
 
 use super::batch_order::{Ordered, Ranged};
-use super::heap::Best;
+use super::heap::TopK;
 use super::key::SortBy;
 use super::key_estimate::estimate;
-use super::seek::{Floor, seek};
+use super::seek::{SeekPoint, seek};
 use crate::batch::RowAddr;
 use crate::exec::{Collector, Need, Scan, Selected, Visit};
 
@@ -23,7 +23,7 @@ pub(crate) struct SortedSearch<'s, 'q, I> {
 }
 
 /// A page, and the total if it was counted along with it.
-pub(crate) type Page = (Vec<RowAddr>, Option<u64>);
+pub(crate) type PageRows = (Vec<RowAddr>, Option<u64>);
 
 impl<'s, 'q, I: Iterator<Item = Visit<'q>>> SortedSearch<'s, 'q, I> {
     /// `in_order` are batches in the order of their first keys, `others` come in any order. The page has the rows from
@@ -39,18 +39,18 @@ impl<'s, 'q, I: Iterator<Item = Visit<'q>>> SortedSearch<'s, 'q, I> {
     }
 
     /// Passes over most of a long offset by counting; `None` where that cannot be done.
-    pub(crate) fn sought(&mut self) -> Option<Page> {
+    pub(crate) fn sought(&mut self) -> Option<PageRows> {
         let floor = seek(&mut self.ordered, self.by, self.offset, self.scan)?;
         Some(self.collected(self.offset - floor.passed, Some(floor)))
     }
 
     /// Walks each batch as far as its share of the page; `None` where the shares cannot be estimated, or turned out too
     /// small.
-    pub(crate) fn estimated(&mut self) -> Option<Page> {
+    pub(crate) fn estimated(&mut self) -> Option<PageRows> {
         let wanted = self.offset + self.limit;
         let estimate = estimate(&mut self.ordered, self.by, wanted, self.scan)?;
         let mut page = SortedPage {
-            heap: Best::new(self.by).guessing(estimate),
+            heap: TopK::new(self.by).estimating(estimate),
             offset: self.offset,
             limit: self.limit,
             total: None,
@@ -61,12 +61,12 @@ impl<'s, 'q, I: Iterator<Item = Visit<'q>>> SortedSearch<'s, 'q, I> {
     }
 
     /// Walks the batches until no later one can have a row of the page.
-    pub(crate) fn walked(&mut self) -> Page {
+    pub(crate) fn walked(&mut self) -> PageRows {
         self.collected(self.offset, None)
     }
 
-    fn collected(&mut self, offset: usize, floor: Option<Floor<'q>>) -> Page {
-        let mut heap = Best::new(self.by);
+    fn collected(&mut self, offset: usize, floor: Option<SeekPoint<'q>>) -> PageRows {
+        let mut heap = TopK::new(self.by);
         heap.floor = floor.map(|floor| floor.key);
         let may_pass_over = floor.is_none();
         let total = self.with_total.then_some(0);
@@ -78,7 +78,7 @@ impl<'s, 'q, I: Iterator<Item = Visit<'q>>> SortedSearch<'s, 'q, I> {
 
 /// Collects a page in a heap of the best rows so far.
 struct SortedPage<'q, 's> {
-    heap: Best<'q, 's>,
+    heap: TopK<'q, 's>,
     offset: usize,
     limit: usize,
     total: Option<u64>,
@@ -87,7 +87,7 @@ struct SortedPage<'q, 's> {
 }
 
 impl<'q> SortedPage<'q, '_> {
-    fn finish(self) -> Page {
+    fn finish(self) -> PageRows {
         (self.heap.page(self.offset, self.limit), self.total)
     }
 
@@ -138,7 +138,7 @@ impl<'q> Collector<'q> for SortedPage<'q, '_> {
 }
 
 /// Collects batches whose order is not known in a heap of the best rows so far.
-pub(super) struct HeapOnly<'h, 'q, 's>(pub(super) &'h mut Best<'q, 's>);
+pub(super) struct HeapOnly<'h, 'q, 's>(pub(super) &'h mut TopK<'q, 's>);
 
 impl<'q> Collector<'q> for HeapOnly<'_, 'q, '_> {
     type Item = Ranged<'q>;

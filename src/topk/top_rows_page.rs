@@ -6,19 +6,19 @@
 )]
 
 use super::batch_order::Ranged;
-use super::heap::Best;
+use super::heap::TopK;
 use super::key::{Key, Keys, SortBy};
 use super::sorted_page::HeapOnly;
 use super::stored::StoredPage;
 use crate::batch::{Batch, RowAddr};
 use crate::column::LANES;
 use crate::exec::{Scan, Visit};
-use crate::index::{Leader, split};
+use crate::index::{TopRow, split};
 
 /// The first rows of all batches whose order is known, in one order.
-pub(crate) struct TopRows<'c, 'b> {
+pub(crate) struct TopRowsPage<'c, 'b> {
     /// In order; empty where they are not known.
-    pub(crate) leaders: &'c [Leader],
+    pub(crate) rows: &'c [TopRow],
     pub(crate) is_descending: bool,
     /// The batch of them that has the first key and may have a selected row.
     pub(crate) first: Option<Visit<'b>>,
@@ -28,21 +28,21 @@ pub(crate) struct TopRows<'c, 'b> {
     pub(crate) all: usize,
     /// The batch of a number.
     pub(crate) batch: &'c dyn Fn(usize) -> Option<&'b Batch>,
-    /// Of the leaders from 64 times a number on, at most 64, those that are live and selected, a bit each.
-    pub(crate) select_leaders: &'c dyn Fn(usize, &[Leader]) -> u64,
+    /// Of the rows from 64 times a number on, at most 64, those that are live and selected, a bit each.
+    pub(crate) select_top_rows: &'c dyn Fn(usize, &[TopRow]) -> u64,
 }
 
 /// Finding the first rows of a batch takes as long as asking so many rows by themselves.
 const ROWS_OF_A_BATCH: usize = 128;
-/// So many leaders tell in how many batches they lie.
+/// So many rows tell in how many batches they lie.
 const SAMPLE: usize = 64;
 /// So many selected rows may be missing by chance.
 const CHANCE: usize = 16;
 
-impl<'b> TopRows<'_, 'b> {
+impl<'b> TopRowsPage<'_, 'b> {
     /// True when enough rows are known for the best `wanted` selected ones, and they lie in several batches.
-    pub(crate) fn may_have(leaders: &[Leader], wanted: usize) -> bool {
-        leaders.get(..wanted.max(SAMPLE)).is_some_and(|leaders| batches(leaders) >= 2)
+    pub(crate) fn may_have(rows: &[TopRow], wanted: usize) -> bool {
+        rows.get(..wanted.max(SAMPLE)).is_some_and(|rows| batches(rows) >= 2)
     }
 
     /// The page from the best rows of all batches; `None` when they are sooner found batch by batch, or are not all known.
@@ -64,7 +64,7 @@ impl<'b> TopRows<'_, 'b> {
             return None;
         }
         let expected = wanted * rows / likely;
-        if batches(self.leaders.get(..expected)?) * ROWS_OF_A_BATCH < expected {
+        if batches(self.rows.get(..expected)?) * ROWS_OF_A_BATCH < expected {
             return None;
         }
         // What their ranks tell need not be read in the batches.
@@ -76,31 +76,31 @@ impl<'b> TopRows<'_, 'b> {
         Some(best_of(scan, keyed, others, by, wanted).page(offset, limit))
     }
 
-    /// The first so many leaders that are selected, each with its rank, with all of the last one's rank; `None` when there are fewer, or by far
+    /// The first so many rows that are selected, each with its rank, with all of the last one's rank; `None` when there are fewer, or by far
     /// fewer than `wanted` among `expected`.
     fn first_selected(&self, wanted: usize, expected: usize) -> Option<Vec<(i64, &'b Batch, RowAddr)>> {
         let mut found: Vec<(i64, &'b Batch, RowAddr)> = Vec::with_capacity(wanted + LANES);
         // The rank of the last one wanted: of rows of one rank, ids decide.
         let mut last = None;
         let mut asked: usize = 0;
-        for (chunk, leaders) in self.leaders.chunks(LANES).enumerate() {
+        for (chunk, rows) in self.rows.chunks(LANES).enumerate() {
             let is_behind = |rank| last.is_some_and(|last| rank > last);
-            if leaders.first().is_some_and(|leader| is_behind(leader.rank)) {
+            if rows.first().is_some_and(|top_row| is_behind(top_row.rank)) {
                 break;
             }
-            let mut selected = (self.select_leaders)(chunk, leaders);
+            let mut selected = (self.select_top_rows)(chunk, rows);
             while selected != 0 {
                 let at = selected.trailing_zeros() as usize;
                 selected &= selected - 1;
-                let leader = leaders[at];
-                let (number, row) = split(leader.row);
+                let top_row = rows[at];
+                let (number, row) = split(top_row.row);
                 let at = RowAddr { batch: u32::try_from(number).ok()?, row };
-                found.push((leader.rank, (self.batch)(number)?, at));
+                found.push((top_row.rank, (self.batch)(number)?, at));
                 if found.len() == wanted {
-                    last = Some(leader.rank);
+                    last = Some(top_row.rank);
                 }
             }
-            asked += leaders.len();
+            asked += rows.len();
             let due = asked * wanted / expected.max(1);
             if found.len() + CHANCE < due / 4 {
                 return None;
@@ -147,21 +147,21 @@ fn best_of<'b, 's>(
     others: impl Iterator<Item = Visit<'b>>,
     by: SortBy<'s>,
     wanted: usize,
-) -> Best<'b, 's> {
-    let mut best = Best::new(by);
+) -> TopK<'b, 's> {
+    let mut best = TopK::new(by);
     best.wanted = wanted;
     best.take_in_rows(rows);
     scan.run(others.map(|visit| Ranged::new(visit, by)), &mut HeapOnly(&mut best));
     best
 }
 
-/// In about how many batches some leaders lie, if these are not many.
-fn batches(leaders: &[Leader]) -> usize {
+/// In about how many batches some rows lie, if these are not many.
+fn batches(rows: &[TopRow]) -> usize {
     /// Numbers that leave the same rest count as one.
     const WORDS: usize = 16;
     let mut seen = [0_u64; WORDS];
-    for leader in leaders.iter().step_by(leaders.len().div_ceil(SAMPLE).max(1)) {
-        let (number, _) = split(leader.row);
+    for top_row in rows.iter().step_by(rows.len().div_ceil(SAMPLE).max(1)) {
+        let (number, _) = split(top_row.row);
         if let Some(word) = seen.get_mut(number / LANES % WORDS) {
             *word |= 1 << (number % LANES);
         }

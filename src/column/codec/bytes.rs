@@ -2,11 +2,11 @@
 
 /// Bytes being written.
 #[derive(Debug, Default)]
-pub(crate) struct Writer {
+pub(crate) struct ByteWriter {
     bytes: Vec<u8>,
 }
 
-impl Writer {
+impl ByteWriter {
     pub(crate) fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
@@ -51,14 +51,14 @@ impl Writer {
 ///
 /// Nothing is allocated for values before the bytes that hold them are seen to be there.
 #[derive(Debug)]
-pub(crate) struct Reader<'b> {
+pub(crate) struct ByteReader<'b> {
     rest: &'b [u8],
 }
 
 /// What bytes do not mean.
 pub(crate) type Fault = String;
 
-impl<'b> Reader<'b> {
+impl<'b> ByteReader<'b> {
     pub(crate) fn new(bytes: &'b [u8]) -> Self {
         Self { rest: bytes }
     }
@@ -155,16 +155,16 @@ mod tests {
     #[test]
     fn offsets_come_back_in_every_width() {
         for ends in [vec![], vec![0, 0, 255], vec![1, 256 + 1, 65_536], vec![7, u32::MAX, u32::MAX]] {
-            let mut writer = Writer::default();
+            let mut writer = ByteWriter::default();
             writer.lengths(&ends);
             let bytes = writer.into_bytes();
-            let mut reader = Reader::new(&bytes);
+            let mut reader = ByteReader::new(&bytes);
             assert_eq!(reader.ends(ends.len()), Ok(ends.clone()));
             assert_eq!(reader.finish(), Ok(()));
-            assert!(Reader::new(&bytes).ends(ends.len() + 1).is_err());
-            assert!(Reader::new(&bytes).ends(usize::MAX).is_err());
+            assert!(ByteReader::new(&bytes).ends(ends.len() + 1).is_err());
+            assert!(ByteReader::new(&bytes).ends(usize::MAX).is_err());
         }
         let beyond = [4, 255, 255, 255, 255, 1, 0, 0, 0];
-        assert_eq!(Reader::new(&beyond).ends(2), Err("offsets beyond 32 bits".to_owned()));
+        assert_eq!(ByteReader::new(&beyond).ends(2), Err("offsets beyond 32 bits".to_owned()));
     }
 }

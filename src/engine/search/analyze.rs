@@ -10,14 +10,14 @@ use std::time::Duration;
 
 use super::bound::BoundRequest;
 use super::explanation::{Analysis, Answered, Batches, Explanation, Node, Page, Phase, Total};
-use super::strategy::{self, Found, PageStrategy, TotalStrategy};
+use super::strategy::{self, PageStrategy, SearchOutcome, TotalStrategy};
 use crate::engine::Engine;
 use crate::engine::snapshot::View;
 use crate::error::Error;
 use crate::exec::{self, Clock, Explained, Measured, Trace, Work};
 use crate::filter::Request;
 use crate::filter::order::SortKey;
-use crate::topk::Walk;
+use crate::topk::BatchWalk;
 
 impl Engine {
     /// How a request is answered; nothing is searched.
@@ -97,10 +97,10 @@ impl Engine {
         for visit in bound.visits() {
             asked += 1;
             exec::explain(query, visit.number, visit.batch, visit.live, &mut plans);
-            let walk = match Walk::new(visit.batch, bound.sort_by()) {
-                Walk::Sorted(_) => &mut page.by_sorted_rows,
-                Walk::Strings(_) => &mut page.by_strings,
-                Walk::Gather => &mut page.by_gathering,
+            let walk = match BatchWalk::new(visit.batch, bound.sort_by()) {
+                BatchWalk::Sorted(_) => &mut page.by_sorted_rows,
+                BatchWalk::Strings(_) => &mut page.by_strings,
+                BatchWalk::Gather => &mut page.by_gathering,
             };
             if let PageStrategy::Seek | PageStrategy::Shares | PageStrategy::Sorted = page_by {
                 *walk += 1;
@@ -141,7 +141,7 @@ impl Engine {
         (request, order): (&Request, Option<SortKey>),
         view: &View,
         clock: &Clock<'_>,
-    ) -> (Found, Work, Vec<Phase>) {
+    ) -> (SearchOutcome, Work, Vec<Phase>) {
         let trace = Trace::new(clock);
         let start = trace.now();
         let found = strategy::run(&BoundRequest::new(&self.catalog, (request, order), view, Some(&trace)));

@@ -7,11 +7,13 @@ use super::counting::{self, Counted};
 use crate::batch::{Batch, MAX_BATCHES, MAX_ROWS, RowAddr};
 use crate::catalog::Catalog;
 use crate::engine::snapshot::View;
-use crate::exec::{self, Known, Query, Scan, Spread, Trace, Visit};
+use crate::exec::{self, Known, Query, Scan, ScatteredRows, Trace, Visit};
 use crate::filter::Request;
 use crate::filter::order::SortKey;
-use crate::index::{Leader, Leading, split};
-use crate::topk::{Page, SortBy, SortedSearch, StoredPage, TopRows, listed_page, listed_page_as_stored};
+use crate::index::{TopRow, TopRows, split};
+use crate::topk::{
+    PageRows, SortBy, SortedSearch, StoredPage, TopRowsPage, listed_page, listed_page_as_stored,
+};
 
 /// A request bound to one view: what [strategies](super::strategy) are chosen by, and what they do.
 ///
@@ -69,7 +71,7 @@ impl<'s> BoundRequest<'s> {
     pub(super) fn query(&self) -> &Query<'s> {
         self.query.get_or_init(|| {
             let batch = |number| self.view.slot(number).map(|slot| &*slot.batch);
-            let query = Query::new(self.request.filter.predicate(), self.view.directory(), batch);
+            let query = Query::new(self.request.filter.predicate(), self.view.index(), batch);
             match self.trace {
                 Some(trace) => query.traced(trace),
                 None => query,
@@ -84,8 +86,8 @@ impl<'s> BoundRequest<'s> {
 
     fn numbers_of(&self, query: &Query<'_>) -> Vec<usize> {
         let mut numbers = query.batches();
-        numbers.retain(|number| self.view.directory().covers(*number));
-        numbers.extend(self.view.apart_numbers());
+        numbers.retain(|number| self.view.index().covers(*number));
+        numbers.extend(self.view.uncovered_numbers());
         numbers
     }
 
@@ -98,11 +100,11 @@ impl<'s> BoundRequest<'s> {
     /// cover, are asked.
     pub(super) fn index_total(&self) -> Option<Counted> {
         *self.index_total.get_or_init(|| {
-            let unindexed: Vec<usize> = self.view.apart_numbers().collect();
+            let unindexed: Vec<usize> = self.view.uncovered_numbers().collect();
             if unindexed.is_empty() {
                 // Looking up the strings takes less than a query.
                 let predicate = self.request.filter.predicate();
-                if let Some((field, found)) = exec::counted_strings(predicate, self.view.directory()) {
+                if let Some((field, found)) = exec::counted_strings(predicate, self.view.index()) {
                     let selected = self.view.known_count(&Known::Strings(field, &found))?;
                     return Some(Counted { selected, examined: 0 });
                 }
@@ -120,7 +122,7 @@ impl<'s> BoundRequest<'s> {
 
     /// How many rows are selected: by the branches that the key index lists, and beside them.
     pub(super) fn counted_beside(&self) -> Counted {
-        let others = self.query().others();
+        let others = self.query().without_indexed_branches();
         let listed = others.left_out_rows();
         let beside = counting::count(&others, self.view, &self.numbers_of(&others));
         let listed = Counted { selected: self.view.count_live(listed), examined: listed.len() as u64 };
@@ -137,7 +139,7 @@ impl<'s> BoundRequest<'s> {
             Some(RowAddr { batch: u32::try_from(number).ok()?, row })
         }));
         let view: &'q View = self.view;
-        let unindexed = view.visits(view.apart_numbers());
+        let unindexed = view.visits(view.uncovered_numbers());
         if !self.is_sorted() && self.view.is_ordered() {
             return listed_page_as_stored(scan, rows, unindexed, self.page());
         }
@@ -146,40 +148,40 @@ impl<'s> BoundRequest<'s> {
     }
 
     /// The page in the order in which rows are stored.
-    pub(super) fn stored_page<'q>(&'q self, scan: &Scan<'q>, with_total: bool) -> Page {
+    pub(super) fn stored_page<'q>(&'q self, scan: &Scan<'q>, with_total: bool) -> PageRows {
         let mut page = StoredPage::new(self.page(), with_total);
         scan.run(self.visits(), &mut page);
         page.finish()
     }
 
     /// The first rows of all indexed batches in the order of the page, if they are known and asking them one by one is fast.
-    fn leading(&self) -> Option<(SortKey, &'s Leading)> {
+    fn top_rows(&self) -> Option<(SortKey, &'s TopRows)> {
         let order = self.order.filter(|_| self.query().asks_rows_fast())?;
-        Some((order, self.view.directory().first(order.field, order.descending)?))
+        Some((order, self.view.index().first(order.field, order.descending)?))
     }
 
     /// True when the first rows of all indexed batches are known, and enough of them for the page.
     pub(super) fn may_have_top_rows(&self) -> bool {
         let (offset, limit) = self.page();
         let wanted = offset + limit;
-        self.leading().is_some_and(|(_, leading)| TopRows::may_have(leading.leaders(), wanted))
+        self.top_rows().is_some_and(|(_, top_rows)| TopRowsPage::may_have(top_rows.rows(), wanted))
     }
 
     /// The page from the first rows of all indexed batches; `None` where they are not known, or other ways are faster.
     pub(super) fn top_rows_page<'q>(&'q self, scan: &Scan<'q>) -> Option<Vec<RowAddr>> {
-        let (order, leading) = self.leading()?;
+        let (order, top_rows) = self.top_rows()?;
         let view: &'q View = self.view;
         let InOrder { numbers, kept, all, others } = self.in_order();
         let batch = |number| view.slot(number).map(|slot| &*slot.batch);
-        let scattered = LazyCell::new(|| Spread::new(self.query(), leading, batch));
-        let top_rows = TopRows {
-            leaders: leading.leaders(),
+        let scattered = LazyCell::new(|| ScatteredRows::new(self.query(), top_rows, batch));
+        let top_rows = TopRowsPage {
+            rows: top_rows.rows(),
             is_descending: order.descending,
             first: view.visits(numbers.map(|number| number as usize)).next(),
             kept,
             all,
             batch: &batch,
-            select_leaders: &|chunk, leaders| self.select_leaders(scan, &scattered, chunk, leaders),
+            select_top_rows: &|chunk, rows| self.select_top_rows(scan, &scattered, chunk, rows),
         };
         top_rows.page(scan, view.visits(others.iter().copied()), self.sort_by(), self.page())
     }
@@ -198,11 +200,10 @@ impl<'s> BoundRequest<'s> {
     }
 
     fn in_order(&self) -> InOrder<'_, impl Iterator<Item = u32> + Clone> {
-        let unindexed = self.view.apart_numbers().start;
+        let unindexed = self.view.uncovered_numbers().start;
         let numbers = self.numbers();
         let (indexed, others) = numbers.split_at(numbers.partition_point(|number| *number < unindexed));
-        let order =
-            self.order.and_then(|order| self.view.directory().in_order(order.field, order.descending));
+        let order = self.order.and_then(|order| self.view.index().in_order(order.field, order.descending));
         let (in_order, others) = match order {
             Some(in_order) => (in_order, others),
             None => (&[][..], numbers),
@@ -213,18 +214,18 @@ impl<'s> BoundRequest<'s> {
         InOrder { numbers: in_order.iter().copied().filter(is_kept), kept, all, others }
     }
 
-    /// Of the leaders from 64 · `chunk` on, at most 64, those that are live and selected, a bit each.
-    fn select_leaders<'q>(
+    /// Of the rows from 64 · `chunk` on, at most 64, those that are live and selected, a bit each.
+    fn select_top_rows<'q>(
         &'q self,
         scan: &Scan<'q>,
-        scattered: &Spread<'_, 'q, impl Fn(usize) -> Option<&'q Batch>>,
+        scattered: &ScatteredRows<'_, 'q, impl Fn(usize) -> Option<&'q Batch>>,
         chunk: usize,
-        leaders: &[Leader],
+        rows: &[TopRow],
     ) -> u64 {
-        scan.examine(leaders.len() as u64);
-        let mut selected = scattered.select(chunk, leaders);
-        for (at, leader) in leaders.iter().enumerate() {
-            if selected >> at & 1 == 1 && !self.view.is_live(leader.row) {
+        scan.examine(rows.len() as u64);
+        let mut selected = scattered.select(chunk, rows);
+        for (at, top_row) in rows.iter().enumerate() {
+            if selected >> at & 1 == 1 && !self.view.is_live(top_row.row) {
                 selected &= !(1 << at);
             }
         }

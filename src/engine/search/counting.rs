@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::engine::snapshot::View;
-use crate::exec::{Collector, Need, Query, Ready, Scan, Selected, Visit};
+use crate::exec::{Collector, Need, Query, RangeCount, Scan, Selected, Visit};
 #[cfg(feature = "parallel")]
 use crate::exec::{Notes, Trace};
 
@@ -105,8 +105,8 @@ const LONG: usize = 2_000_000;
 /// Counts on this thread; gives the effort that it took, too.
 fn count_here(query: &Query<'_>, view: &View, numbers: impl Iterator<Item = usize>) -> (Counted, usize) {
     let scan = Scan::new(query);
-    let ready = Ready::new(query);
-    let mut count = RowCount { ready, query, next: None, selected: 0, left_out: 0, effort: 0 };
+    let range_count = RangeCount::new(query);
+    let mut count = RowCount { range_count, query, next: None, selected: 0, left_out: 0, effort: 0 };
     scan.run(numbers.filter_map(|number| view.visit(number)), &mut count);
     count.take_next(None);
     let selected = count.selected - count.left_out;
@@ -116,7 +116,7 @@ fn count_here(query: &Query<'_>, view: &View, numbers: impl Iterator<Item = usiz
 /// Counts the selected rows of each batch.
 struct RowCount<'q> {
     /// For a query that is a range, or a range and a string.
-    ready: Option<Ready<'q>>,
+    range_count: Option<RangeCount<'q>>,
     query: &'q Query<'q>,
     /// A batch that is planned and not yet counted: what the next batch is counted from is on its way from memory while the
     /// one before it is counted.
@@ -144,17 +144,17 @@ impl<'q> Collector<'q> for RowCount<'q> {
     }
 
     fn need(&mut self, visit: &Visit<'q>) -> Need {
-        let Some(ready) = &self.ready else { return Need::Rows };
-        let Some(rows) = ready.count(visit.number, visit.batch, visit.live) else { return Need::Rows };
+        let Some(range_count) = &self.range_count else { return Need::Rows };
+        let Some(rows) = range_count.count(visit.number, visit.batch, visit.live) else { return Need::Rows };
         self.query.note(|work| work.counts_known += 1);
-        self.effort = self.effort.saturating_add(ready.effort(visit.batch));
+        self.effort = self.effort.saturating_add(range_count.effort(visit.batch));
         self.selected += rows as u64;
         Need::Answered
     }
 
     fn collect(&mut self, visit: &Visit<'q>, selected: Selected<'q>) {
         self.effort = self.effort.saturating_add(selected.effort());
-        selected.announce();
+        selected.prefetch_start();
         self.left_out += selected.count_left_out(visit.number) as u64;
         self.take_next(Some(selected));
     }

@@ -20,8 +20,8 @@ use serde::Serialize;
 use super::bound::BoundRequest;
 use super::counting::Counted;
 use crate::batch::RowAddr;
-use crate::exec::{Ready, Scan};
-use crate::topk::{LEAST_SOUGHT, Page};
+use crate::exec::{RangeCount, Scan};
+use crate::topk::{LEAST_SOUGHT, PageRows};
 
 /// How the number of all selected cases is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -94,7 +94,7 @@ impl TotalStrategy {
             Self::Directory => bound.index_total().is_some(),
             Self::WithPage => bound.request().limit > 0 && !bound.query().is_listed(),
             Self::Beside => bound.query().is_partly_listed(),
-            Self::Ranges => Ready::new(bound.query()).is_some(),
+            Self::Ranges => RangeCount::new(bound.query()).is_some(),
             Self::Counting => true,
         }
     }
@@ -141,7 +141,7 @@ fn page<'q>(
     scan: &Scan<'q>,
     total: TotalStrategy,
     candidates: impl Iterator<Item = PageStrategy>,
-) -> Option<(PageStrategy, Page)> {
+) -> Option<(PageStrategy, PageRows)> {
     let with_total = total == TotalStrategy::WithPage;
     // The ways to a sorted page go through the batches in one order.
     let mut sorted = None;
@@ -168,7 +168,7 @@ fn page<'q>(
 }
 
 /// What a search found, and the ways that led to it.
-pub(super) struct Found {
+pub(super) struct SearchOutcome {
     pub(super) rows: Vec<RowAddr>,
     /// The number of all selected cases, if the request asks for it.
     pub(super) total: Option<u64>,
@@ -178,21 +178,21 @@ pub(super) struct Found {
 }
 
 /// Searches.
-pub(super) fn run(bound: &BoundRequest<'_>) -> Found {
+pub(super) fn run(bound: &BoundRequest<'_>) -> SearchOutcome {
     let total_by = TotalStrategy::of(bound);
     let counted = total_by.run(bound);
     let Counted { selected, examined } = counted.unwrap_or_default();
     if bound.request().limit == 0 {
         // No query was made, if the index alone knew the total.
         let total = counted.map(|_| selected);
-        return Found { rows: Vec::new(), total, page_by: PageStrategy::Empty, examined };
+        return SearchOutcome { rows: Vec::new(), total, page_by: PageStrategy::Empty, examined };
     }
     let scan = Scan::new(bound.query());
     scan.examine(examined);
     let found = page(bound, &scan, total_by, PageStrategy::candidates(bound, total_by));
     let (page_by, (rows, with_page)) = found.unwrap_or((PageStrategy::Sorted, (Vec::new(), None)));
     let total = counted.map(|_| selected).or(with_page);
-    Found { rows, total, page_by, examined: scan.examined() }
+    SearchOutcome { rows, total, page_by, examined: scan.examined() }
 }
 
 #[cfg(test)]

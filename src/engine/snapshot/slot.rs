@@ -75,7 +75,7 @@ impl Slot {
     }
 
     /// Returns the number of deleted rows that have each string of a field, by code; `None` if they are not counted.
-    pub(crate) fn dead_counts(&self, field: FieldId) -> Option<&[u32]> {
+    pub(crate) fn tombstone_counts(&self, field: FieldId) -> Option<&[u32]> {
         match &self.tombstones {
             Some(tombstones) => tombstones.counts(&self.batch, &self.live, field),
             None => Some(&[]),

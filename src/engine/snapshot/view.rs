@@ -7,17 +7,17 @@ use super::slot::{BatchId, Slot, StoredAddr};
 use crate::batch::{Batch, RowAddr};
 use crate::catalog::{Catalog, FieldId};
 use crate::exec::{Known, Visit, find_keys};
-use crate::index::{BatchKeys, Directory, GlobalRow, KeyWork, split};
+use crate::index::{BatchIndex, BatchKeys, GlobalRow, KeyWork, split};
 
 /// Sealed batches at one moment; never changed once it is shared.
 ///
-/// Batches are numbered: first the covered ones, as the directory numbers them, with gaps where one was
+/// Batches are numbered: first the covered ones, as the index numbers them, with gaps where one was
 /// retired; after them the uncovered ones, ascending by [`BatchId`].
 #[derive(Clone, Debug)]
 pub(crate) struct View {
     covered: Vec<Option<Slot>>,
     uncovered: Vec<Slot>,
-    directory: Arc<Directory>,
+    index: Arc<BatchIndex>,
     cases: usize,
     ordered: bool,
     /// The numbers of the covered batches with deleted rows, ascending.
@@ -30,15 +30,15 @@ impl View {
         Self {
             covered: Vec::new(),
             uncovered: Vec::new(),
-            directory: Arc::default(),
+            index: Arc::default(),
             cases: 0,
             ordered: true,
             with_dead: Vec::new(),
         }
     }
 
-    pub(crate) fn directory(&self) -> &Directory {
-        &self.directory
+    pub(crate) fn index(&self) -> &BatchIndex {
+        &self.index
     }
 
     pub(crate) fn slot(&self, number: usize) -> Option<&Slot> {
@@ -55,11 +55,11 @@ impl View {
 
     /// Returns all batches with their numbers.
     pub(crate) fn numbered(&self) -> impl Iterator<Item = (usize, &Slot)> {
-        (0..self.apart_numbers().end).filter_map(|number| Some((number, self.slot(number)?)))
+        (0..self.uncovered_numbers().end).filter_map(|number| Some((number, self.slot(number)?)))
     }
 
     /// Returns the numbers of the uncovered batches.
-    pub(crate) fn apart_numbers(&self) -> std::ops::Range<usize> {
+    pub(crate) fn uncovered_numbers(&self) -> std::ops::Range<usize> {
         self.covered.len()..self.covered.len() + self.uncovered.len()
     }
 
@@ -100,7 +100,7 @@ impl View {
     /// Live rows of covered batches that have this id, by its hash: one at most, but for deaths that the
     /// view does not know of yet.
     pub(crate) fn find_covered(&self, hash: u64, id: &str) -> impl Iterator<Item = StoredAddr> {
-        self.directory.probe_id(hash).filter_map(move |row| {
+        self.index.probe_id(hash).filter_map(move |row| {
             let (number, row) = split(row);
             let slot = self.covered.get(number)?.as_ref()?;
             let is_it = slot.is_live(row) && slot.batch.id(usize::from(row)) == id;
@@ -110,11 +110,11 @@ impl View {
 
     /// Returns for each of many ids its hash, and its live row in the covered batches, if it has one.
     pub(crate) fn find_all_covered(&self, ids: &[&str]) -> Vec<(u64, Option<StoredAddr>)> {
-        let hasher = self.directory.hasher();
+        let hasher = self.index.hasher();
         let mut found: Vec<(u64, Option<StoredAddr>)> =
             ids.iter().map(|id| (hasher.hash_one(id), None)).collect();
         let batch = |number: usize| self.covered.get(number)?.as_ref().map(|slot| &*slot.batch);
-        find_keys(&self.directory, FieldId::ID, ids, &batch, |row, id| {
+        find_keys(&self.index, FieldId::ID, ids, &batch, |row, id| {
             if self.is_live(row)
                 && let ((number, row), Some((_, place))) = (split(row), found.get_mut(id as usize))
             {
@@ -147,7 +147,7 @@ impl View {
             Known::Strings(field, found) => {
                 let mut rows: u64 = found.iter().map(|occurrences| occurrences.rows).sum();
                 for (number, slot) in self.covered_with_dead() {
-                    let counts = slot.dead_counts(*field)?;
+                    let counts = slot.tombstone_counts(*field)?;
                     let dead = found.iter().filter_map(|occurrences| {
                         counts.get(occurrences.code(number)? as usize).copied().map(u64::from)
                     });
@@ -220,22 +220,22 @@ impl View {
         }
     }
 
-    /// Adds a batch that the directory covers from now on; an uncovered one if there is no number for it. `keys` as for
-    /// [`Directory::add`].
+    /// Adds a batch that the index covers from now on; an uncovered one if there is no number for it. `keys` as for
+    /// [`BatchIndex::add`].
     pub(crate) fn push_covered(&mut self, catalog: &Catalog, slot: Slot, keys: Vec<(FieldId, BatchKeys)>) {
-        let directory = Arc::make_mut(&mut self.directory);
-        let Some(number) = directory.add(catalog, &slot.batch, keys) else {
+        let index = Arc::make_mut(&mut self.index);
+        let Some(number) = index.add(catalog, &slot.batch, keys) else {
             return self.push_uncovered(slot);
         };
-        self.covered.resize(directory.numbers(), None);
+        self.covered.resize(index.numbers(), None);
         if let Some(place) = self.covered.get_mut(number) {
             *place = Some(slot);
         }
     }
 
-    /// Puts in what came of work on the directory's keys.
+    /// Puts in what came of work on the index's keys.
     pub(crate) fn put_keys(&mut self, work: KeyWork) {
-        Arc::make_mut(&mut self.directory).put(work);
+        Arc::make_mut(&mut self.index).put(work);
     }
 
     /// Drops the batches that `is_dropped` names.
@@ -243,7 +243,7 @@ impl View {
         self.uncovered.retain(|slot| !is_dropped(slot));
         for (number, place) in self.covered.iter_mut().enumerate() {
             if let Some(slot) = place.take_if(|slot| is_dropped(slot)) {
-                Arc::make_mut(&mut self.directory).retire(catalog, number, &slot.batch);
+                Arc::make_mut(&mut self.index).retire(catalog, number, &slot.batch);
             }
         }
     }
@@ -285,7 +285,7 @@ impl View {
             for row in slot.iter().flat_map(|slot| slot.live.iter(slot.batch.rows())) {
                 let id = slot.as_ref().map_or("", |slot| slot.batch.id(row));
                 let found: Vec<StoredAddr> =
-                    self.find_covered(self.directory.hasher().hash_one(id), id).collect();
+                    self.find_covered(self.index.hasher().hash_one(id), id).collect();
                 let own = (u32::try_from(number).ok(), u16::try_from(row).ok());
                 if !matches!((found.as_slice(), own), ([StoredAddr::Covered(n, r)], (Some(number), Some(row))) if (*n, *r) == (number, row))
                 {
@@ -295,7 +295,7 @@ impl View {
         }
         let covered: Vec<Option<&Batch>> =
             self.covered.iter().map(|slot| slot.as_ref().map(|slot| &*slot.batch)).collect();
-        self.directory.validate(catalog, &covered)?;
+        self.index.validate(catalog, &covered)?;
         let mut again = self.clone();
         again.settle();
         if ids.len() != self.cases || (again.cases, again.ordered) != (self.cases, self.ordered) {

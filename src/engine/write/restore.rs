@@ -4,7 +4,7 @@ use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use super::writer::Writer;
-use crate::batch::{Batch, OwnedRow};
+use crate::batch::{Batch, BufferedRow};
 use crate::column::Selection;
 use crate::engine::current::Current;
 use crate::engine::handle::{Engine, EngineBuilder};
@@ -23,7 +23,7 @@ pub(crate) struct Parts {
     /// The number of the batch that the head will become.
     pub(crate) head: BatchId,
     /// The cases stored in the head, in order, deleted ones too.
-    pub(crate) rows: Vec<OwnedRow>,
+    pub(crate) rows: Vec<BufferedRow>,
     /// Rows of batches or of the head that were deleted since the live rows were noted.
     pub(crate) died: Vec<(BatchId, u16)>,
     pub(crate) next_place: u64,
@@ -63,8 +63,8 @@ impl EngineBuilder {
                 view.push_uncovered(slot);
             }
         }
-        while let Some(mut work) = view.directory().key_work(usize::MAX) {
-            work.finish(view.directory());
+        while let Some(mut work) = view.index().key_work(usize::MAX) {
+            work.finish(view.index());
             view.put_keys(work);
         }
         view.settle();
@@ -74,7 +74,7 @@ impl EngineBuilder {
         if parts.next_batch >= MOST_BATCH_IDS || parts.next_place >= MOST_PLACES {
             return Err("numbers of batches or places that no engine reaches".into());
         }
-        let rows: Vec<Arc<OwnedRow>> = parts.rows.into_iter().map(Arc::new).collect();
+        let rows: Vec<Arc<BufferedRow>> = parts.rows.into_iter().map(Arc::new).collect();
         let dead: Vec<StoredAddr> = died
             .iter()
             .filter(|(id, row)| *id == parts.head && usize::from(*row) < rows.len())
@@ -87,8 +87,8 @@ impl EngineBuilder {
             head: rows.clone(),
             ..Writer::default()
         };
-        let hasher = view.directory().hasher();
-        for slot in view.apart_numbers().filter_map(|number| view.slot(number)) {
+        let hasher = view.index().hasher();
+        for slot in view.uncovered_numbers().filter_map(|number| view.slot(number)) {
             for row in slot.live.iter(slot.batch.rows()) {
                 writer.uncovered.insert(hasher.hash_one(slot.batch.id(row)), slot.id, row_number(row));
             }

@@ -18,7 +18,7 @@ impl Sizes {
         (self.head() * 32).min(self.batch / 32)
     }
 
-    /// A batch with fewer live rows than this is asked by itself rather than covered by the directory.
+    /// A batch with fewer live rows than this is asked by itself rather than covered by the index.
     pub(crate) fn is_covered(self, live_rows: usize) -> bool {
         live_rows >= (self.batch / 16).max(1)
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hashbrown::HashTable;
 
 use super::merge::Merge;
-use crate::batch::{Batch, MAX_ROWS, OwnedRow};
+use crate::batch::{Batch, BufferedRow, MAX_ROWS};
 use crate::engine::snapshot::{BatchId, Snapshot, StoredAddr, View, row_number};
 use crate::index::KeyWork;
 
@@ -18,12 +18,12 @@ pub(crate) struct Writer {
     /// The live rows of uncovered batches and of the head, by id.
     pub(crate) uncovered: Locations,
     /// The cases stored in the head, by row, deleted ones too.
-    pub(crate) head: Vec<Arc<OwnedRow>>,
+    pub(crate) head: Vec<Arc<BufferedRow>>,
     /// Rows of covered batches that were deleted since the head was last sealed.
     pub(crate) deleted: Vec<StoredAddr>,
     /// Batches that are being merged.
     pub(crate) merge: Option<Merge>,
-    /// Keys of the directory that are being merged or swept.
+    /// Keys of the index that are being merged or swept.
     pub(crate) keys: Option<KeyWork>,
     /// Batches that were merged, which the writes to come [free](Self::free) one at a time.
     pub(crate) gone: Vec<Arc<Batch>>,
@@ -101,9 +101,9 @@ impl Writer {
     }
 
     pub(crate) fn validate(&self, snapshot: &Snapshot, view: &View) -> Result<(), String> {
-        let hasher = view.directory().hasher();
+        let hasher = view.index().hasher();
         let mut rows: usize = 0;
-        for slot in view.apart_numbers().filter_map(|number| view.slot(number)) {
+        for slot in view.uncovered_numbers().filter_map(|number| view.slot(number)) {
             for row in slot.live.iter(slot.batch.rows()) {
                 rows += 1;
                 let id = slot.batch.id(row);

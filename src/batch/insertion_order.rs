@@ -1,20 +1,16 @@
 //! Where each row of a batch stands in the order in which cases were first stored.
-#![expect(
-    clippy::arithmetic_side_effects,
-    clippy::indexing_slicing,
-    reason = "a row of the batch, whose place is a number too where all follow each other"
-)]
+#![expect(clippy::indexing_slicing, reason = "a row of the batch")]
 
 /// The place of each row.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Places {
+pub(crate) enum InsertionOrder {
     /// The first row's; each row stands behind the one before.
     From(u64),
     /// Each row's, and what a search must know of all.
     Each { places: Box<[u64]>, least: u64, greatest: u64, ordered: bool },
 }
 
-impl Places {
+impl InsertionOrder {
     /// The places of rows in turn.
     pub(crate) fn new(places: Vec<u64>) -> Self {
         let first = places.first().copied().unwrap_or(0);
@@ -33,7 +29,8 @@ impl Places {
 
     pub(crate) fn get(&self, row: usize) -> u64 {
         match self {
-            Self::From(first) => first + row as u64,
+            // A forged file may have places at the end of all numbers.
+            Self::From(first) => first.saturating_add(row as u64),
             Self::Each { places, .. } => places[row],
         }
     }
@@ -50,7 +47,7 @@ impl Places {
     pub(crate) fn range(&self, rows: usize) -> Option<(u64, u64)> {
         let last = rows.checked_sub(1)?;
         match self {
-            Self::From(first) => Some((*first, first + last as u64)),
+            Self::From(first) => Some((*first, first.saturating_add(last as u64))),
             Self::Each { least, greatest, .. } => Some((*least, *greatest)),
         }
     }

@@ -11,12 +11,12 @@ use std::sync::Arc;
 use super::global_row::{GlobalRow, join, split};
 use super::keys::{BatchKeys, KeyIndex};
 use super::runs::RunMerge;
-use super::strings::Strings;
-use super::top_rows::{Leaders, Leading};
-use super::zones::Zones;
+use super::strings::StringIndex;
+use super::top_rows::{FieldTopRows, TopRows};
+use super::zones::ZoneIndex;
 use crate::batch::{Batch, MAX_BATCHES};
 use crate::catalog::{Catalog, FieldId};
-use crate::column::{Column, Data};
+use crate::column::{Column, ColumnData};
 use crate::rows::LANES;
 use crate::value::ValueClass;
 
@@ -25,11 +25,11 @@ use crate::value::ValueClass;
 /// A covered batch has a number of its own as long as it is covered. Keys name rows by that number, so
 /// that of a retired batch stays unused until what names it is swept out, which is [work](KeyWork) done in steps.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Directory {
+pub(crate) struct BatchIndex {
     /// Each is copied when it changes, not with the others.
-    fields: Vec<Arc<FieldDirectory>>,
+    fields: Vec<Arc<FieldIndex>>,
     /// By field number; of any use where a field has zone maps.
-    leaders: Vec<Arc<Leaders>>,
+    rows: Vec<Arc<FieldTopRows>>,
     hasher: foldhash::quality::RandomState,
     /// By number of a batch.
     numbers: Vec<Use>,
@@ -37,7 +37,7 @@ pub(crate) struct Directory {
     retired: u64,
 }
 
-/// Work on the keys of a field that is done in steps, beside a directory that may change meanwhile.
+/// Work on the keys of a field that is done in steps, beside an index that may change meanwhile.
 #[derive(Debug)]
 pub(crate) struct KeyWork {
     field: usize,
@@ -55,34 +55,34 @@ enum Use {
 
 /// What is known of one field in all batches.
 #[derive(Clone, Debug, Default)]
-pub(crate) enum FieldDirectory {
+pub(crate) enum FieldIndex {
     /// Nothing: each batch's column must be asked.
     #[default]
     Unknown,
     /// The zone map of each batch.
-    Ordered(Zones),
+    Ordered(ZoneIndex),
     /// Where each string occurs; every batch has postings then.
-    Strings(Strings),
+    Strings(StringIndex),
     /// Where each string is; the strings themselves are in the batches.
     Keys(KeyIndex),
 }
 
 impl KeyWork {
-    /// Moves at most `budget` keys of what was in the directory when the work was found, which is lowered by as many;
+    /// Moves at most `budget` keys of what was in the index when the work was found, which is lowered by as many;
     /// true when all is done. Keys of batches that are retired by now are dropped.
-    pub(crate) fn step(&mut self, directory: &Directory, budget: &mut usize) -> bool {
-        let is_kept = |row: GlobalRow| directory.covers(split(row).0);
+    pub(crate) fn step(&mut self, index: &BatchIndex, budget: &mut usize) -> bool {
+        let is_kept = |row: GlobalRow| index.covers(split(row).0);
         self.merge.step(is_kept, budget)
     }
 
     /// Does all that is left.
-    pub(crate) fn finish(&mut self, directory: &Directory) {
+    pub(crate) fn finish(&mut self, index: &BatchIndex) {
         let mut budget = usize::MAX;
-        self.step(directory, &mut budget);
+        self.step(index, &mut budget);
     }
 }
 
-impl Directory {
+impl BatchIndex {
     /// Numbers are below this.
     pub(crate) fn numbers(&self) -> usize {
         self.numbers.len()
@@ -128,21 +128,21 @@ impl Directory {
             }
         };
         self.numbers[number] = Use::Covered;
-        let leaders = self.leaders.iter_mut();
-        for ((field, directory), leaders) in catalog.field_ids().zip(&mut self.fields).zip(leaders) {
+        let rows = self.rows.iter_mut();
+        for ((field, index), rows) in catalog.field_ids().zip(&mut self.fields).zip(rows) {
             let Some(column) = batch.column(field) else { continue };
-            if let FieldDirectory::Unknown = **directory {
+            if let FieldIndex::Unknown = **index {
                 continue;
             }
-            let directory = Arc::make_mut(directory);
-            let known = match (&mut *directory, &column.data) {
-                (FieldDirectory::Ordered(zones), Data::Ordered { zone, .. }) => {
+            let index = Arc::make_mut(index);
+            let known = match (&mut *index, &column.data) {
+                (FieldIndex::Ordered(zones), ColumnData::Ordered { zone, .. }) => {
                     zones.put(number, *zone);
-                    Arc::make_mut(leaders).add(number, column);
+                    Arc::make_mut(rows).add(number, column);
                     true
                 }
-                (FieldDirectory::Strings(strings), _) => strings.add(number, column),
-                (FieldDirectory::Keys(index), _) => {
+                (FieldIndex::Strings(strings), _) => strings.add(number, column),
+                (FieldIndex::Keys(index), _) => {
                     let own = keys.iter().position(|(other, _)| *other == field);
                     let own = match own.map(|at| keys.swap_remove(at)) {
                         Some((_, own)) => own,
@@ -154,7 +154,7 @@ impl Directory {
                 _ => false,
             };
             if !known {
-                *directory = FieldDirectory::Unknown;
+                *index = FieldIndex::Unknown;
             }
         }
         Some(number)
@@ -163,21 +163,21 @@ impl Directory {
     /// Forgets everything.
     fn clear(&mut self, catalog: &Catalog) {
         let fields = catalog.field_ids().map(|id| match ValueClass::of_field(catalog.field(id).kind()) {
-            _ if !(id == FieldId::ID || catalog.is_visible(id)) => FieldDirectory::Unknown,
-            _ if has_keys(catalog, id) => FieldDirectory::Keys(KeyIndex::default()),
+            _ if !(id == FieldId::ID || catalog.is_visible(id)) => FieldIndex::Unknown,
+            _ if has_keys(catalog, id) => FieldIndex::Keys(KeyIndex::default()),
             ValueClass::Strings => {
-                FieldDirectory::Strings(Strings::new(self.hasher.clone(), !catalog.field(id).is_many()))
+                FieldIndex::Strings(StringIndex::new(self.hasher.clone(), !catalog.field(id).is_many()))
             }
-            ValueClass::Ordered(_) => FieldDirectory::Ordered(Zones::default()),
-            ValueClass::Booleans => FieldDirectory::Unknown,
+            ValueClass::Ordered(_) => FieldIndex::Ordered(ZoneIndex::default()),
+            ValueClass::Booleans => FieldIndex::Unknown,
         });
         self.fields = fields.map(Arc::new).collect();
         let fields = self.fields.len();
-        let leaders = self.fields.iter().map(|field| match **field {
-            FieldDirectory::Ordered(_) => Leaders::new(fields),
-            _ => Leaders::new(0),
+        let rows = self.fields.iter().map(|field| match **field {
+            FieldIndex::Ordered(_) => FieldTopRows::new(fields),
+            _ => FieldTopRows::new(0),
         });
-        self.leaders = leaders.map(Arc::new).collect();
+        self.rows = rows.map(Arc::new).collect();
         self.numbers.clear();
     }
 
@@ -188,29 +188,29 @@ impl Directory {
         }
         self.numbers[number] = Use::Retired(self.retired);
         self.retired += 1;
-        let leaders = self.leaders.iter_mut();
-        for ((field, directory), leaders) in catalog.field_ids().zip(&mut self.fields).zip(leaders) {
-            if let FieldDirectory::Keys(_) | FieldDirectory::Unknown = **directory {
+        let rows = self.rows.iter_mut();
+        for ((field, index), rows) in catalog.field_ids().zip(&mut self.fields).zip(rows) {
+            if let FieldIndex::Keys(_) | FieldIndex::Unknown = **index {
                 continue;
             }
-            match Arc::make_mut(directory) {
-                FieldDirectory::Ordered(zones) => {
+            match Arc::make_mut(index) {
+                FieldIndex::Ordered(zones) => {
                     zones.put(number, None);
-                    Arc::make_mut(leaders).retire(number);
+                    Arc::make_mut(rows).retire(number);
                 }
-                FieldDirectory::Strings(strings) => {
+                FieldIndex::Strings(strings) => {
                     if let Some(column) = batch.column(field) {
                         strings.remove(number, column);
                     }
                 }
-                FieldDirectory::Keys(_) | FieldDirectory::Unknown => {}
+                FieldIndex::Keys(_) | FieldIndex::Unknown => {}
             }
         }
     }
 
     fn keys(&self) -> impl Iterator<Item = (usize, &KeyIndex)> {
-        self.fields.iter().enumerate().filter_map(|(field, directory)| match &**directory {
-            FieldDirectory::Keys(keys) => Some((field, keys)),
+        self.fields.iter().enumerate().filter_map(|(field, index)| match &**index {
+            FieldIndex::Keys(keys) => Some((field, keys)),
             _ => None,
         })
     }
@@ -236,8 +236,8 @@ impl Directory {
 
     /// Puts in what came of work that is done, unless what it was done on is gone.
     pub(crate) fn put(&mut self, work: KeyWork) {
-        if let Some(directory) = self.fields.get_mut(work.field)
-            && let FieldDirectory::Keys(keys) = Arc::make_mut(directory)
+        if let Some(index) = self.fields.get_mut(work.field)
+            && let FieldIndex::Keys(keys) = Arc::make_mut(index)
         {
             keys.put(work.merge);
         }
@@ -258,27 +258,27 @@ impl Directory {
     pub(crate) fn validate(&self, catalog: &Catalog, batches: &[Option<&Batch>]) -> Result<(), String> {
         let covered: Vec<bool> = self.numbers.iter().map(|number| *number == Use::Covered).collect();
         if !batches.iter().map(Option::is_some).eq(covered) {
-            return Err("a directory of other batches".into());
+            return Err("an index of other batches".into());
         }
-        for ((at, directory), field) in self.fields.iter().enumerate().zip(catalog.field_ids()) {
+        for ((at, index), field) in self.fields.iter().enumerate().zip(catalog.field_ids()) {
             let columns = || {
                 let numbered = (0_u32..).zip(batches);
                 numbered.filter_map(|(number, batch)| Some((number, batch.as_ref()?.column(field)?)))
             };
-            let sound = match &**directory {
-                FieldDirectory::Unknown => true,
-                FieldDirectory::Ordered(zones) => (0..zones.len().max(batches.len())).all(|number| {
+            let sound = match &**index {
+                FieldIndex::Unknown => true,
+                FieldIndex::Ordered(zones) => (0..zones.len().max(batches.len())).all(|number| {
                     let own = columns().find(|(other, _)| *other as usize == number);
                     let zone = own.and_then(|(_, column)| match &column.data {
-                        Data::Ordered { zone, .. } => *zone,
+                        ColumnData::Ordered { zone, .. } => *zone,
                         _ => None,
                     });
                     zones.get(number) == zone
                 }),
-                FieldDirectory::Strings(strings) => {
+                FieldIndex::Strings(strings) => {
                     strings.validate(columns().map(|(number, column)| (number as usize, column)))
                 }
-                FieldDirectory::Keys(keys) => {
+                FieldIndex::Keys(keys) => {
                     keys.rows().all(|row| {
                         // A free number may come to stand for another batch.
                         matches!(self.numbers.get(split(row).0), Some(Use::Covered | Use::Retired(_)))
@@ -294,23 +294,23 @@ impl Directory {
                 }
             };
             if !sound {
-                return Err(format!("a directory that does not say what field {at} holds"));
+                return Err(format!("an index that does not say what field {at} holds"));
             }
-            if let FieldDirectory::Ordered(_) = **directory {
+            if let FieldIndex::Ordered(_) = **index {
                 let columns: Vec<(usize, &Column)> =
                     columns().map(|(number, column)| (number as usize, column)).collect();
-                if !self.leaders.get(at).is_some_and(|leaders| leaders.validate(&columns)) {
+                if !self.rows.get(at).is_some_and(|rows| rows.validate(&columns)) {
                     return Err(format!("first rows of field {at} that are not the first"));
                 }
                 let string = |field, row| match self.field(field) {
-                    FieldDirectory::Strings(strings) => {
+                    FieldIndex::Strings(strings) => {
                         let batch = |number: usize| batches.get(number).copied().flatten();
                         Some(number_of(strings, field, row, batch))
                     }
                     // Nobody asks for the numbers of strings that have become too many.
                     _ => None,
                 };
-                if !self.leaders.get(at).is_some_and(|leaders| leaders.validate_strings(catalog, string)) {
+                if !self.rows.get(at).is_some_and(|rows| rows.validate_strings(catalog, string)) {
                     return Err(format!("first rows of field {at} with strings of others"));
                 }
             }
@@ -318,34 +318,34 @@ impl Directory {
         Ok(())
     }
 
-    pub(crate) fn field(&self, field: FieldId) -> &FieldDirectory {
-        self.fields.get(field.index()).map_or(&FieldDirectory::Unknown, |field| &**field)
+    pub(crate) fn field(&self, field: FieldId) -> &FieldIndex {
+        self.fields.get(field.index()).map_or(&FieldIndex::Unknown, |field| &**field)
     }
 
     /// All numbers of batches, in the order of the first value that each has of a field; `None` where that is not known.
     pub(crate) fn in_order(&self, field: FieldId, descending: bool) -> Option<&[u32]> {
-        let FieldDirectory::Ordered(zones) = self.field(field) else { return None };
+        let FieldIndex::Ordered(zones) = self.field(field) else { return None };
         let order = zones.in_order(descending);
         (order.len() == self.numbers()).then_some(order)
     }
 
     /// The first rows in the order of a field; those behind the last of them, and those without a value, are not told.
-    pub(crate) fn first(&self, field: FieldId, descending: bool) -> Option<&Leading> {
-        self.leaders.get(field.index()).map(|leaders| leaders.first(descending))
+    pub(crate) fn first(&self, field: FieldId, descending: bool) -> Option<&TopRows> {
+        self.rows.get(field.index()).map(|rows| rows.first(descending))
     }
 
-    /// The [number](crate::batch::Occurrences::number) of the string that each of the 64 leaders from 64 · `chunk` on has in a field, 0 where
+    /// The [number](crate::batch::StringPostings::number) of the string that each of the 64 rows from 64 · `chunk` on has in a field, 0 where
     /// it has none; `None` where strings have no numbers, or a row may have several. `batch` gives a covered batch by its number.
     pub(crate) fn strings_of<'l, 'b>(
         &self,
-        leading: &'l Leading,
+        top_rows: &'l TopRows,
         chunk: usize,
         field: FieldId,
         batch: impl Fn(usize) -> Option<&'b Batch>,
     ) -> Option<&'l [u32; LANES]> {
-        let FieldDirectory::Strings(strings) = self.field(field) else { return None };
+        let FieldIndex::Strings(strings) = self.field(field) else { return None };
         let number = |row| number_of(strings, field, row, &batch);
-        strings.is_single().then(|| leading.strings(field, chunk, number)).flatten()
+        strings.is_single().then(|| top_rows.strings(field, chunk, number)).flatten()
     }
 
     /// The rows whose string of a key field may be this one; the hashes alone were compared.
@@ -357,23 +357,23 @@ impl Directory {
         keys.probe(self.hasher.hash_one(text))
     }
 
-    /// As [`probe`](Self::probe), of many strings: each row with the number of its string. `announce` as for [`KeyIndex::probe_all`].
+    /// As [`probe`](Self::probe), of many strings: each row with the number of its string. `prefetch` as for [`KeyIndex::probe_all`].
     pub(crate) fn probe_all(
         &self,
         keys: &KeyIndex,
         texts: &[impl AsRef<str>],
-        announce: impl Fn(&[u64], usize),
+        prefetch: impl Fn(&[u64], usize),
     ) -> Vec<(GlobalRow, u32)> {
         let hashes: Vec<u64> = texts.iter().map(|text| self.hasher.hash_one(text.as_ref())).collect();
         let mut found = Vec::with_capacity(texts.len());
-        keys.probe_all(&hashes, announce, &mut found);
+        keys.probe_all(&hashes, prefetch, &mut found);
         found
     }
 
     /// The rows whose `id` may have this hash.
     pub(crate) fn probe_id(&self, hash: u64) -> impl Iterator<Item = GlobalRow> {
         let keys = match self.field(FieldId::ID) {
-            FieldDirectory::Keys(keys) => Some(keys),
+            FieldIndex::Keys(keys) => Some(keys),
             _ => None,
         };
         keys.into_iter().flat_map(move |keys| keys.probe(hash))
@@ -386,20 +386,20 @@ impl Directory {
 
     /// Heap memory of what is known of a field, in bytes.
     pub(crate) fn size_bytes(&self, field: FieldId) -> usize {
-        let leaders = self.leaders.get(field.index()).map_or(0, |leaders| leaders.size_bytes());
+        let rows = self.rows.get(field.index()).map_or(0, |rows| rows.size_bytes());
         let known = match self.field(field) {
-            FieldDirectory::Unknown => 0,
-            FieldDirectory::Ordered(zones) => zones.size_bytes(),
-            FieldDirectory::Strings(strings) => strings.size_bytes(),
-            FieldDirectory::Keys(keys) => keys.size_bytes(),
+            FieldIndex::Unknown => 0,
+            FieldIndex::Ordered(zones) => zones.size_bytes(),
+            FieldIndex::Strings(strings) => strings.size_bytes(),
+            FieldIndex::Keys(keys) => keys.size_bytes(),
         };
-        known + leaders
+        known + rows
     }
 }
 
 /// The number of the string that a row has, 0 where it has none.
 fn number_of<'b>(
-    strings: &Strings,
+    strings: &StringIndex,
     field: FieldId,
     row: GlobalRow,
     batch: impl Fn(usize) -> Option<&'b Batch>,

@@ -8,19 +8,19 @@
 use std::sync::Arc;
 
 use super::document::Keep;
-use super::documents::{Documents, DocumentsMerge};
-use super::places::Places;
+use super::documents::{BatchDocuments, DocumentsMerge};
+use super::insertion_order::InsertionOrder;
 use super::sealed::Batch;
 use crate::catalog::{Catalog, FieldId};
 use crate::column::{Column, ColumnBuilder, Picks};
 
 /// A batch being made of rows of others, one column after the other.
-pub(crate) struct Gather {
+pub(crate) struct BatchMerge {
     sources: Vec<Arc<Batch>>,
     /// The rows of the new batch, ascending by place.
     picks: Picks,
     /// Of rows of heads, which have no columns to be merged: the columns being filled.
-    filling: Option<Filling>,
+    filling: Option<ColumnsBuilder>,
     columns: Vec<Option<Column>>,
     /// Values that may be copied, but are too few for a column.
     saved: usize,
@@ -30,12 +30,12 @@ pub(crate) struct Gather {
 }
 
 /// Columns being filled, by field number, and how many rows they have.
-struct Filling {
+struct ColumnsBuilder {
     builders: Vec<Option<ColumnBuilder>>,
     rows: usize,
 }
 
-impl Gather {
+impl BatchMerge {
     /// Of these rows of these batches; they come to stand in the order of their places.
     pub(crate) fn new(sources: Vec<Arc<Batch>>, mut rows: Vec<(u16, u16)>, keep: Keep) -> Self {
         let place = |(source, row): &(u16, u16)| sources[usize::from(*source)].place(usize::from(*row));
@@ -43,7 +43,7 @@ impl Gather {
             rows.sort_by_cached_key(place);
         }
         let picks = Picks::new(rows, sources.iter().map(|batch| batch.rows()));
-        let documents: Vec<&Documents> = sources.iter().map(|batch| &batch.documents).collect();
+        let documents: Vec<&BatchDocuments> = sources.iter().map(|batch| &batch.documents).collect();
         let documents = DocumentsMerge::new(keep, &documents, picks.rows());
         Self { sources, picks, filling: None, columns: Vec::new(), saved: 0, done: 0, documents }
     }
@@ -95,7 +95,7 @@ impl Gather {
     /// Fills columns with the values of heads, if all sources are heads; true when nothing is left to fill.
     fn fill(&mut self, catalog: &Catalog, left: &mut usize) -> bool {
         if self.filling.is_none() {
-            if !self.sources.iter().all(|batch| batch.is_waiting()) {
+            if !self.sources.iter().all(|batch| batch.is_lazy()) {
                 self.sources.iter().for_each(|batch| batch.seal_columns());
                 return true;
             }
@@ -104,7 +104,7 @@ impl Gather {
                 let is_wanted = id == FieldId::ID || catalog.is_visible(id);
                 is_wanted.then(|| ColumnBuilder::new(catalog.field(id), rows))
             });
-            self.filling = Some(Filling { builders: builders.collect(), rows: 0 });
+            self.filling = Some(ColumnsBuilder { builders: builders.collect(), rows: 0 });
         }
         let Some(filling) = &mut self.filling else { return true };
         let cost = filling.builders.len().max(1);
@@ -113,7 +113,7 @@ impl Gather {
                 return false;
             }
             *left -= cost;
-            if let Some(row) = self.sources[usize::from(*source)].waiting_row(usize::from(*row)) {
+            if let Some(row) = self.sources[usize::from(*source)].buffered_row(usize::from(*row)) {
                 row.fill(&mut filling.builders, filling.rows);
             }
             filling.rows += 1;
@@ -125,7 +125,7 @@ impl Gather {
     pub(crate) fn finish(self) -> Batch {
         let place = |(source, row): &(u16, u16)| self.sources[usize::from(*source)].place(usize::from(*row));
         let places = self.rows().iter().map(place);
-        let places = Places::new(places.collect());
+        let places = InsertionOrder::new(places.collect());
         Batch::sealed(self.picks.rows().len(), self.columns.into(), places, self.documents.seal())
     }
 }
