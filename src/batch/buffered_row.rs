@@ -18,15 +18,15 @@ use crate::value::{OrderedType, Value};
 /// The values of one case, and its document, independent of the text that they were read from.
 #[derive(Debug)]
 pub(crate) struct BufferedRow {
-    /// The strings of the values, one behind the other, and behind them the document, if its text is kept.
+    /// The strings of the values, then the document, if its text is kept here.
     text: Box<str>,
-    /// Where the document starts in `text`.
+    /// The start of the document in `text`.
     document_start: u32,
     /// The number of the document and its size, if it is kept elsewhere.
     document: Option<(u64, usize)>,
     /// By field, those of one in the order of the document.
     values: Box<[Scalar]>,
-    /// By field number: the offset behind its last value. Fields behind the last one have none.
+    /// By field number: the end of its values. Later fields have none.
     ends: Box<[u32]>,
     pub(crate) place: u64,
 }
@@ -40,10 +40,10 @@ enum Scalar {
 }
 
 impl BufferedRow {
-    /// The texts of a case are together shorter than 4 GiB, since its document is.
+    /// Copies a row. The texts of a case are together shorter than 4 GiB, since its document is.
     pub(crate) fn new(row: &Row<'_>, document: Document<'_>, place: u64) -> Self {
         let fields = row.iter().map(|(field, _)| field.index() + 1).max();
-        // How many values each field has, then where its next one goes, and at last where its last one ends.
+        // The number of values of each field, then the place of its next one, at last their end.
         let mut ends = vec![0_u32; fields.unwrap_or(0)].into_boxed_slice();
         let mut bytes = 0_usize;
         for (field, value) in row.iter() {
@@ -88,7 +88,7 @@ impl BufferedRow {
         Self { text: text.into(), document_start, document, values: values.into(), ends, place }
     }
 
-    /// Adds all values to the columns of their fields, by field number, as those of the row of this number.
+    /// Adds all values to the columns of their fields, by field number, as the row of this number.
     pub(super) fn fill(&self, columns: &mut [Option<ColumnBuilder>], row: usize) {
         let mut start = 0;
         for (column, end) in columns.iter_mut().zip(&self.ends) {
@@ -100,7 +100,7 @@ impl BufferedRow {
         }
     }
 
-    /// The values of a field in the order of the document.
+    /// Returns the values of a field in the order of the document.
     #[inline]
     pub(crate) fn values(&self, field: FieldId) -> impl Iterator<Item = Value<'_>> + Clone {
         let field = field.index();
@@ -126,7 +126,7 @@ impl BufferedRow {
         }
     }
 
-    /// The `id`, which every sound case has.
+    /// Returns the `id`, which every valid case has.
     pub(crate) fn id(&self) -> &str {
         match self.values(FieldId::ID).next() {
             Some(Value::String(Cow::Borrowed(id))) => id,
@@ -141,12 +141,12 @@ impl BufferedRow {
         }
     }
 
-    /// The number of the document, when it is kept elsewhere.
+    /// Returns the number of the document, if it is kept elsewhere.
     pub(crate) fn document_number(&self) -> Option<u64> {
         self.document.map(|(number, _)| number)
     }
 
-    /// What the values take, in bytes.
+    /// Returns the size of the values, in bytes.
     pub(crate) fn values_bytes(&self) -> usize {
         size_of_val::<[Scalar]>(&self.values)
             + size_of_val::<[u32]>(&self.ends)
@@ -154,7 +154,7 @@ impl BufferedRow {
     }
 }
 
-/// Rows of heads, one head behind the other: joining two of these touches none of the rows, which lie far apart.
+/// The rows of several heads. Joining two of these copies no row, and reads none: they are scattered in memory.
 #[derive(Clone, Debug)]
 pub(crate) struct BufferedRows(Arc<[HeadRows]>);
 
@@ -162,9 +162,9 @@ pub(crate) struct BufferedRows(Arc<[HeadRows]>);
 #[derive(Clone, Debug)]
 struct HeadRows {
     rows: Arc<[Arc<BufferedRow>]>,
-    /// How many rows this head and those before have.
+    /// The number of rows of this head and those before it.
     end: usize,
-    /// What the values of the rows and their documents take, once somebody wants to know.
+    /// The sizes of the rows' values and of their documents, computed once.
     bytes: Arc<OnceLock<(usize, usize)>>,
 }
 
@@ -178,13 +178,13 @@ impl HeadRows {
 }
 
 impl BufferedRows {
-    /// Those of one head.
+    /// Returns the rows of one head.
     pub(crate) fn new(rows: Vec<Arc<BufferedRow>>) -> Self {
         let end = rows.len();
         Self(Arc::new([HeadRows { rows: rows.into(), end, bytes: Arc::default() }]))
     }
 
-    /// These rows, and others behind them.
+    /// Returns these rows followed by others.
     pub(crate) fn joined(&self, behind: &Self) -> Self {
         let first = self.len();
         let moved = behind.0.iter().map(|head| HeadRows { end: first + head.end, ..head.clone() });
@@ -205,7 +205,7 @@ impl BufferedRows {
         self.0.iter().flat_map(|head| head.rows.iter()).map(|row| &**row)
     }
 
-    /// The rows, if they are of one head.
+    /// Returns the rows, if they are of one head.
     pub(crate) fn single(&self) -> Option<&[Arc<BufferedRow>]> {
         match &*self.0 {
             [head] => Some(&head.rows),
@@ -213,12 +213,12 @@ impl BufferedRows {
         }
     }
 
-    /// What the values take, in bytes.
+    /// Returns the size of the values, in bytes.
     pub(crate) fn values_bytes(&self) -> usize {
         self.0.iter().map(|head| head.bytes().0).sum()
     }
 
-    /// What the documents take, or would take if they are kept elsewhere, in bytes.
+    /// Returns the size of the documents, kept here or elsewhere, in bytes.
     pub(crate) fn document_bytes(&self) -> usize {
         self.0.iter().map(|head| head.bytes().1).sum()
     }

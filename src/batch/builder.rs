@@ -26,7 +26,7 @@ pub(crate) struct BatchBuilder {
 }
 
 impl BatchBuilder {
-    /// With room for so many rows.
+    /// Makes an empty builder with room for `rows` rows.
     pub(crate) fn new(catalog: &Catalog, keep: Keep, rows: usize) -> Self {
         let columns = catalog
             .field_ids()
@@ -69,7 +69,7 @@ impl BatchBuilder {
         batch
     }
 
-    /// The size of all its documents, kept or not.
+    /// Returns the size of all documents, kept or not.
     pub(crate) fn document_bytes(&self) -> usize {
         self.document_bytes
     }
@@ -93,7 +93,7 @@ impl BatchBuilder {
         self.end_row(document, place);
     }
 
-    /// Adds a case that waited; the builder must not be full.
+    /// Adds a buffered row; the builder must not be full.
     pub(crate) fn push_owned(&mut self, row: &BufferedRow) {
         let number = self.rows();
         row.fill(&mut self.columns, number);
@@ -106,12 +106,12 @@ impl BatchBuilder {
         self.documents.push(document);
     }
 
-    /// The number of a row's document, when documents are kept elsewhere.
+    /// Returns the number of a row's document, if documents are kept elsewhere.
     pub(crate) fn document_number(&self, row: usize) -> Option<u64> {
         self.documents.number(row)
     }
 
-    /// The id of a row that was added.
+    /// Returns the id of a row that was added.
     pub(crate) fn id(&self, row: usize) -> &str {
         match self.columns.first() {
             Some(Some(ids)) => ids.string(row).unwrap_or_default(),
@@ -123,7 +123,7 @@ impl BatchBuilder {
         self.places[row]
     }
 
-    /// The batch; the builder is empty afterwards.
+    /// Returns the batch; the builder is empty afterwards.
     pub(crate) fn seal(&mut self) -> Batch {
         self.document_bytes = 0;
         let places = std::mem::take(&mut self.places);

@@ -26,7 +26,7 @@ const NO_NUMBERS: u8 = 2;
 /// One of the parts of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// How many rows there are, their places and the numbers of their documents.
+    /// The number of rows, their places and the numbers of their documents.
     Rows,
     /// The column of a field.
     Column(FieldId),

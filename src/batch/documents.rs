@@ -15,11 +15,11 @@ use super::document::{Document, Keep};
 #[derive(Debug)]
 pub(crate) enum BatchDocuments {
     Nothing,
-    /// That of each row.
+    /// The document of each row.
     Text(Arc<Texts>),
-    /// Those of rows that were not copied yet.
+    /// The documents of buffered rows, not copied yet.
     Rows(BufferedRows),
-    /// Those of batches that were merged; for each row, which of the texts, and which document in them.
+    /// The documents of merged batches; for each row, one of the texts and the document in it.
     Merged {
         texts: Box<[Arc<Texts>]>,
         rows: Box<[(u16, u16)]>,
@@ -27,7 +27,7 @@ pub(crate) enum BatchDocuments {
     Numbers(Numbers),
 }
 
-/// Documents one behind the other, and where each ends.
+/// Documents in one text, and the end of each.
 #[derive(Debug)]
 pub(crate) struct Texts {
     text: Box<str>,
@@ -52,13 +52,13 @@ impl Texts {
 /// The number of each row's document.
 #[derive(Debug)]
 pub(crate) enum Numbers {
-    /// The first row's; each row has the next.
+    /// The first row's number; each row has the next one.
     From(u64),
     Each(Box<[u64]>),
 }
 
 impl BatchDocuments {
-    /// The text of a row's document; empty when the texts are not here.
+    /// Returns the text of a row's document; empty if documents are not kept here.
     pub(crate) fn text(&self, row: usize) -> &str {
         match self {
             Self::Text(texts) => texts.get(row),
@@ -74,7 +74,7 @@ impl BatchDocuments {
         }
     }
 
-    /// Where the texts of documents lie.
+    /// Returns the texts that hold documents.
     fn texts(&self) -> &[Arc<Texts>] {
         match self {
             Self::Text(texts) => std::slice::from_ref(texts),
@@ -83,7 +83,7 @@ impl BatchDocuments {
         }
     }
 
-    /// Which of [`texts`](Self::texts), and which document in it, is a row's.
+    /// Returns the address of a row's document: one of the [`texts`](Self::texts), and the document in it.
     fn at(&self, row: u16) -> (u16, u16) {
         match self {
             Self::Merged { rows, .. } => rows[usize::from(row)],
@@ -91,7 +91,7 @@ impl BatchDocuments {
         }
     }
 
-    /// The number of a row's document.
+    /// Returns the number of a row's document.
     pub(crate) fn number(&self, row: usize) -> Option<u64> {
         match self {
             Self::Numbers(Numbers::From(first)) => Some(first.saturating_add(row as u64)),
@@ -147,19 +147,19 @@ impl DocumentsBuilder {
         Self { keep, text: String::new(), ends: Vec::new(), numbers: Vec::new() }
     }
 
-    /// Makes room for texts of so many bytes in all: a text that grows to its size is copied each time that it doubles.
+    /// Makes room for texts of `bytes` bytes in all: a text that grows is copied each time that it doubles.
     pub(crate) fn reserve(&mut self, bytes: usize) {
         if self.keep == Keep::Text {
             self.text.reserve_exact(bytes.saturating_sub(self.text.len()));
         }
     }
 
-    /// The number of the document of a row that was added.
+    /// Returns the number of the document of a row that was added.
     pub(crate) fn number(&self, row: usize) -> Option<u64> {
         self.numbers.get(row).copied()
     }
 
-    /// Adds the document of the next row; of the wrong sort, it counts as empty or as number 0.
+    /// Adds the document of the next row. A text where numbers are kept counts as number 0, a number where texts are kept as empty.
     pub(crate) fn push(&mut self, document: Document<'_>) {
         match (self.keep, document) {
             (Keep::Nothing, _) => {}
@@ -175,7 +175,7 @@ impl DocumentsBuilder {
         }
     }
 
-    /// The documents; the builder is empty afterwards.
+    /// Returns the documents; the builder is empty afterwards.
     pub(crate) fn seal(&mut self) -> BatchDocuments {
         match self.keep {
             Keep::Nothing => BatchDocuments::Nothing,
@@ -201,24 +201,23 @@ impl DocumentsBuilder {
 
 /// The documents of batches that are being merged.
 ///
-/// Texts are shared with the batches that they come from, so that a document is not copied each time
-/// its batch is merged. Those of small size, or of which less than half is still somebody's document, are
-/// copied, so that what is dead is at most as much as what is alive.
+/// Texts are shared with the source batches, so that a document is not copied each time that its batch is merged. A text is copied
+/// if it is small, or if deleted documents are more than half of it: so at most half of the memory is garbage.
 #[derive(Debug)]
 pub(crate) struct DocumentsMerge {
-    /// By batch, for each of its texts: which of `shared` it is; `None` when it is copied.
+    /// By batch, for each of its texts: its number in `shared`; `None` if it is copied.
     numbers: Vec<Vec<Option<u16>>>,
     shared: Vec<Arc<Texts>>,
     copied: DocumentsBuilder,
-    /// The number in `shared`, if it is there, and which document in the text.
+    /// By row: the number in `shared`, if its text is shared, and the document in the text.
     rows: Vec<(Option<u16>, u16)>,
 }
 
-/// Texts of fewer bytes are copied: sharing them costs as much.
+/// Texts of fewer bytes are copied, which costs no more than sharing them.
 const SMALL_TEXT_BYTES: usize = 1 << 12;
 
 impl DocumentsMerge {
-    /// Of these batches' documents those of these rows, each with its batch.
+    /// Begins a merge of the documents of rows, each given with its batch.
     pub(crate) fn new(keep: Keep, sources: &[&BatchDocuments], rows: &[(u16, u16)]) -> Self {
         let mut live_bytes: Vec<Vec<usize>> =
             sources.iter().map(|documents| vec![0; documents.texts().len()]).collect();
@@ -251,7 +250,7 @@ impl DocumentsMerge {
         Self { numbers, shared, copied, rows: Vec::with_capacity(rows.len()) }
     }
 
-    /// Adds the document of the next row, which is this row of this batch.
+    /// Adds the document of a row of a batch as that of the next row.
     pub(crate) fn push(&mut self, batch: u16, documents: &BatchDocuments, row: u16) {
         if let Some(number) = documents.number(usize::from(row)) {
             return self.copied.push(Document::Number { number, size_bytes: 0 });
@@ -267,7 +266,7 @@ impl DocumentsMerge {
         }
     }
 
-    /// The documents, once all are there.
+    /// Returns the documents, once all are added.
     pub(crate) fn seal(mut self) -> BatchDocuments {
         match self.copied.seal() {
             BatchDocuments::Text(copied) if !self.shared.is_empty() => {

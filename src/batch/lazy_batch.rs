@@ -12,7 +12,7 @@ use crate::catalog::Catalog;
 use crate::column::{Column, Picks};
 
 impl Batch {
-    /// The rows, at most 64, if asking each for what a filter asks takes less than making columns.
+    /// Returns the rows, at most 64, if testing each takes less than making columns.
     pub(crate) fn few_rows(&self) -> Option<FewRows<'_>> {
         match &self.columns {
             Columns::Sealed(_) => None,
@@ -20,12 +20,12 @@ impl Batch {
         }
     }
 
-    /// True when columns wait.
+    /// True when the columns are lazy.
     pub(crate) fn is_lazy(&self) -> bool {
         matches!(self.columns, Columns::Lazy(_))
     }
 
-    /// A row of a batch whose columns wait.
+    /// Returns a buffered row; `None` if the columns are sealed.
     pub(super) fn buffered_row(&self, row: usize) -> Option<&BufferedRow> {
         match &self.columns {
             Columns::Sealed(_) => None,
@@ -33,14 +33,14 @@ impl Batch {
         }
     }
 
-    /// Makes all columns that are still waiting.
+    /// Makes all columns that are not made yet.
     pub(crate) fn seal_columns(&self) {
         if let Columns::Lazy(lazy) = &self.columns {
             lazy.seal_all();
         }
     }
 
-    /// Of rows that are no more than a batch holds.
+    /// Makes a batch with lazy columns of buffered rows, no more than a batch holds.
     pub(crate) fn lazy(catalog: &Catalog, keep: Keep, rows: Vec<Arc<BufferedRow>>) -> Self {
         let places = InsertionOrder::new(rows.iter().map(|row| row.place).collect());
         let rows = BufferedRows::new(rows);
@@ -55,10 +55,9 @@ impl Batch {
         Self { rows: rows.len(), columns: Columns::Lazy(LazyColumns::new(catalog, rows)), places, documents }
     }
 
-    /// The rows of two batches whose columns wait, the one's behind the other's; `None` when columns do not wait.
+    /// Returns a batch of the rows of this batch, then those of another; `None` unless the columns of both are lazy.
     ///
-    /// Those columns that the first was asked for are made at once, by merging, and are there when they are asked for
-    /// again.
+    /// Columns of this batch that were read before are made at once, by merging, since searches will likely read them again.
     pub(crate) fn joined(&self, behind: &Self, keep: Keep) -> Option<Self> {
         let (Columns::Lazy(first), Columns::Lazy(second)) = (&self.columns, &behind.columns) else {
             return None;

@@ -1,4 +1,4 @@
-//! Rows of several batches copied into one, a bounded step at a time.
+//! Merging batches into one, a bounded step at a time.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -14,29 +14,29 @@ use super::sealed::Batch;
 use crate::catalog::{Catalog, FieldId};
 use crate::column::{Column, ColumnBuilder, Picks};
 
-/// A batch being made of rows of others, one column after the other.
+/// A merge of rows of several batches into one batch, column by column.
 pub(crate) struct BatchMerge {
     sources: Vec<Arc<Batch>>,
     /// The rows of the new batch, ascending by place.
     picks: Picks,
-    /// Of rows of heads, which have no columns to be merged: the columns being filled.
+    /// The columns being filled from buffered rows, if no source has columns to be merged.
     filling: Option<ColumnsBuilder>,
     columns: Vec<Option<Column>>,
-    /// Values that may be copied, but are too few for a column.
+    /// The budget that was left over, too small for a column.
     saved: usize,
-    /// Rows whose documents are done.
+    /// The number of rows whose documents are merged.
     done: usize,
     documents: DocumentsMerge,
 }
 
-/// Columns being filled, by field number, and how many rows they have.
+/// Columns being filled, by field number, and the number of their rows.
 struct ColumnsBuilder {
     builders: Vec<Option<ColumnBuilder>>,
     rows: usize,
 }
 
 impl BatchMerge {
-    /// Of these rows of these batches; they come to stand in the order of their places.
+    /// Begins a merge of rows of batches; the merged batch has them in the order of their places.
     pub(crate) fn new(sources: Vec<Arc<Batch>>, mut rows: Vec<(u16, u16)>, keep: Keep) -> Self {
         let place = |(source, row): &(u16, u16)| sources[usize::from(*source)].place(usize::from(*row));
         if !rows.is_sorted_by_key(place) {
@@ -48,13 +48,13 @@ impl BatchMerge {
         Self { sources, picks, filling: None, columns: Vec::new(), saved: 0, done: 0, documents }
     }
 
-    /// From which source and row each row comes.
+    /// Returns the source and the row there of each row of the merged batch.
     pub(crate) fn rows(&self) -> &[(u16, u16)] {
         self.picks.rows()
     }
 
-    /// Copies about `budget` values, which is lowered by what was copied or saved for the next column, of
-    /// which none is done in part; true when all are.
+    /// Copies about `budget` values; true once all are copied. Columns are copied whole: the budget is lowered by what was copied,
+    /// and by what is saved for the next column.
     pub(crate) fn step(&mut self, catalog: &Catalog, budget: &mut usize) -> bool {
         let rows = self.rows().len();
         let mut left = self.saved.saturating_add(std::mem::take(budget));
@@ -63,7 +63,7 @@ impl BatchMerge {
             return false;
         }
         for id in catalog.field_ids().skip(self.columns.len()) {
-            // An empty column costs something, too.
+            // An empty column costs something too.
             let cost = rows.max(1);
             if left < cost {
                 self.saved = left;
@@ -92,7 +92,7 @@ impl BatchMerge {
         end == rows
     }
 
-    /// Fills columns with the values of heads, if all sources are heads; true when nothing is left to fill.
+    /// Fills columns from buffered rows, if all sources have lazy columns; true when nothing is left to fill.
     fn fill(&mut self, catalog: &Catalog, left: &mut usize) -> bool {
         if self.filling.is_none() {
             if !self.sources.iter().all(|batch| batch.is_lazy()) {
@@ -121,7 +121,7 @@ impl BatchMerge {
         true
     }
 
-    /// The batch, once [`step`](Self::step) has said that all is copied.
+    /// Returns the batch, once [`step`](Self::step) has returned true.
     pub(crate) fn finish(self) -> Batch {
         let place = |(source, row): &(u16, u16)| self.sources[usize::from(*source)].place(usize::from(*row));
         let places = self.rows().iter().map(place);

@@ -30,12 +30,12 @@ pub(crate) struct Batch {
 #[derive(Debug)]
 pub(super) enum Columns {
     Sealed(Box<[Option<Column>]>),
-    /// Each is made when it is asked for: few searches ask for more than a few.
+    /// Each is made when it is first read: most searches read only a few.
     Lazy(LazyColumns),
 }
 
 impl Batch {
-    /// Of columns that are whole.
+    /// Makes a batch of sealed columns.
     pub(super) fn sealed(
         rows: usize,
         mut columns: Box<[Option<Column>]>,
@@ -50,7 +50,7 @@ impl Batch {
         self.rows
     }
 
-    /// The column of a field; `None` when the engine's catalogue hides it.
+    /// Returns the column of a field; `None` if the engine's catalogue hides it.
     #[inline]
     pub(crate) fn column(&self, field: FieldId) -> Option<&Column> {
         match &self.columns {
@@ -59,7 +59,7 @@ impl Batch {
         }
     }
 
-    /// How many fields the catalogue has, those without a column counted.
+    /// Returns the number of fields of the catalogue, hidden ones included.
     pub(crate) fn fields(&self) -> usize {
         match &self.columns {
             Columns::Sealed(columns) => columns.len(),
@@ -67,7 +67,7 @@ impl Batch {
         }
     }
 
-    /// The columns that there are, and that were asked for if they waited for that.
+    /// Returns the columns that are made.
     pub(crate) fn columns(&self) -> impl Iterator<Item = &Column> {
         let (sealed, lazy) = match &self.columns {
             Columns::Sealed(columns) => (Some(columns.iter().flatten()), None),
@@ -85,7 +85,7 @@ impl Batch {
         }
     }
 
-    /// How many of its ids are less than this one: the codes below are theirs.
+    /// Returns how many ids of the batch are less than this one: those with smaller codes.
     pub(crate) fn ids_below(&self, id: &str) -> usize {
         match self.column(FieldId::ID).map(|ids| &ids.data) {
             Some(ColumnData::Strings { dictionary, .. }) => dictionary.count_below(id),
@@ -97,27 +97,27 @@ impl Batch {
         self.places.get(row)
     }
 
-    /// Puts the rows at other places.
+    /// Replaces the places of the rows.
     pub(crate) fn set_places(&mut self, places: Vec<u64>) {
         self.places = InsertionOrder::new(places);
     }
 
-    /// The first and the last place, when the rows stand in the order of their places.
+    /// Returns the first and the last place, if the rows are in the order of their places.
     pub(crate) fn ordered_places(&self) -> Option<(u64, u64)> {
         if self.places.is_ordered() { self.place_range() } else { None }
     }
 
-    /// The least and the greatest place; `None` without rows.
+    /// Returns the least and the greatest place; `None` without rows.
     pub(crate) fn place_range(&self) -> Option<(u64, u64)> {
         self.places.range(self.rows)
     }
 
-    /// The document of a row as given; empty when the texts are not kept here.
+    /// Returns the document of a row as given; empty if documents are not kept here.
     pub(crate) fn document(&self, row: usize) -> &str {
         self.documents.text(row)
     }
 
-    /// The number of a row's document, when documents are kept elsewhere.
+    /// Returns the number of a row's document, if documents are kept elsewhere.
     pub(crate) fn document_number(&self, row: usize) -> Option<u64> {
         self.documents.number(row)
     }
@@ -130,7 +130,7 @@ impl Batch {
         self.places.size_bytes()
     }
 
-    /// What rows take whose columns wait, documents apart.
+    /// Returns the size of buffered rows without their documents, in bytes.
     pub(crate) fn lazy_bytes(&self) -> usize {
         match &self.columns {
             Columns::Sealed(_) => 0,
@@ -138,7 +138,7 @@ impl Batch {
         }
     }
 
-    /// What offsets into the texts of this batch, or of a column, can reach at most.
+    /// Returns a bound on offsets into the texts of this batch or of its columns.
     pub(crate) fn text_bytes(&self) -> usize {
         let columns = match &self.columns {
             Columns::Sealed(columns) => columns.iter().flatten().map(Column::data_bytes).sum(),

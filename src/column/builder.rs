@@ -16,10 +16,10 @@ use crate::value::{OrderedType, Value, ValueClass};
 
 /// A column to which values are added, row by row.
 ///
-/// Rows without a value cost nothing, but for room that was asked for.
+/// Rows without a value take no memory beyond what was reserved.
 pub(crate) struct ColumnBuilder {
     many: bool,
-    /// The row of each value, ascending. It is noted with every one, since a branch for rows without any would not be foreseen.
+    /// The row of each value, ascending. It is noted for every value: a branch on rows without one would be mispredicted.
     rows: Vec<u16>,
     values: BuilderValues,
 }
@@ -42,7 +42,7 @@ impl BuilderValues {
         }
     }
 
-    /// Makes room for so many values in all.
+    /// Makes room for `len` values in all.
     fn reserve(&mut self, len: usize) {
         match self {
             Self::Strings { dictionary, codes } => {
@@ -73,7 +73,7 @@ impl BuilderValues {
 }
 
 impl ColumnBuilder {
-    /// With room for so many rows.
+    /// Makes an empty builder with room for `rows` rows.
     pub(crate) fn new(field: &Field, rows: usize) -> Self {
         Self {
             many: field.is_many(),
@@ -82,19 +82,18 @@ impl ColumnBuilder {
         }
     }
 
-    /// Whether any row has a value so far.
+    /// True when a row has a value so far.
     pub(crate) fn has_values(&self) -> bool {
         !self.rows.is_empty()
     }
 
-    /// Makes room for so many rows in all, each with a value or more.
+    /// Makes room for `rows` rows in all, each with a value or more.
     pub(crate) fn reserve(&mut self, rows: usize) {
         self.rows.reserve(rows.saturating_sub(self.rows.len()));
         self.values.reserve(rows);
     }
 
-    /// Adds a value of a row, none of a later row being there; a second one of a field with one value
-    /// counts for nothing.
+    /// Adds a value of a row; no later row may have one yet. A second value of a single-valued field is ignored.
     // A call would save and restore more registers than pushing most values uses.
     #[inline(always)]
     pub(crate) fn push(&mut self, row: usize, value: &Value<'_>) {
@@ -107,7 +106,7 @@ impl ColumnBuilder {
         }
     }
 
-    /// The string of a row that was added, of a string column each row of which has just one.
+    /// Returns the string of a row that was added, in a string column in which each row has exactly one.
     pub(crate) fn string(&self, row: usize) -> Option<&str> {
         match &self.values {
             BuilderValues::Strings { dictionary, codes } => Some(dictionary.get(codes[row])),
@@ -115,7 +114,7 @@ impl ColumnBuilder {
         }
     }
 
-    /// The column of so many rows; the builder is empty afterwards, and keeps what memory the column does not need.
+    /// Returns the column of `rows` rows. The builder is empty afterwards, and keeps the memory that the column does not need.
     pub(crate) fn seal(&mut self, rows: usize) -> Column {
         let layout = if self.rows.is_empty() {
             ColumnLayout::Single(Selection::None)
@@ -127,7 +126,7 @@ impl ColumnBuilder {
             let present = Bitmap::filled_by(rows, |words| set_rows(words, &self.rows));
             ColumnLayout::Single(Selection::from_bitmap(present))
         };
-        // Rows without a value keep the place of one.
+        // Rows without a value have a place among the values all the same.
         let apart = match &layout {
             ColumnLayout::Single(Selection::Bitmap(_)) => Some(self.rows.as_slice()),
             _ => None,
@@ -151,7 +150,7 @@ impl ColumnBuilder {
     }
 }
 
-/// The offset behind the last value of each of so many rows, from the row of each value, ascending.
+/// Returns the end of the values of each of `rows` rows, from the row of each value, ascending.
 fn ends(rows: usize, rows_of_values: &[u16]) -> Vec<u32> {
     let mut ends = vec![0; rows];
     for (end, row) in (1..).zip(rows_of_values) {
@@ -166,7 +165,7 @@ fn ends(rows: usize, rows_of_values: &[u16]) -> Vec<u32> {
     ends
 }
 
-/// The values, each at the place of its row where these are given.
+/// Returns the values, each at the place of its row where rows are given.
 fn placed<'v, S: Copy + Default>(rows: usize, places: Option<&[u16]>, values: &'v [S]) -> Cow<'v, [S]> {
     let Some(places) = places else { return Cow::Borrowed(values) };
     let mut placed = vec![S::default(); rows];
@@ -176,7 +175,7 @@ fn placed<'v, S: Copy + Default>(rows: usize, places: Option<&[u16]>, values: &'
     Cow::Owned(placed)
 }
 
-/// As [`placed`]; of the values none is left.
+/// Returns what [`placed`] does, and leaves no value behind.
 fn owned<S: Copy + Default>(rows: usize, places: Option<&[u16]>, values: &mut Vec<S>) -> Vec<S> {
     match placed(rows, places, values) {
         Cow::Owned(placed) => {

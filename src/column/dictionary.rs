@@ -16,7 +16,7 @@ use crate::slice::{Move, Slice};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Dictionary {
     text: Box<str>,
-    /// Where each string ends in `text`.
+    /// The end of each string in `text`.
     ends: Slice<u32>,
 }
 
@@ -25,7 +25,7 @@ impl Dictionary {
         self.ends.len()
     }
 
-    /// Of these strings, strictly ascending, which have about so many bytes together.
+    /// Makes a dictionary of strictly ascending strings, which have about `size_bytes` bytes together.
     pub(super) fn from_ascending<'t>(size_bytes: usize, strings: impl Iterator<Item = &'t str>) -> Self {
         let mut text = String::with_capacity(size_bytes);
         let mut ends = Vec::with_capacity(strings.size_hint().0);
@@ -48,24 +48,24 @@ impl Dictionary {
         &self.text.as_bytes()[span(&self.ends, code)]
     }
 
-    /// Where each string ends in the text, by code.
+    /// Returns the end of each string in the text, by code.
     pub(crate) fn ends(&self) -> &[u32] {
         &self.ends
     }
 
-    /// The texts one behind the other, and where each ends.
+    /// Returns all strings as one text, and the end of each.
     #[cfg(feature = "store")]
     pub(super) fn parts(&self) -> (&str, &[u32]) {
         (&self.text, &self.ends)
     }
 
-    /// What [`parts`](Self::parts) gave; [`validate`](Self::validate) tells whether it can be that.
+    /// Makes a dictionary from its [parts](Self::parts); the caller then calls [`validate`](Self::validate).
     #[cfg(feature = "store")]
     pub(super) fn from_parts(text: Box<str>, ends: Vec<u32>) -> Self {
         Self { text, ends: ends.into() }
     }
 
-    /// The first code in `from..` whose string is not less than `text`, and whether it is equal.
+    /// Returns the first code in `from..` whose string is not less than `text`, and whether the string is equal.
     fn seek(&self, from: usize, text: &str) -> (usize, bool) {
         let mut low = from;
         let mut high = self.len();
@@ -80,14 +80,14 @@ impl Dictionary {
         (low, false)
     }
 
-    /// How many of its strings are less than this one.
+    /// Returns how many of the strings are less than this one.
     pub(crate) fn count_below(&self, text: &str) -> usize {
         self.seek(0, text).0
     }
 
-    /// The codes of those of the ascending `texts` that occur, ascending.
+    /// Returns the codes, ascending, of those of some ascending texts that occur.
     ///
-    /// Few texts are looked up one by one; many are walked beside the dictionary.
+    /// Few texts are looked up one by one; many are merged with the dictionary.
     pub(crate) fn find_all(&self, texts: &[impl AsRef<str>]) -> SmallVec<[u32; 4]> {
         let mut found = SmallVec::new();
         let walk = texts.len() >= self.len() / 8;

@@ -9,9 +9,9 @@ use crate::slice::{Move, Slice};
 
 /// Ascending values, fewer than 65,536.
 ///
-/// Their range is divided into equal parts, and a table has where each part starts among them: of values that are
-/// spread evenly, as most timestamps are, a look-up reads that and one or two values, where halving reads ten, each of
-/// which waits for the one before it. Of others it halves what lies in one part.
+/// Their range is divided into equal parts, and a table has the place at which each part starts. Among values that are spread
+/// evenly, as most timestamps are, a lookup reads the table and one or two values. A binary search reads ten, each of which
+/// waits for the one before it. Among other values, the search is binary within one part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FenceKeys {
     values: Slice<i64>,
@@ -21,9 +21,9 @@ pub(super) struct FenceKeys {
     shift: u32,
 }
 
-/// Into so many parts, a power of two, the range is divided at most.
+/// The most parts of the range; a power of two.
 const PARTS: usize = 1 << 9;
-/// Fewer values are halved from the start.
+/// Fewer values than this have no table.
 const FEW: usize = 1 << 6;
 
 impl FenceKeys {
@@ -51,7 +51,7 @@ impl FenceKeys {
         self.values.get(number).copied()
     }
 
-    /// How many are less than `bound`.
+    /// Returns how many values are less than `bound`.
     #[inline]
     pub(super) fn below(&self, bound: i64) -> usize {
         let values: &[i64] = &self.values;
@@ -77,7 +77,7 @@ impl FenceKeys {
     }
 }
 
-/// The part that a value which is not less than the least lies in, or would lie in.
+/// Returns the part of a value that is not less than the least.
 #[inline]
 fn part(value: i64, least: i64, shift: u32) -> usize {
     usize::try_from(value.abs_diff(least) >> shift).unwrap_or(usize::MAX)

@@ -64,7 +64,7 @@ fn each_value<S>(values: &[S], layout: &ColumnLayout, mut take: impl FnMut(usize
     }
 }
 
-/// Whether there is a value at this place, not just something to fill it.
+/// True when the value at a place is that of a row, and no filler.
 fn counts(layout: &ColumnLayout, at: usize) -> bool {
     match layout {
         ColumnLayout::Single(present) => present.contains(at),
@@ -80,10 +80,10 @@ const FEW_STRINGS: usize = 64;
 /// The most strings of a full batch that have postings.
 const MOST_STRINGS: usize = MAX_ROWS / ROWS_PER_STRING;
 
-/// Whether a column of `values` values is to have postings.
+/// True when a column of `values` values is to have postings.
 ///
-/// What a full batch would have them for, a small one has them for as well, unless most of its strings
-/// occur once: for one batch without them the index gives up the field.
+/// A small batch has them for as many strings as a full one would, unless most of its strings occur once: the index over all
+/// batches drops a field if one batch has no postings.
 pub(super) fn are_postings_wanted(rows: usize, values: usize, strings: usize) -> bool {
     let are_few = strings <= FEW_STRINGS || strings * ROWS_PER_STRING <= rows;
     are_few || (strings <= MOST_STRINGS && strings * 2 <= values)
@@ -104,7 +104,7 @@ pub(super) fn postings(
     }
 }
 
-/// As [`postings`], row by row.
+/// Returns the [postings](postings) of a column, made row by row.
 pub(super) fn plain_postings(
     rows: usize,
     layout: &ColumnLayout,
@@ -165,7 +165,7 @@ pub(super) fn holders(rows: usize, layout: &ColumnLayout, values: &Bitmap) -> [S
 /// The rows of a single-valued column that have a value, ascending by it, then by row; `None` when all
 /// have one and are stored so.
 ///
-/// `order` has those rows in a few ascending runs, one behind the other.
+/// `order` has those rows in a few ascending runs.
 fn sorted(values: &[i64], layout: &ColumnLayout, order: Vec<u16>) -> Option<SortedRows> {
     if let ColumnLayout::Many(_) = layout {
         return None;
@@ -177,14 +177,14 @@ fn sorted(values: &[i64], layout: &ColumnLayout, order: Vec<u16>) -> Option<Sort
     sorted_rows(values, keyed.into_iter().map(|(_, row)| row).collect())
 }
 
-/// As [`sorted`], of values in any order that lie in `range`.
+/// Returns the [sorted rows](sorted) of values in any order, all of them in `range`.
 fn sorted_from(values: &[i64], layout: &ColumnLayout, range: RangeInclusive<i64>) -> Option<SortedRows> {
     if let ColumnLayout::Many(_) = layout {
         return None;
     }
     let (low, high) = range.into_inner();
-    // The distance from the least value and the row behind it are one word; of long distances the
-    // lowest bits have no room in it.
+    // A word has the distance from the least value and, in its lowest bits, the row. It has no room for the lowest bits of long
+    // distances.
     let distance = |ordinal: i64| ordinal.wrapping_sub(low).cast_unsigned();
     let shift = ROW_BITS.saturating_sub(distance(high).leading_zeros());
     let mut words: Vec<u64> = Vec::with_capacity(values.len());
@@ -206,7 +206,7 @@ fn sorted_from(values: &[i64], layout: &ColumnLayout, range: RangeInclusive<i64>
     sorted_rows(values, words.iter().map(row_of).collect())
 }
 
-/// Of these rows, in order, of a column of these values.
+/// Makes sorted rows of rows in order, unless all are stored so.
 fn sorted_rows(values: &[i64], rows: Vec<u16>) -> Option<SortedRows> {
     let is_stored_so = rows.len() == values.len() && rows.is_sorted();
     (!is_stored_so).then(|| SortedRows::new(rows, values.len(), |row| values[row]))

@@ -11,45 +11,45 @@ use super::code_table::{CodeTable, StringKey};
 use super::dictionary::{Codes, Dictionary, span};
 use super::order::ascending;
 
-/// Strings being gathered for a dictionary; codes are in order of first sight until [`seal`](Self::seal).
+/// The strings of a dictionary being made. Codes are in order of first occurrence until [`seal`](Self::seal).
 ///
-/// Of a column whose strings hardly ever occur again, as ids do, none is looked for any more: each gets a
-/// code of its own, and sealing tells which are the same. Looking for one costs a miss of the cache.
+/// In a column whose strings hardly ever recur, such as ids, the builder stops looking strings up, which costs a cache miss each:
+/// every value gets a new code, and sealing removes duplicates.
 #[derive(Default)]
 pub(super) struct DictionaryBuilder {
     text: String,
     ends: Vec<u32>,
-    /// Those of strings of up to sixteen bytes.
+    /// The codes of strings of up to sixteen bytes.
     short: CodeTable<2>,
-    /// Those of longer ones.
+    /// The codes of longer strings.
     long: Box<CodeTable<4>>,
-    /// For so many strings there is to be room from the first one on.
+    /// The number of strings for which there is to be room from the first one on.
     expected: usize,
-    /// How many values there were since the strings were last looked at for how often they occur.
+    /// The values since the builder last looked how often strings recur.
     values: usize,
-    /// Strings may have several codes.
+    /// Strings are no longer looked up, and may have several codes.
     is_loose: bool,
 }
 
-/// Bytes that a string has, about.
+/// About the bytes of a string.
 const STRING_BYTES: usize = 16;
-/// Room is made beforehand for strings of up to so many bytes each.
+/// Room is made beforehand for strings of up to this many bytes each.
 const LONGEST_EXPECTED: usize = 64;
-/// After so many new strings it is asked how many values they came from.
+/// After this many new strings, the builder looks how many values they came from.
 const LOOK_STRINGS: usize = 1 << 11;
-/// So many values or fewer make looking for strings not worth its while.
+/// At this many values or fewer, looking strings up does not pay.
 const LOOSE_VALUES: usize = LOOK_STRINGS + LOOK_STRINGS / 16;
 
 impl DictionaryBuilder {
-    /// For about so many strings, if there is one at all.
+    /// Makes an empty builder that reserves memory for `strings` strings with the first.
     pub(super) fn expecting(strings: usize) -> Self {
         Self { expected: strings, ..Self::default() }
     }
 
-    /// Expects at least about so many strings in all, and makes room for them where they hardly ever occur again.
+    /// Expects at least `strings` strings in all, and makes room for them where they hardly ever recur.
     pub(super) fn reserve(&mut self, strings: usize) {
         self.expected = self.expected.max(strings);
-        // Strings of which there are few so far stay few, as a rule.
+        // Few distinct strings stay few, as a rule.
         if self.is_loose {
             // There are strings: looking for them was given up after thousands.
             let likely_bytes = (self.text.len() / self.ends.len() + 1).min(LONGEST_EXPECTED) * strings;
@@ -58,9 +58,7 @@ impl DictionaryBuilder {
         }
     }
 
-    /// The code of the string of a further value; it is added when it is new.
-    ///
-    /// The texts of a batch stay below 4 GiB, since their documents do.
+    /// Returns the code of the string of one more value, and adds the string if it is new.
     // A short string that is known already, as most are, is found without a call.
     #[inline(always)]
     pub(super) fn code(&mut self, text: &str) -> u32 {
@@ -74,7 +72,7 @@ impl DictionaryBuilder {
         self.code_of_any(text)
     }
 
-    /// As [`code`](Self::code).
+    /// Returns the [code](Self::code) of any string.
     #[inline(never)]
     fn code_of_any(&mut self, text: &str) -> u32 {
         if self.is_loose {
@@ -93,7 +91,7 @@ impl DictionaryBuilder {
         }
     }
 
-    /// Adds a string that is new, as `note` notes its code.
+    /// Adds a new string; `note` enters its code in a table.
     #[inline(never)]
     fn add(&mut self, text: &str, note: impl FnOnce(&mut Self, u32)) -> u32 {
         if self.ends.is_empty() {
@@ -121,12 +119,12 @@ impl DictionaryBuilder {
         &self.text[span(&self.ends, code as usize)]
     }
 
-    /// The bytes of that string, which takes a little less.
+    /// Returns the bytes of the string of a code, which takes a little less.
     fn bytes(&self, code: u32) -> &[u8] {
         &self.text.as_bytes()[span(&self.ends, code as usize)]
     }
 
-    /// Forgets all strings, not what is expected.
+    /// Removes all strings, and keeps their expected number.
     pub(super) fn clear(&mut self) {
         let (text, ends) = (take(&mut self.text), take(&mut self.ends));
         *self = Self { text, ends, expected: self.expected, ..Self::default() };
@@ -134,7 +132,7 @@ impl DictionaryBuilder {
         self.ends.clear();
     }
 
-    /// The dictionary, and the codes with those of first sight replaced by ranks.
+    /// Returns the dictionary, and the codes of values as ranks in it.
     pub(super) fn seal(&self, codes: &[u32]) -> (Dictionary, Codes) {
         let strings = u32::try_from(self.ends.len()).unwrap_or(u32::MAX);
         let mut order = ascending(strings, |code| self.bytes(code));

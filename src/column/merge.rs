@@ -1,4 +1,4 @@
-//! Columns of several batches as one: what they know of their values is merged, not found out anew.
+//! Columns of several batches merged into one: dictionaries and sorted rows are merged, not built again.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -17,16 +17,16 @@ use crate::catalog::Field;
 use crate::rows::Selection;
 use crate::value::{OrderedType, ValueClass};
 
-/// Rows of several batches, in the order that they are to have in one.
+/// Rows of several batches, in the order that they have in the merged batch.
 pub(crate) struct Picks {
     /// The batch, as an index, and the row in it.
     rows: Vec<(u16, u16)>,
-    /// By batch and row: where that row goes, if anywhere.
+    /// By batch and row: the row in the merged batch, if it is picked.
     targets: Vec<Vec<Option<u16>>>,
 }
 
 impl Picks {
-    /// Of at most 65,536 rows, none twice, of batches of these sizes.
+    /// Picks at most 65,536 rows, none twice, of batches of these sizes.
     pub(crate) fn new(rows: Vec<(u16, u16)>, sizes: impl IntoIterator<Item = usize>) -> Self {
         let mut targets: Vec<Vec<Option<u16>>> = sizes.into_iter().map(|size| vec![None; size]).collect();
         for (to, (batch, row)) in (0..=u16::MAX).zip(&rows) {
@@ -41,10 +41,10 @@ impl Picks {
 }
 
 impl Column {
-    /// The column that the picked rows of batches have, whose columns of `field` these are.
+    /// Returns the column of the picked rows of batches, of whose columns of `field` it is made.
     ///
     /// # Complexity
-    /// Linear in rows and values; strings and sorted rows, which lie in order, are merged besides.
+    /// Linear in rows and values, plus merging sorted runs of strings and rows.
     pub(crate) fn merged(field: &Field, columns: &[Option<&Self>], picks: &Picks) -> Self {
         let sources = MergeInput { columns, picks, is_many: field.is_many() };
         let rows = picks.rows.len();
@@ -75,7 +75,7 @@ struct MergeInput<'s> {
 }
 
 impl<'s> MergeInput<'s> {
-    /// For each row: its batch, the column there, and which of the values are its.
+    /// Returns for each row its batch, the column there, and the places of its values.
     fn rows(&self) -> impl Iterator<Item = (usize, Option<&'s Column>, Range<usize>)> {
         self.picks.rows.iter().map(|(batch, row)| {
             let batch = usize::from(*batch);
@@ -97,7 +97,7 @@ impl<'s> MergeInput<'s> {
         }
     }
 
-    /// All values, with `absent` in the place of one that a row has not.
+    /// Returns all values, with `absent` for a row without one.
     fn gather<T: Copy>(
         &self,
         layout: &ColumnLayout,
@@ -128,7 +128,7 @@ impl<'s> MergeInput<'s> {
         ordered(kind, values, layout, Some(self.order()))
     }
 
-    /// The strings that rows have, and the codes for them.
+    /// Returns the strings that rows have, and their codes.
     fn strings(&self, layout: &ColumnLayout) -> (Dictionary, Codes) {
         /// A code that no picked row has.
         const UNUSED: u32 = u32::MAX;
@@ -179,7 +179,7 @@ impl<'s> MergeInput<'s> {
         (dictionary, codes)
     }
 
-    /// The rows that have a value, in the order of the values within each batch.
+    /// Returns the rows that have a value, those of each batch in the order of their values.
     fn order(&self) -> Vec<u16> {
         let mut order = Vec::with_capacity(self.picks.rows.len());
         for (column, targets) in self.columns.iter().zip(&self.picks.targets) {

@@ -11,8 +11,8 @@ use std::borrow::Cow;
 
 /// The [ordinals](crate::value::OrderedType) of a column, one for each value.
 ///
-/// Where all are a whole number of steps from the least, fewer than 2^32 of them, they are kept as
-/// that number: timestamps of one batch tend to lie within years of each other, in whole seconds.
+/// Delta encoding: where each value is the least plus a number of whole steps below 2^32, the number is kept. Timestamps of one
+/// batch tend to be within years of each other, in whole seconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Ordinals {
     Wide(Slice<i64>),
@@ -20,8 +20,7 @@ pub(crate) enum Ordinals {
 }
 
 impl Ordinals {
-    /// Of these values, none of them less than `base`; those that `counts` denies stand for no value, and
-    /// may change.
+    /// Encodes values, none of which is less than `base`. Fillers, for which `counts` is false, may change.
     pub(crate) fn new(values: Vec<i64>, base: Option<i64>, counts: impl Fn(usize) -> bool) -> Self {
         let Some(base) = base else { return Self::Wide(values.into()) };
         // Of two constants, so that dividing by them takes no division.
@@ -48,7 +47,7 @@ impl Ordinals {
         }
     }
 
-    /// All values.
+    /// Returns all values.
     pub(crate) fn to_wide(&self) -> Cow<'_, [i64]> {
         match self {
             Self::Wide(values) => Cow::Borrowed(values),
@@ -71,8 +70,8 @@ impl Ordinals {
     }
 }
 
-/// How many steps each value is from `base`; `None` unless those that count all are a whole number of them
-/// that 32 bits hold.
+/// Returns the number of steps from `base` to each value; `None` unless those of all values that count are whole and fit 32
+/// bits.
 fn steps_from<const STEP: u64>(
     values: &[i64],
     base: i64,

@@ -16,27 +16,23 @@ use crate::slice::{Move, Slice};
 
 /// The rows of each code of a column.
 ///
-/// A code that many rows have keeps a bit for each row, any other a list of its rows; one that
-/// every row has keeps nothing. So a code costs at most the lesser of the two.
+/// A code that many rows have is kept as a bitmap, any other as a list of its rows, and one that every row has as nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Postings {
     rows: usize,
-    /// By code: how many rows have it, and where its words start in `words`, or its rows in `lists`.
+    /// By code: the number of its rows, and the start of its words in `words`, or of its rows in `lists`.
     codes: Slice<[u32; 2]>,
     words: Slice<u64>,
     lists: Slice<u16>,
 }
 
-/// A code that at least one row in this many has keeps bits: 16 bits a listed row are then more than a bit a row.
+/// A code that at least one row in this many has is kept as a bitmap.
 ///
-/// The bound is lower than that of least memory, since bitmaps are also faster to combine
-/// (`benches/evaluate.rs`).
+/// Least memory would be one in 16, since a listed row takes 16 bits. Bitmaps are also faster to combine (`benches/evaluate.rs`).
 const DENSE_FRACTION: usize = 64;
 
 impl Postings {
-    /// The postings of `distinct` codes, from the code of each row that has one, in ascending order of rows.
-    ///
-    /// `occurrences` is walked twice.
+    /// Makes the postings of `distinct` codes from rows, ascending, with their codes. `occurrences` is called twice.
     pub(crate) fn new<I: Iterator<Item = (u32, u32)>>(
         rows: usize,
         distinct: usize,
@@ -61,7 +57,7 @@ impl Postings {
         Self { rows, codes: codes.into(), words: words.into(), lists: lists.into() }
     }
 
-    /// Those of a column with a value, or none, in each row; 64 rows at a time.
+    /// Makes the postings of a single-valued column, 64 rows at a time.
     pub(crate) fn of_bytes(distinct: usize, values: &[u8], present: &Selection) -> Self {
         let rows = values.len();
         // A word of 64 rows has a bit for each that there is and that has a value.
@@ -117,8 +113,8 @@ impl Postings {
         Self { rows, codes: codes.into(), words: words.into(), lists: lists.into() }
     }
 
-    /// Those of a column with any number of values in each row, one of them perhaps more than once; `ends` are the offsets behind
-    /// the last value of each row.
+    /// Makes the postings of a many-valued column, in which a row may have a value more than once. `ends` has the end of the values
+    /// of each row.
     pub(crate) fn of_many<C>(distinct: usize, ends: &[u32], values: &[C], code: impl Fn(&C) -> u32) -> Self {
         let mut last_rows = vec![u32::MAX; distinct];
         let occurrences = rows_of_values(ends, values.len()).into_iter().zip(values.iter().map(code));
@@ -141,7 +137,7 @@ impl Postings {
         }
     }
 
-    /// The bits of a code that has a bit for each row, to be kept beside these postings.
+    /// Returns the bitmap of a code that has one, sharing its memory.
     pub(crate) fn words(&self, code: u32) -> Option<Slice<u64>> {
         match self.get(code) {
             RowSet::Bitmap(_) => self.words.part(self.words_from(self.entry(code).1)),
@@ -194,9 +190,9 @@ fn is_dense(count: usize, rows: usize) -> bool {
     count * DENSE_FRACTION >= rows
 }
 
-/// The row of each of so many values.
+/// Returns the row of each of `values` values.
 fn rows_of_values(ends: &[u32], values: usize) -> Vec<u32> {
-    /// Written for each row, however few values it has: that differs from row to row, and is not foreseen.
+    /// Values that are written for each row, however few it has: a branch on their number would be mispredicted.
     const AT_ONCE: usize = 4;
     let mut rows = vec![0; values + AT_ONCE];
     let mut start = 0;
@@ -214,14 +210,14 @@ fn rows_of_values(ends: &[u32], values: usize) -> Vec<u32> {
 
 /// Memory for the rows of codes, zeroed.
 struct Memory {
-    /// By code: how many rows it has, and where its words start, or its rows.
+    /// By code: the number of its rows, and the start of its words or rows.
     codes: Vec<[u32; 2]>,
     words: Vec<u64>,
     lists: Vec<u16>,
 }
 
 impl Memory {
-    /// `counts` are those of each code.
+    /// Lays out memory for codes that have `counts` rows.
     fn of(rows: usize, counts: &[u32]) -> Self {
         let (mut words, mut lists) = (0_usize, 0_usize);
         let place = |count: &u32| {
@@ -244,7 +240,7 @@ impl Memory {
     }
 }
 
-/// A bit for each of 64 bytes that is this one.
+/// Returns a bit for each of 64 bytes, set where it is this one.
 #[inline(always)]
 fn equal_bytes(bytes: &[u8; LANES], byte: u8) -> u64 {
     let (chunks, _) = bytes.as_chunks();

@@ -19,9 +19,10 @@ use crate::value::{OrderedType, OrdinalRange, Value};
 
 /// The values of one field in the rows of a batch.
 ///
-/// Invariants: of a single-valued field there is a value for each row, of no meaning where the
-/// row is not present, or none at all where no row is; of a many-valued one the values of row `r`
-/// are those from `ends[r - 1]` (or 0) to `ends[r]`, or, where no row has any, it is as a single-valued one.
+/// Invariants:
+/// - single-valued: one value a row (a filler where the row is absent), or no values if every row is absent;
+/// - many-valued: row `r` has the values from `ends[r - 1]` (or 0) to `ends[r]`; if no row has any, it is laid out as
+///   single-valued.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Column {
     pub(super) rows: usize,
@@ -29,17 +30,17 @@ pub(crate) struct Column {
     pub(crate) data: ColumnData,
 }
 
-/// Which values belong to which row.
+/// The layout of the values of rows.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum ColumnLayout {
-    /// A value a row; the rows in the selection have one.
+    /// One value a row, or a filler; the rows in the selection have a value.
     Single(Selection),
-    /// Any number of values a row, not none in all rows; the offset behind the last value of each row.
+    /// Any number of values a row, at least one in all; the end of the values of each row.
     Many(Slice<u32>),
 }
 
 impl ColumnLayout {
-    /// Any number of values a row, by the offset behind the last value of each row.
+    /// Returns the layout of a many-valued column, from the end of the values of each row.
     pub(super) fn many(ends: Vec<u32>) -> Self {
         match ends.last() {
             None | Some(0) => Self::Single(Selection::None),
@@ -48,10 +49,10 @@ impl ColumnLayout {
     }
 }
 
-/// The values, one behind the other.
+/// The values, and the indexes from values to rows.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum ColumnData {
-    /// `postings` lead from codes to rows; a column of nearly as many strings as rows has none.
+    /// `postings` has the rows of each code; a column of nearly as many strings as rows has none.
     Strings { dictionary: Dictionary, codes: Codes, postings: Option<Postings> },
     /// `zone`: the least and the greatest of the values. `sorted` is there where [`Sorted::new`] needs it.
     Ordered { kind: OrderedType, values: Ordinals, zone: Option<OrdinalRange>, sorted: Option<SortedRows> },
@@ -69,7 +70,7 @@ impl ColumnData {
     }
 }
 
-/// Moves the values and indexes of a batch's columns side by side, into large pages of memory if there are enough.
+/// Moves the values and indexes of a batch's columns next to each other, into large pages of memory if they fill one.
 pub(crate) fn pack<'c>(columns: impl Iterator<Item = &'c mut Column>) {
     let mut slices = Vec::new();
     columns.for_each(|column| column.slices(&mut slices));
@@ -81,17 +82,17 @@ impl Column {
         self.rows
     }
 
-    /// How many values there are in all rows together; an upper bound where rows are absent.
+    /// Returns the number of values in all rows together, fillers included.
     pub(crate) fn values_len(&self) -> usize {
         self.data.len()
     }
 
-    /// The string of a row of a single-valued string column.
+    /// Returns the string of a row of a single-valued string column.
     pub(crate) fn string(&self, row: usize) -> Option<&str> {
         self.code(row).map(|(dictionary, code)| dictionary.get(code))
     }
 
-    /// The strings of a single-valued column, and their codes by row, which mean nothing where a row has no value.
+    /// Returns the strings of a single-valued column and their codes by row; the code of a row without a value is a filler.
     pub(crate) fn dictionary(&self) -> Option<(&Dictionary, &Codes)> {
         match (&self.layout, &self.data) {
             (ColumnLayout::Single(_), ColumnData::Strings { dictionary, codes, .. }) => {
@@ -101,7 +102,7 @@ impl Column {
         }
     }
 
-    /// The code of that string, and what it is a code of.
+    /// Returns the code of that string, and its dictionary.
     #[inline]
     pub(crate) fn code(&self, row: usize) -> Option<(&Dictionary, usize)> {
         match (&self.layout, &self.data) {
@@ -114,7 +115,7 @@ impl Column {
         }
     }
 
-    /// How many strings there are; `None` of a column of another type.
+    /// Returns the number of distinct strings; `None` for a column of another type.
     pub(crate) fn strings(&self) -> Option<usize> {
         match &self.data {
             ColumnData::Strings { dictionary, .. } => Some(dictionary.len()),
@@ -122,7 +123,7 @@ impl Column {
         }
     }
 
-    /// Adds one to the count of each code that a row has, once however often the row has it.
+    /// Adds one to the count of each distinct code that a row has.
     pub(crate) fn count_codes(&self, row: usize, counts: &mut [u32]) {
         let ColumnData::Strings { codes, .. } = &self.data else { return };
         let places = self.places(row);
@@ -135,7 +136,7 @@ impl Column {
         }
     }
 
-    /// Which of the values are those of a row.
+    /// Returns the places of a row's values.
     pub(crate) fn places(&self, row: usize) -> Range<usize> {
         match &self.layout {
             ColumnLayout::Single(present) => row..row + usize::from(present.contains(row)),
@@ -146,7 +147,7 @@ impl Column {
         }
     }
 
-    /// The values of a row, in the order in which they were added.
+    /// Returns the values of a row, in the order in which they were added.
     pub(crate) fn values(&self, row: usize) -> impl Iterator<Item = Value<'_>> + Clone {
         self.places(row).map(|at| match &self.data {
             ColumnData::Strings { dictionary, codes, .. } => {
@@ -157,7 +158,7 @@ impl Column {
         })
     }
 
-    /// What a row's number or timestamp is ordered by, of a single-valued column.
+    /// Returns the ordinal of a row of a single-valued column of an ordered type.
     pub(super) fn ordinal(&self, row: usize) -> Option<i64> {
         match &self.data {
             ColumnData::Ordered { values, .. } => Some(values.get(row)),
@@ -165,7 +166,7 @@ impl Column {
         }
     }
 
-    /// Heap memory of the values, in bytes.
+    /// Returns the heap memory of the values, in bytes.
     pub(crate) fn data_bytes(&self) -> usize {
         let layout = match &self.layout {
             ColumnLayout::Single(present) => present.size_bytes(),
@@ -179,7 +180,7 @@ impl Column {
         layout + data
     }
 
-    /// Heap memory of what leads from values to rows, in bytes.
+    /// Returns the heap memory of the indexes from values to rows, in bytes.
     pub(crate) fn index_bytes(&self) -> usize {
         match &self.data {
             ColumnData::Strings { postings, .. } => postings.as_ref().map_or(0, Postings::size_bytes),
@@ -188,7 +189,7 @@ impl Column {
         }
     }
 
-    /// All slices of the columns of a batch, those that searches read most in front.
+    /// Lists all slices of the column, those that searches read most first.
     fn slices<'s>(&'s mut self, all: &mut Vec<&'s mut dyn Move>) {
         match &mut self.data {
             ColumnData::Strings { codes, postings, .. } => {

@@ -19,7 +19,7 @@ impl ByteWriter {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Values one behind the other, without their number.
+    /// Writes values without their number.
     pub(crate) fn all<V: Fixed>(&mut self, values: &[V]) {
         self.bytes.reserve(size_of_val(values));
         for value in values {
@@ -55,7 +55,7 @@ pub(crate) struct ByteReader<'b> {
     rest: &'b [u8],
 }
 
-/// What bytes do not mean.
+/// The reason why bytes are rejected.
 pub(crate) type Fault = String;
 
 impl<'b> ByteReader<'b> {
@@ -63,7 +63,7 @@ impl<'b> ByteReader<'b> {
         Self { rest: bytes }
     }
 
-    /// The next so many bytes.
+    /// Reads the next `len` bytes.
     pub(crate) fn bytes(&mut self, count: usize) -> Result<&'b [u8], Fault> {
         let found = self.rest.split_at_checked(count);
         let (taken, rest) =
@@ -81,13 +81,13 @@ impl<'b> ByteReader<'b> {
         self.one()
     }
 
-    /// The next so many values.
+    /// Reads the next `len` values.
     pub(crate) fn all<V: Fixed>(&mut self, count: usize) -> Result<Vec<V>, Fault> {
         let bytes = self.bytes(count.saturating_mul(size_of::<V>()))?;
         Ok(bytes.chunks_exact(size_of::<V>()).filter_map(V::read).collect())
     }
 
-    /// So many ascending offsets, from the distances between them.
+    /// Reads `len` ascending offsets, from the distances between them.
     pub(crate) fn ends(&mut self, count: usize) -> Result<Vec<u32>, Fault> {
         let lengths: &mut dyn Iterator<Item = u32> = match self.u8()? {
             1 => &mut self.bytes(count)?.iter().map(|length| u32::from(*length)),
@@ -116,7 +116,7 @@ impl<'b> ByteReader<'b> {
         self.rest
     }
 
-    /// Refuses bytes behind what was read.
+    /// Rejects bytes after those that were read.
     pub(crate) fn finish(self) -> Result<(), Fault> {
         match self.rest.len() {
             0 => Ok(()),
