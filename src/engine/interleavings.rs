@@ -1,7 +1,7 @@
 //! Whole engines under every order of steps that `shuttle` chooses: what one call does is seen whole or not at
 //! all, never undone, and by every search that begins after the call came back, whatever is merged meanwhile.
 //!
-//! The steps are those of [`Current`]: to load the snapshot, to publish one, to wait for the write under way.
+//! The steps are those of [`SharedState`]: to load the snapshot, to publish one, to wait for the write under way.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use shuttle::scheduler::{DfsScheduler, PctScheduler, RandomScheduler, Scheduler};
 use shuttle::{Config, Runner, thread};
 
-use super::current::Current;
 use super::handle::Engine;
+use super::shared_state::SharedState;
 use super::write::Upserted;
 use crate::catalog::Catalog;
 use crate::filter::{Filter, Request};
@@ -25,7 +25,7 @@ fn check(scheduler: impl Scheduler + 'static, test: impl Fn() + Send + Sync + 's
 
 /// An engine whose heads, classes and batches are as small as they can be, so that few writes reach all of them.
 fn engine(batch_rows: usize) -> Arc<Engine> {
-    Arc::new(Engine::builder(Catalog::cases()).batch_rows(batch_rows).build_on(Current::modelled))
+    Arc::new(Engine::builder(Catalog::cases()).batch_rows(batch_rows).build_on(SharedState::modelled))
 }
 
 fn pair(round: usize) -> String {

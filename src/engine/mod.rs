@@ -31,16 +31,16 @@
 //! (`write/pipeline`). It is staged, which does all that can fail or take time, then published. Dropped before, nothing of it
 //! happened. An engine whose documents are kept in a store (`Keep::Numbers`) lets the store commit them in between, and is made again from `Parts`.
 //!
-//! **Proof.** Threads meet in `Current` alone. Unit tests run whole engines on a model of it, in every order of steps or in many
+//! **Proof.** Threads meet in `SharedState` alone. Unit tests run whole engines on a model of it, in every order of steps or in many
 //! (`interleavings`). `tests/race/run` runs readers beside writers under the thread sanitizer.
 
-mod current;
 mod handle;
 mod hints;
 #[cfg(test)]
 mod interleavings;
 mod memory;
 mod search;
+mod shared_state;
 mod snapshot;
 #[cfg(feature = "store")]
 mod stored;

@@ -10,7 +10,7 @@ use crate::predicate::in_ranges;
 use crate::rows::{LANES, RowSet, Selection, has_bit};
 use crate::value::OrdinalRange;
 
-/// Where the rows of a leaf come from.
+/// The path to the rows of a leaf in one batch.
 pub(super) enum AccessPath<'p> {
     /// A set that an index holds ready, or whose few rows were tested one by one.
     Rows(RowSet<'p>),
@@ -20,7 +20,7 @@ pub(super) enum AccessPath<'p> {
     AnyPosting(&'p Column, &'p Postings, SmallVec<[u32; 4]>),
     /// The rows that have each of these codes.
     EachPosting(&'p Column, &'p Postings, SmallVec<[u32; 4]>),
-    /// These parts of the rows sorted by value, which are those whose value lies in the ranges.
+    /// The parts of the rows sorted by value whose values are in the ranges.
     Sorted {
         column: &'p Column,
         sorted: Sorted<'p>,
@@ -175,7 +175,7 @@ fn value_passes(data: &ColumnData, at: usize, test: &ValueTest<'_>) -> bool {
     }
 }
 
-/// Has the processor fetch the values of a row, or where they stand.
+/// Has the processor fetch the values of a row, or their ends.
 #[inline]
 fn prefetch_values(column: &Column, row: usize) {
     if let ColumnLayout::Single(Selection::Bitmap(present)) = &column.layout {
@@ -186,7 +186,7 @@ fn prefetch_values(column: &Column, row: usize) {
         (_, ColumnData::Strings { codes, .. }) => prefetch_code(codes, row),
         (_, ColumnData::Ordered { values: Ordinals::Wide(values), .. }) => kernels::prefetch(values, row),
         (_, ColumnData::Ordered { values: Ordinals::Steps { steps, .. }, .. }) => {
-            kernels::prefetch(steps, row)
+            kernels::prefetch(steps, row);
         }
         (_, ColumnData::Booleans { .. }) => {}
     }

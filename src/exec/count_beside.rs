@@ -1,4 +1,4 @@
-//! Counting the rows of an lookup path that are in a bitmap too, without a bitmap of the path's rows.
+//! Counting the rows of an access path that are in a bitmap too, without a bitmap of the path's rows.
 #![expect(
     clippy::arithmetic_side_effects,
     reason = "counts of rows of one batch; the rows that are subtracted were counted before"
@@ -33,7 +33,7 @@ pub(super) fn count_beside(path: &AccessPath<'_>, words: &[u64], rows: usize) ->
     }
 }
 
-/// How many rows have a code in the set and their bit set.
+/// Counts the rows that have a code in the set and their bit set.
 fn count_codes(codes: &[u8], set: &[u64], present: &Selection, words: &[u64]) -> usize {
     /// Words that are made at a time: they stay in the nearest cache.
     const PIECE: usize = 256;
@@ -59,8 +59,8 @@ fn count_codes(codes: &[u8], set: &[u64], present: &Selection, words: &[u64]) ->
     }
 }
 
-/// How many of `rows` rows are in a part of those sorted by value and have their bit set: counted in the bitmaps that are kept of
-/// sorted rows, and put right by the rows beside them.
+/// Counts the rows, of `rows`, that are in a part of the rows sorted by value and have their bit set: in the prefix bitmaps of
+/// sorted rows, corrected by the rows between them.
 pub(super) fn count_sorted(sorted: Sorted<'_>, part: Range<usize>, words: &[u64], rows: usize) -> usize {
     let Sorted::Listed(sorted) = sorted else { return count_range(words, part) };
     let [(until, list), (from, other)] = sorted.pieces(part);

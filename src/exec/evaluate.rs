@@ -69,11 +69,11 @@ pub(super) fn rows_of<'q>(query: &'q Query<'q>, step: PlanStep<'q>, batch: &Batc
     Selected { program, query, rows, likely: rows, effort: Cost::of_bitmap(rows), exact: None }.rows_now()
 }
 
-/// Up to so many rows of the first set are asked one by one for all that follows.
+/// Up to this many rows of the first set are tested one by one for all that follows.
 const FEW_ROWS: usize = 64;
 
 impl<'q> Selected<'q> {
-    /// What a program selects whose outcome is that of the step `root`.
+    /// Makes the selected rows of a program whose outcome is that of the step `root`.
     fn of_program(
         query: &'q Query<'q>,
         program: Program<'q>,
@@ -89,7 +89,7 @@ impl<'q> Selected<'q> {
         Self { program, query, rows: batch.rows(), likely, effort, exact }
     }
 
-    /// How many rows there are; that they are none may be found out more cheaply than how many.
+    /// Counts the rows.
     pub(crate) fn count(&self) -> usize {
         if let Some(exact) = self.exact {
             self.note(|work| work.counts_known += 1);
@@ -108,7 +108,7 @@ impl<'q> Selected<'q> {
         }
     }
 
-    /// How many of the rows that the query leaves out are selected all the same; `number` is that of the batch.
+    /// Counts the rows of left-out branches that are selected all the same; `number` is that of the batch.
     pub(crate) fn count_left_out(&self, number: usize) -> usize {
         let rows = self.query.left_out_rows();
         let listed = &rows[places_of_batch(rows, number)];
@@ -128,46 +128,46 @@ impl<'q> Selected<'q> {
         }
     }
 
-    /// What gathering the rows takes, in the time that a word of 64 rows takes.
+    /// Returns the cost of gathering the rows, in the time that a word of 64 rows takes.
     pub(crate) fn effort(&self) -> usize {
         if self.exact.is_some() { 0 } else { self.effort.get() }
     }
 
-    /// True when it is known without a look at a row that there are none.
+    /// True when it is known without reading a row that there are none.
     pub(crate) fn is_known_none(&self) -> bool {
         self.exact == Some(0)
     }
 
-    /// About how many rows there are.
+    /// Returns about how many rows there are.
     pub(crate) fn likely(&self) -> usize {
         self.likely
     }
 
-    /// How many rows may be [asked](Self::retain) before gathering all is cheaper.
+    /// Returns how many rows may be [tested](Self::retain) before gathering all is cheaper.
     pub(crate) fn questions(&self) -> usize {
         let each = self.members().map(|at| self.program.cost_of_testing(at)).sum::<Cost>();
         self.effort.pays(each)
     }
 
-    /// The instructions at which the members of the conjunction start.
+    /// Returns the instructions at which the members of the conjunction start.
     fn members(&self) -> impl Iterator<Item = usize> {
         let ops = self.program.ops.len();
         std::iter::successors(Some(0), |at| Some(self.program.after(*at))).take_while(move |at| *at < ops)
     }
 
-    /// Keeps those of some rows of the batch, in any order, that are among them.
+    /// Keeps those of some rows of the batch, in any order, that are selected.
     pub(crate) fn retain(&self, rows: &mut Vec<u16>) {
         self.note(|work| work.rows_asked += rows.len() as u64);
         self.members().for_each(|at| self.program.filter_rows(at, rows));
     }
 
-    /// Whether a row is one of them.
+    /// True when a row is selected.
     pub(crate) fn contains(&self, row: usize) -> bool {
         self.note(|work| work.rows_asked += 1);
         row < self.rows && self.program.passes(0, row)
     }
 
-    /// The rows.
+    /// Returns the rows.
     pub(crate) fn rows(&self) -> RowSet<'q> {
         match self.query.trace {
             None => self.rows_now(),
@@ -175,7 +175,7 @@ impl<'q> Selected<'q> {
         }
     }
 
-    /// Notes something that is being done, when somebody wants to know.
+    /// Notes work, if the search is traced.
     #[inline]
     pub(crate) fn note(&self, note: impl FnOnce(&mut Work)) {
         if let Some(trace) = self.query.trace {

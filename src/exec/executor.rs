@@ -141,7 +141,7 @@ impl<'q> Executor<'_, 'q> {
         self.next(at)
     }
 
-    /// Joins the rows of an lookup path to the innermost group and returns the next instruction.
+    /// Joins the rows of an access path to the innermost group and returns the next instruction.
     fn join_path(&mut self, path: &AccessPath<'q>, negated: bool, at: usize) -> usize {
         if let Some(count) = self.count_beside(at, path, negated) {
             return self.finish(count);
@@ -213,7 +213,7 @@ impl<'q> Executor<'_, 'q> {
         Some(found.count(self.rows))
     }
 
-    /// Returns how many rows there are, when the lookup path of an instruction is the last set and can be counted beside all
+    /// Returns how many rows there are, when the access path of an instruction is the last set and can be counted beside all
     /// that came before without a bitmap of its rows.
     fn count_beside(&self, at: usize, path: &AccessPath<'q>, negated: bool) -> Option<usize> {
         match self.groups.as_slice() {
@@ -247,12 +247,12 @@ impl<'q> Executor<'_, 'q> {
     }
 }
 
-/// What the last set of a program comes to on its way out of its groups.
+/// The last set of a program, combined with the sets before it group by group.
 struct LastSet<'t> {
     pair: Pair<'t>,
     /// All other rows are meant.
     is_negated: bool,
-    /// What the pair, or all other rows, is combined with.
+    /// The pair that this one is combined with.
     beside: Option<(kernels::Combine, Pair<'t>)>,
 }
 

@@ -1,4 +1,4 @@
-//! How each node of a predicate is answered: what a plan says, and what each node costs and keeps by itself.
+//! Explaining plans: how each node of a predicate is answered, and what it costs and keeps by itself.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -26,12 +26,12 @@ use crate::operator::Connective;
 use crate::predicate::{Leaf, Node, Set, Test};
 use crate::rows::{RowSet, Selection};
 
-/// What answers a criterion on a batch.
+/// The means by which a criterion is answered on a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Means {
-    /// The filter itself, whatever the cases are.
+    /// The filter itself, for any cases.
     Constant,
     /// The least and the greatest value of the batch.
     ZoneMap,
@@ -47,11 +47,11 @@ pub enum Means {
     SortedRows,
     /// A binary search in rows that are stored in the order of their values.
     StoredOrder,
-    /// Where the values of each row begin and end.
+    /// The offsets of each row's values.
     Offsets,
     /// Reading the values of all rows.
     Scan,
-    /// Asking each of the few rows written last, of which no column was made yet.
+    /// Testing each of the few rows written last, which have no columns yet.
     Rows,
     /// The criteria below it.
     Children,
@@ -78,14 +78,14 @@ impl Means {
     }
 }
 
-/// What the plans of some batches say of one node.
+/// The plans of some batches for one node, added up.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Explained {
     /// By what answers it, and whether that settles it for no row or for every row: in how many batches.
     pub(crate) by: BTreeMap<(Means, Option<bool>), u64>,
-    /// How many rows it is expected to select.
+    /// The number of rows that it is expected to select.
     pub(crate) rows: u64,
-    /// In how many batches it is known to select just so many, without reading a row.
+    /// The number of batches in which its number of rows is known without reading a row.
     pub(crate) exact: u64,
     /// Work, in the time that a word of 64 rows takes.
     pub(crate) cost: u64,
@@ -93,7 +93,7 @@ pub(crate) struct Explained {
     pub(crate) places: BTreeMap<usize, u64>,
 }
 
-/// Adds what the plan of one batch says, by node of the predicate.
+/// Adds the plan of one batch, by node of the predicate.
 pub(crate) fn explain(
     query: &Query<'_>,
     number: usize,
@@ -127,7 +127,7 @@ pub(crate) fn explain(
                 PlanStep::Same(only) => std::slice::from_ref(only),
                 _ => &[],
             };
-            // Those that need no evaluation stand behind.
+            // Children that need no evaluation come last.
             let behind = open.len() as u64;
             for child in children {
                 let sum = explained.places.entry(*child).or_default();
@@ -170,7 +170,7 @@ fn means(
     }
 }
 
-/// Whether every row of a batch is known to have each of these strings, where it has others too.
+/// True when every row of a batch is known to have each of these strings, and some have others too.
 fn are_in_every_row(found: &[&StringPostings], number: usize, leaf: &Leaf, batch: &Batch) -> bool {
     let is_in_every_row =
         |string: &&StringPostings| string.bitmap(number).is_some_and(|bitmap| bitmap.words().is_none());
@@ -185,7 +185,7 @@ fn of_sorted(sorted: Sorted<'_>) -> Means {
     }
 }
 
-/// What settled a leaf through its column.
+/// Returns the means by which a column settled a leaf.
 fn settled_by(leaf: &Leaf, batch: &Batch) -> Means {
     if batch.few_rows().is_some() {
         return Means::Rows;
@@ -212,7 +212,7 @@ fn settled_by(leaf: &Leaf, batch: &Batch) -> Means {
     }
 }
 
-/// What a node selects by itself, and what that takes.
+/// The rows that a node selects by itself, and the time for that.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Measured {
     /// Live rows.
@@ -220,7 +220,7 @@ pub(crate) struct Measured {
     pub(crate) time: Duration,
 }
 
-/// Adds what each node selects on one batch, a branch combining what its children select.
+/// Adds the rows that each node selects on one batch; a branch combines those of its children.
 pub(crate) fn measure(
     query: &Query<'_>,
     number: usize,

@@ -50,8 +50,7 @@ impl<'q> Executor<'_, 'q> {
         words
     }
 
-    /// Of a conjunction whose rows have become few, lists those that pass the member at an instruction, tested one by one;
-    /// false when they are too many for that.
+    /// Lists the rows of a conjunction that pass the member at an instruction, tested one by one; false if they are too many.
     pub(super) fn filter(&mut self, at: usize, effort: Cost, members: usize) -> bool {
         if effort < (Cost::of_bitmap(self.rows) * 2).max(COST_OF_LISTING) {
             return false;
@@ -78,8 +77,7 @@ impl<'q> Executor<'_, 'q> {
         true
     }
 
-    /// Of listed rows, keeps those that pass the member at an instruction, tested one by one; false when they are too many
-    /// for that.
+    /// Keeps the listed rows that pass the member at an instruction, tested one by one; false if they are too many.
     pub(super) fn filter_few(&mut self, op: &Op<'q>, at: usize) -> bool {
         let bitmaps = Cost::of_bitmap(self.rows) * 2;
         let each = self.program.cost_of_testing(at);

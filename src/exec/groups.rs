@@ -11,7 +11,7 @@ use crate::kernels::{self, Combine, Uniform};
 use crate::operator::Connective;
 use crate::rows::{RowSet, clear_tail};
 
-/// What the members of a group have come to.
+/// The rows that the members of a group select so far.
 pub(super) enum GroupState<'p> {
     /// A set: none, all, a bitmap that an index holds ready, or one that the executor owns.
     Rows(RowSet<'p>),
@@ -24,8 +24,8 @@ pub(super) struct OpenGroup<'p> {
     pub(super) connective: Connective,
     pub(super) close: usize,
     pub(super) state: GroupState<'p>,
-    /// A bitmap that is to be combined with the state, which is a bitmap then: both stay apart where a third bitmap follows, to
-    /// be combined with it in one pass, or where the last set of the program may be counted together with them.
+    /// A bitmap still to be combined with the state, which then is a bitmap too. Both wait for a third bitmap, to be combined with it
+    /// in one pass, or for the last set of the program, to be counted with it.
     pub(super) pending: Option<(Combine, Cow<'p, [u64]>)>,
 }
 
@@ -43,7 +43,7 @@ impl OpenGroup<'_> {
 /// A program that runs on the rows of one batch.
 pub(super) struct Executor<'m, 'q> {
     pub(super) program: &'m Program<'q>,
-    /// How many rows the batch has.
+    /// The number of rows of the batch.
     pub(super) rows: usize,
     pub(super) scratch: &'m mut Scratch,
     /// The innermost last; the outermost is a conjunction around the whole program.
@@ -51,7 +51,7 @@ pub(super) struct Executor<'m, 'q> {
     /// The last set of the program, after which groups are but closed, when its rows may be counted together with what came
     /// before.
     pub(super) last: Option<usize>,
-    /// How many rows were counted thus.
+    /// The number of rows, if they were counted that way.
     pub(super) counted: Option<usize>,
 }
 
@@ -74,7 +74,7 @@ impl<'q> Executor<'_, 'q> {
         }
     }
 
-    /// Makes a set what the innermost group has come to, whatever that was before.
+    /// Replaces the state of the innermost group by a set.
     pub(super) fn settle(&mut self, set: RowSet<'q>) {
         if let Some(group) = self.groups.last_mut() {
             group.state = GroupState::Rows(set);
@@ -82,7 +82,7 @@ impl<'q> Executor<'_, 'q> {
         }
     }
 
-    /// Makes a bitmap what the innermost group has come to.
+    /// Replaces the state of the innermost group by a bitmap.
     pub(super) fn settle_bitmap(&mut self, words: Vec<u64>, uniform: Uniform) {
         match uniform {
             None => self.settle(RowSet::Bitmap(Cow::Owned(words))),
@@ -93,7 +93,7 @@ impl<'q> Executor<'_, 'q> {
         }
     }
 
-    /// Makes a list what the innermost group, a conjunction, has come to.
+    /// Replaces the state of the innermost group, a conjunction, by a list.
     pub(super) fn settle_few(&mut self, list: Vec<u16>) {
         if list.is_empty() {
             self.scratch.put_list(list);
@@ -103,7 +103,7 @@ impl<'q> Executor<'_, 'q> {
         }
     }
 
-    /// Takes what the innermost group has come to; it must be settled anew.
+    /// Takes the state of the innermost group; the caller then sets another.
     pub(super) fn take_state(&mut self) -> GroupState<'q> {
         let none = GroupState::Rows(RowSet::None);
         self.groups

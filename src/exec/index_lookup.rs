@@ -14,15 +14,15 @@ use crate::index::{BatchIndex, FieldIndex, GlobalRow, StringPostings, places_of_
 use crate::kernels;
 use crate::predicate::{Leaf, Set, Test};
 
-/// How the rows of a leaf are reached.
+/// The result of looking a leaf up in the index over all batches.
 pub(super) enum IndexLookup<'q> {
-    /// Not at all: they are left out.
+    /// The leaf is left out, and selects no row.
     Nowhere,
-    /// Through the column of each batch.
+    /// The index does not know the leaf: the column of each batch is read.
     Column,
-    /// Through the string of its strings.
+    /// The postings of its strings.
     Strings(Vec<&'q StringPostings>, /* of how many strings */ usize),
-    /// Through these rows, which have one of its strings.
+    /// The rows that have one of its strings.
     Rows(KeyRows),
 }
 
@@ -99,8 +99,8 @@ const TOGETHER: usize = 32;
 /// Gives the rows of covered batches, dead ones too, that have one of these strings in a key field, each with the
 /// number of its string; `batch` gives a covered batch by its number.
 ///
-/// Candidates go through loops in each of which the processor is told of one load, so that those of many overlap: the code, where its
-/// string stands, the string.
+/// Each loop over the candidates prefetches one load of each, so that their cache misses overlap: the code, the end of its string,
+/// the string.
 pub(crate) fn find_keys<'b>(
     index: &BatchIndex,
     field: FieldId,
@@ -143,7 +143,7 @@ pub(crate) fn find_keys<'b>(
         }
         let mut coded = [None; TOGETHER];
         for (coded, place) in coded.iter_mut().zip(&places) {
-            // What the index has a key of has a value.
+            // A row that has a key has a value.
             *coded = place.map(|(dictionary, codes, row)| {
                 let code = codes.get(row);
                 kernels::prefetch(dictionary.ends(), code);

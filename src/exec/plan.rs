@@ -1,4 +1,4 @@
-//! How a predicate is answered on one batch: what indexes settle, what they hold ready, and what must be read.
+//! Planning a predicate on one batch: which nodes indexes settle, and by which access paths the others are answered.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -78,7 +78,7 @@ pub(super) fn leaf_step<'p>(
     }
 }
 
-/// A branch whose settled children have vanished or settled it, the others in order of evaluation.
+/// Plans a branch: settled children are dropped or settle it, the others are put in order of evaluation.
 fn plan_branch<'p>(
     connective: Connective,
     children: &[usize],

@@ -1,4 +1,4 @@
-//! How a leaf is answered on one batch.
+//! Planning a leaf on one batch.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -216,7 +216,7 @@ fn matching_strings<'p>(column: &'p Column, wanted: SmallVec<[u32; 4]>) -> Match
     }
 }
 
-/// Returns the rows whose value lies in one of the ranges.
+/// Returns the rows whose value is in one of the ranges.
 fn matching_ranges<'p>(column: &'p Column, sorted: Sorted<'p>, ranges: &'p [OrdinalRange]) -> Matching<'p> {
     let len = sorted.len();
     let parts = parts(column, sorted, ranges);

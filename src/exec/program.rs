@@ -24,14 +24,14 @@ use crate::rows::{RowSet, Selection};
 #[derive(Debug)]
 #[repr(usize)]
 pub(super) enum Op<'p> {
-    /// What follows is combined thus, up to the instruction `close`. `by_row` is the step whose lookup path tests one row for
+    /// Begins a group, which ends at the instruction `close`. `by_row` is the step whose access path tests one row for
     /// the whole group.
     Open { connective: Connective, close: usize, effort: Cost, by_row: Option<usize> },
     /// Ends a group, which becomes one member of the group around it.
     Close { negated: bool },
     /// A set of rows that is at hand.
     Rows { rows: RowSet<'p>, negated: bool },
-    /// The rows of the lookup path of a step, whose bits must be computed first.
+    /// The rows of the access path of a step, whose bits must be computed first.
     Computed { step: usize, effort: Cost, negated: bool },
 }
 
@@ -41,10 +41,10 @@ pub(super) struct Program<'p> {
     pub(super) ops: Vec<Op<'p>>,
 }
 
-/// What is still to be written.
+/// An entry of the stack of the layout.
 enum Todo {
     PlanStep(usize),
-    /// The group that was opened there.
+    /// The end of the group that was opened at this instruction.
     Close(usize),
 }
 
@@ -210,7 +210,7 @@ impl<'p> Program<'p> {
         }
     }
 
-    /// Returns the lookup path that decides the member that starts at an instruction, and whether it is negated.
+    /// Returns the access path that decides the member that starts at an instruction, and whether it is negated.
     fn path_of(&self, from: usize) -> Option<(&AccessPath<'p>, bool)> {
         let (step, negated) = match &self.ops[from] {
             Op::Computed { step, negated, .. } => (step, *negated),
@@ -223,8 +223,7 @@ impl<'p> Program<'p> {
         }
     }
 
-    /// True when a group that closes there stands for all other rows; the group around all others closes after the last
-    /// instruction.
+    /// True when a group that closes at an instruction is negated; the outermost group closes after the last instruction.
     pub(super) fn is_negated(&self, close: usize) -> bool {
         matches!(self.ops.get(close), Some(Op::Close { negated: true }))
     }
@@ -243,7 +242,7 @@ impl Op<'_> {
         Op::Rows { rows: if value { RowSet::All } else { RowSet::None }, negated: false }
     }
 
-    /// Where it closes is told when it does.
+    /// Makes the start of a group; [`close`] sets its end.
     fn open(connective: Connective, effort: Cost, by_row: Option<usize>) -> Self {
         Op::Open { connective, close: 0, effort, by_row }
     }

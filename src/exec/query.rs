@@ -23,15 +23,15 @@ use crate::predicate::{Leaf, Node, Set, Test, Tree};
 pub(crate) struct Query<'q> {
     pub(super) predicate: &'q Tree<Leaf>,
     pub(super) index: &'q BatchIndex,
-    /// By node of the predicate: how leaves are reached in the batches that the index covers.
+    /// By node of the predicate: the lookups of leaves, for batches that the index covers.
     pub(super) lookups: Arc<[IndexLookup<'q>]>,
     /// See [`zoned_leaves`](Self::zoned_leaves).
     pub(super) zoned: Vec<ZonedLeaf<'q>>,
     /// Branches that are no part of this query.
     left_out: Option<Arc<IndexedBranches>>,
-    /// Where the rows of a batch are combined.
+    /// Scratch space for combining rows.
     pub(super) scratch: PooledScratch,
-    /// Where notes are taken, if anywhere.
+    /// The trace in which work is noted, if any.
     pub(super) trace: Option<&'q Trace<'q>>,
 }
 
@@ -46,9 +46,9 @@ struct IndexedBranches {
     rows: Vec<GlobalRow>,
 }
 
-/// Rows of the covered batches, dead ones among them, that are known without asking a batch.
+/// The selected rows of all covered batches, deleted ones included, as the index knows them without reading a batch.
 pub(crate) enum Known<'q> {
-    /// Those that have one of these strings of a field, of which no row has two.
+    /// The rows that have one of these strings in a field; no row has two.
     Strings(FieldId, &'q [&'q StringPostings]),
     /// These, in any order.
     Rows(&'q [GlobalRow]),
@@ -78,7 +78,7 @@ impl<'q> Query<'q> {
         Self { zoned, ..query }
     }
 
-    /// The node of what the query asks of the batch of this number.
+    /// Returns the root to evaluate on the batch of this number.
     pub(super) fn root(&self, number: usize) -> usize {
         match &self.left_out {
             Some(left_out) if self.index.covers(number) => {
@@ -88,12 +88,12 @@ impl<'q> Query<'q> {
         }
     }
 
-    /// The node of what is not left out; none when everything is.
+    /// Returns the root without left-out branches; `None` if all are left out.
     pub(super) fn covered_root(&self) -> Option<usize> {
         self.left_out.as_ref().map_or(Some(self.predicate.root()), |left_out| left_out.root)
     }
 
-    /// What every row must pass, where that is the node `root`: its children, or itself.
+    /// Returns the conjuncts of the node `root`: its children, or itself.
     pub(super) fn conjuncts<'c>(&'c self, root: &'c usize) -> &'c [usize] {
         match self.predicate.node(*root) {
             Node::Branch(Connective::And, children) => children,
@@ -101,10 +101,10 @@ impl<'q> Query<'q> {
         }
     }
 
-    /// Whether some alternatives are few rows that the index lists, so that the [others](Self::without_indexed_branches) are better counted
-    /// by themselves.
+    /// True when the key index lists the rows of some branches of a top-level `or`, and they are few: the other branches are then
+    /// better counted [by themselves](Self::without_indexed_branches).
     pub(crate) fn is_partly_listed(&self) -> bool {
-        /// More rows than so many a batch are faster combined with the others.
+        /// More rows a batch than this are faster combined with the other branches.
         const MOST_PER_BATCH: usize = 64;
         let rows = self.listed_alternatives().map(|(_, rows)| rows.found().len());
         let (alternatives, rows) =
@@ -112,8 +112,8 @@ impl<'q> Query<'q> {
         alternatives > 0 && rows <= self.index.numbers() * MOST_PER_BATCH
     }
 
-    /// This query without the alternatives that are rows which the index lists: [these](Self::left_out_rows) are left out, unless
-    /// they are selected by another one. In batches that the index does not cover, it is as this one.
+    /// Returns this query without the branches of a top-level `or` that the key index answers. On batches that the index does not
+    /// cover, it is the same query.
     pub(crate) fn without_indexed_branches(&self) -> Self {
         let mut left_out = IndexedBranches { nodes: SmallVec::new(), root: None, rows: Vec::new() };
         for (node, rows) in self.listed_alternatives() {
@@ -143,12 +143,12 @@ impl<'q> Query<'q> {
         Self { zoned, ..query }
     }
 
-    /// The rows that the index lists for the alternatives that are left out, ascending, each once; dead ones among them.
+    /// Returns the rows of the left-out branches, ascending, each once; deleted ones included.
     pub(crate) fn left_out_rows(&self) -> &[GlobalRow] {
         self.left_out.as_ref().map_or(&[], |left_out| &left_out.rows)
     }
 
-    /// The children of the root, any of which will do, that are rows which the index lists.
+    /// Returns the branches of a top-level `or` that the key index answers.
     fn listed_alternatives(&self) -> impl Iterator<Item = (usize, &KeyRows)> {
         let children = match self.predicate.node(self.predicate.root()) {
             Node::Branch(Connective::Or, children) => &children[..],
@@ -204,7 +204,7 @@ impl<'q> Query<'q> {
         Self { trace: Some(trace), ..self }
     }
 
-    /// How a leaf, the predicate's node `node`, is reached in the batch of this number.
+    /// Returns the lookup of a leaf, the predicate's node `node`, for the batch of this number.
     pub(super) fn lookup(&self, node: usize, number: usize) -> &IndexLookup<'q> {
         match self.index.covers(number) {
             true if self.is_left_out(node) => &IndexLookup::Nowhere,
@@ -214,9 +214,9 @@ impl<'q> Query<'q> {
         }
     }
 
-    /// Whether asking a single row takes no longer than about one look for each leaf.
+    /// True when testing a row takes about one lookup for each leaf.
     pub(crate) fn asks_rows_fast(&self) -> bool {
-        /// All of more values than this are a look for each of them.
+        /// A test for all of more values than this looks up each of them.
         const FEW_VALUES: usize = 8;
         self.predicate.nodes().iter().all(|node| match node {
             Node::Leaf(Leaf { test: Test::All(set), .. }) => set.len() <= FEW_VALUES,
@@ -231,10 +231,10 @@ impl<'q> Query<'q> {
             && matches!(self.lookups[root], IndexLookup::Strings(..) | IndexLookup::Rows(_))
     }
 
-    /// The rows of the covered batches that are selected, dead ones among them, in any order, where the index lists them and they
-    /// are few.
+    /// Returns the selected rows of the covered batches, deleted ones included, in any order; `None` unless the index lists them and
+    /// they are few.
     pub(crate) fn listed(&self) -> Option<&[GlobalRow]> {
-        /// Sorting more rows than these takes longer than asking the batches that they lie in.
+        /// Sorting more rows than this takes longer than evaluating their batches.
         const MOST_LISTED: usize = 1 << 12;
         match self.known()? {
             Known::Rows(rows) if rows.len() <= MOST_LISTED => Some(rows),
@@ -242,7 +242,7 @@ impl<'q> Query<'q> {
         }
     }
 
-    /// What the index knows of how many rows of the covered batches are selected, where no batch need be asked.
+    /// Returns the selected rows of the covered batches, if the index knows them without reading a batch.
     pub(crate) fn known(&self) -> Option<Known<'_>> {
         let root = self.predicate.root();
         match (self.predicate.node(root), &self.lookups[root]) {
@@ -260,7 +260,7 @@ impl<'q> Query<'q> {
     }
 }
 
-/// As [`Query::known`], of a predicate that is one test of strings which the index counts, without a query.
+/// Returns the strings of a predicate that is one test of strings which the index counts: [`Query::known`] without a query.
 pub(crate) fn counted_strings<'q>(
     predicate: &Tree<Leaf>,
     index: &'q BatchIndex,
@@ -275,7 +275,7 @@ pub(crate) fn counted_strings<'q>(
         .then(|| (*field, texts.iter().filter_map(|text| strings.get(text)).collect()))
 }
 
-/// Whether no row has two of so many strings of a field.
+/// True when no row has two of `wanted` strings of a field.
 fn are_disjoint(index: &BatchIndex, field: FieldId, wanted: usize) -> bool {
     wanted == 1 || matches!(index.field(field), FieldIndex::Strings(strings) if strings.is_single())
 }

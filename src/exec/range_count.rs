@@ -17,7 +17,7 @@ use crate::index::{StringPostings, places_of_batch, split};
 use crate::predicate::{Intervals, Leaf, Node, Set, Test};
 use crate::rows::{RowSet, Selection, has_bit};
 
-/// A query for rows whose value lies in ranges and, if one is asked for, that have a string.
+/// A query for rows whose value is in ranges and, in some queries, that have a string.
 pub(crate) struct RangeCount<'q> {
     query: &'q Query<'q>,
     ranges: (&'q Leaf, &'q Intervals),
@@ -52,12 +52,11 @@ impl<'q> RangeCount<'q> {
         Some(Self { query, ranges, string })
     }
 
-    /// How many rows of the batch of a number are selected, but for those that the query leaves out; `None` where more has to be
-    /// looked at.
+    /// Counts the selected rows of the batch of a number, without those of left-out branches; `None` where a plan is needed.
     pub(crate) fn count(&self, number: usize, batch: &Batch, live: &Selection) -> Option<usize> {
-        // What is known of strings and of rows left out is known of covered batches.
+        // Strings and left-out rows are known for covered batches only.
         let is_known = self.query.index.covers(number) || (self.string.is_none() && !self.query.leaves_out());
-        // Few rows are to know how often they are asked.
+        // Buffered rows count how often they are tested.
         if !is_known || !matches!(live, Selection::All) || batch.few_rows().is_some() {
             return None;
         }
@@ -93,7 +92,7 @@ impl<'q> RangeCount<'q> {
         Some(selected - left_out.count())
     }
 
-    /// What counting the rows of a batch takes at most, in the time that a word of 64 rows takes.
+    /// Returns the most that counting the rows of a batch costs, in the time that a word of 64 rows takes.
     pub(crate) fn effort(&self, batch: &Batch) -> usize {
         let bitmap = if self.string.is_some() { Cost::of_bitmap(batch.rows()) } else { Cost::NONE };
         let (_, ranges) = self.ranges;

@@ -11,23 +11,23 @@ use crate::operator::Connective;
 use crate::predicate::{Leaf, Node, Tree};
 use crate::rows::LANES;
 
-/// A branch, some children of which were tested.
+/// A branch of which some children were tested.
 struct OpenBranch<'p> {
     connective: Connective,
     children: std::slice::Iter<'p, usize>,
-    /// The rows that the branch is tested for.
+    /// The rows that are tested for the branch.
     tested: u64,
-    /// Those for which no child has settled the branch.
+    /// The rows for which no child has settled the branch.
     open: u64,
 }
 
-/// A bit for each of at most 64 rows.
+/// Returns a bit for each of at most 64 rows.
 pub(super) fn all(rows: usize) -> u64 {
     debug_assert!(rows <= LANES, "a bit for each row");
     if rows < LANES { (1 << rows) - 1 } else { u64::MAX }
 }
 
-/// Those of `all` rows, a bit each, that a predicate selects. A row is tested no further once that is known.
+/// Returns the rows, a bit each, that a predicate selects of `all`. A row is tested no further once its outcome is known.
 ///
 /// `passing` tells which of some rows pass a leaf, which is the node of this number.
 pub(super) fn selected(predicate: &Tree<Leaf>, all: u64, passing: impl Fn(usize, &Leaf, u64) -> u64) -> u64 {
@@ -63,7 +63,7 @@ pub(super) fn selected(predicate: &Tree<Leaf>, all: u64, passing: impl Fn(usize,
     }
 }
 
-/// The rows of these bits.
+/// Returns the rows of these bits.
 pub(super) fn rows_of(mut bits: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         if bits == 0 {
@@ -75,12 +75,12 @@ pub(super) fn rows_of(mut bits: u64) -> impl Iterator<Item = usize> {
     })
 }
 
-/// A bit for each of some rows that passes a test.
+/// Returns a bit for each of some rows that passes a test.
 pub(super) fn passing<R>(rows: impl Iterator<Item = (usize, R)>, test: impl Fn(R) -> bool) -> u64 {
     rows.fold(0, |bits, (at, row)| bits | u64::from(test(row)) << at)
 }
 
-/// Those of the rows of these bits that pass a leaf.
+/// Returns those of the rows of these bits that pass a leaf.
 pub(super) fn passing_of_batch(leaf: &Leaf, rows: FewRows<'_>, tested: u64) -> u64 {
     let most = rows.most_values(leaf.field);
     let rows = rows_of(tested).filter_map(|at| Some((at, rows.row(at)?)));

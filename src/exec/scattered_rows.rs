@@ -1,4 +1,4 @@
-//! Asking the first rows in an order, which lie in many batches, a few in each.
+//! Testing top rows, which are scattered over many batches, a few in each.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -20,16 +20,16 @@ use crate::index::{TopRow, TopRows, split};
 use crate::kernels::equal_numbers;
 use crate::predicate::{Leaf, Test};
 
-/// A query made ready to ask the first rows of the covered batches, `B` being what gives the batch of a number.
+/// A query prepared for testing the top rows of the covered batches; `B` returns the batch of a number.
 pub(crate) struct ScatteredRows<'q, 'b, B> {
     query: &'q Query<'q>,
     top_rows: &'q TopRows,
     batch: B,
-    /// By node of the predicate; made when the node is first asked.
+    /// By node of the predicate; made when the node is first tested.
     strings: Box<[OnceCell<ByBatch<'b>>]>,
 }
 
-/// By number of a batch; found when a row of the batch is first asked.
+/// By number of a batch; made when a row of the batch is first tested.
 type ByBatch<'b> = Box<[OnceCell<Option<LeafCodes<'b>>>]>;
 
 /// A column, and the codes that the strings of a leaf have in it.
@@ -38,7 +38,7 @@ struct LeafCodes<'b> {
     codes: SmallVec<[u32; 2]>,
 }
 
-/// More strings than this are sought among those of a row, rather than their codes.
+/// Of more strings than this, a row's strings are compared instead of its codes.
 const FEW_STRINGS: usize = 8;
 
 impl<'q, 'b, B: Fn(usize) -> Option<&'b Batch>> ScatteredRows<'q, 'b, B> {
@@ -51,7 +51,7 @@ impl<'q, 'b, B: Fn(usize) -> Option<&'b Batch>> ScatteredRows<'q, 'b, B> {
         }
     }
 
-    /// Of the rows from 64 · `chunk` on, at most 64, those that the query selects, dead ones among them, a bit each.
+    /// Returns the selected ones, a bit each, of the at most 64 top rows from 64 · `chunk` on, deleted ones included.
     pub(crate) fn select(&self, chunk: usize, rows: &[TopRow]) -> u64 {
         if let Some(trace) = self.query.trace {
             trace.note(|work| work.rows_ranked += rows.len() as u64);
@@ -61,7 +61,7 @@ impl<'q, 'b, B: Fn(usize) -> Option<&'b Batch>> ScatteredRows<'q, 'b, B> {
         })
     }
 
-    /// Those of the asked rows, a bit each, that pass a leaf.
+    /// Returns the tested rows, a bit each, that pass a leaf.
     fn passing(&self, node: usize, leaf: &Leaf, chunk: usize, rows: &[TopRow], asked: u64) -> u64 {
         let is_negated = matches!(leaf.test, Test::None(_));
         let rows = rows_of(asked).map(|at| (at, rows[at].row));
@@ -108,7 +108,7 @@ impl<'q, 'b, B: Fn(usize) -> Option<&'b Batch>> ScatteredRows<'q, 'b, B> {
         self.strings[node].get_or_init(|| numbers.map(|_| OnceCell::new()).collect())
     }
 
-    /// The strings of a leaf in the batch of a number.
+    /// Returns the strings of a leaf in the batch of a number.
     fn strings<'s>(
         &'s self,
         by_batch: &'s ByBatch<'b>,
@@ -127,12 +127,12 @@ impl<'q, 'b, B: Fn(usize) -> Option<&'b Batch>> ScatteredRows<'q, 'b, B> {
 }
 
 impl LeafCodes<'_> {
-    /// Whether a row has one of them.
+    /// True when a row has one of them.
     fn are_any(&self, row: u16) -> bool {
         codes_of(self.column, usize::from(row)).any(|code| self.codes.contains(&code))
     }
 
-    /// Whether a row has each of them.
+    /// True when a row has each of them.
     fn are_all(&self, row: u16) -> bool {
         self.codes.iter().all(|code| codes_of(self.column, usize::from(row)).any(|own| own == *code))
     }

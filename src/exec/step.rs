@@ -8,7 +8,7 @@ use super::cost::Cost;
 use crate::operator::Connective;
 use crate::rows::RowSet;
 
-/// How one node of the predicate is answered on this batch.
+/// The plan of one node of the predicate on one batch.
 // The tag is as wide as a word for the reason that that of a `Set` is.
 #[repr(usize)]
 pub(super) enum PlanStep<'p> {
@@ -18,11 +18,11 @@ pub(super) enum PlanStep<'p> {
     Leaf { path: AccessPath<'p>, negated: bool, estimate: Estimate },
     /// The children that are not settled, the one to evaluate first in front; at least two.
     Branch(Connective, SmallVec<[usize; 4]>, Estimate),
-    /// Stands for its only child that is not settled.
+    /// The same as its only child that is not settled.
     Same(usize),
 }
 
-/// What is known of a step before it runs.
+/// An estimate of a step before it runs.
 #[derive(Clone, Copy)]
 pub(super) struct Estimate {
     /// Rows it will select.

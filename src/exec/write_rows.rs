@@ -1,4 +1,4 @@
-//! Writing the rows of an lookup path as a bitmap.
+//! Writing the rows of an access path as a bitmap.
 #![expect(clippy::arithmetic_side_effects, reason = "rows of one batch")]
 
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! What is known of all batches of a snapshot together, so that a search meets few of them.
+//! The index over all batches of a snapshot: one index for each field, and the numbers of batches.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -8,7 +8,7 @@
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
-use super::global_row::{GlobalRow, join, split};
+use super::global_row::{GlobalRow, split};
 use super::keys::{BatchKeys, KeyIndex};
 use super::runs::RunMerge;
 use super::strings::StringIndex;
@@ -16,7 +16,7 @@ use super::top_rows::{FieldTopRows, TopRows};
 use super::zones::ZoneIndex;
 use crate::batch::{Batch, MAX_BATCHES};
 use crate::catalog::{Catalog, FieldId};
-use crate::column::{Column, ColumnData};
+use crate::column::ColumnData;
 use crate::rows::LANES;
 use crate::value::ValueClass;
 
@@ -27,13 +27,13 @@ use crate::value::ValueClass;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BatchIndex {
     /// Each is copied when it changes, not with the others.
-    fields: Vec<Arc<FieldIndex>>,
+    pub(super) fields: Vec<Arc<FieldIndex>>,
     /// By field number; of any use where a field has zone maps.
-    rows: Vec<Arc<FieldTopRows>>,
+    pub(super) top_rows: Vec<Arc<FieldTopRows>>,
     hasher: foldhash::quality::RandomState,
     /// By number of a batch.
-    numbers: Vec<Use>,
-    /// How many batches were retired so far.
+    pub(super) numbers: Vec<Use>,
+    /// The number of batches that were retired so far.
     retired: u64,
 }
 
@@ -44,26 +44,26 @@ pub(crate) struct KeyWork {
     merge: RunMerge,
 }
 
-/// What a number of a batch stands for.
+/// The state of a batch number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Use {
+pub(super) enum Use {
     Free,
     Covered,
-    /// Keys may still name it; so many batches were retired before.
+    /// Keys may still name it; this many batches were retired before.
     Retired(u64),
 }
 
-/// What is known of one field in all batches.
+/// The index of one field over all batches.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum FieldIndex {
-    /// Nothing: each batch's column must be asked.
+    /// None: each batch's column must be read.
     #[default]
     Unknown,
     /// The zone map of each batch.
     Ordered(ZoneIndex),
-    /// Where each string occurs; every batch has postings then.
+    /// The string index; every batch has postings of the field.
     Strings(StringIndex),
-    /// Where each string is; the strings themselves are in the batches.
+    /// The key index; the strings themselves are in the batches.
     Keys(KeyIndex),
 }
 
@@ -88,12 +88,12 @@ impl BatchIndex {
         self.numbers.len()
     }
 
-    /// Whether a batch is covered under the number.
+    /// True when a batch is covered under the number.
     pub(crate) fn covers(&self, number: usize) -> bool {
         self.numbers.get(number) == Some(&Use::Covered)
     }
 
-    /// The keys of a field of a batch that is to be [added](Self::add), if its keys are kept.
+    /// Returns the keys of a field of a batch that is to be [added](Self::add), if the field has a key index.
     pub(crate) fn keys_of(&self, catalog: &Catalog, batch: &Batch, field: FieldId) -> Option<BatchKeys> {
         if !has_keys(catalog, field) {
             return None;
@@ -101,8 +101,7 @@ impl BatchIndex {
         Some(BatchKeys::new(batch.column(field)?, &self.hasher))
     }
 
-    /// Takes in a batch, and gives it its number; `None` when all are taken. `keys` are those of fields whose
-    /// keys are made already.
+    /// Adds a batch and returns its number; `None` if all numbers are taken. `keys` has the keys that are made already.
     pub(crate) fn add(
         &mut self,
         catalog: &Catalog,
@@ -128,7 +127,7 @@ impl BatchIndex {
             }
         };
         self.numbers[number] = Use::Covered;
-        let rows = self.rows.iter_mut();
+        let rows = self.top_rows.iter_mut();
         for ((field, index), rows) in catalog.field_ids().zip(&mut self.fields).zip(rows) {
             let Some(column) = batch.column(field) else { continue };
             if let FieldIndex::Unknown = **index {
@@ -160,7 +159,7 @@ impl BatchIndex {
         Some(number)
     }
 
-    /// Forgets everything.
+    /// Removes everything.
     fn clear(&mut self, catalog: &Catalog) {
         let fields = catalog.field_ids().map(|id| match ValueClass::of_field(catalog.field(id).kind()) {
             _ if !(id == FieldId::ID || catalog.is_visible(id)) => FieldIndex::Unknown,
@@ -177,18 +176,18 @@ impl BatchIndex {
             FieldIndex::Ordered(_) => FieldTopRows::new(fields),
             _ => FieldTopRows::new(0),
         });
-        self.rows = rows.map(Arc::new).collect();
+        self.top_rows = rows.map(Arc::new).collect();
         self.numbers.clear();
     }
 
-    /// Forgets a batch, but for its keys.
+    /// Removes a batch, except for its keys.
     pub(crate) fn retire(&mut self, catalog: &Catalog, number: usize, batch: &Batch) {
         if !self.covers(number) {
             return;
         }
         self.numbers[number] = Use::Retired(self.retired);
         self.retired += 1;
-        let rows = self.rows.iter_mut();
+        let rows = self.top_rows.iter_mut();
         for ((field, index), rows) in catalog.field_ids().zip(&mut self.fields).zip(rows) {
             if let FieldIndex::Keys(_) | FieldIndex::Unknown = **index {
                 continue;
@@ -234,7 +233,7 @@ impl BatchIndex {
         self.keys().find_map(|(field, keys)| Some(KeyWork { field, merge: keys.sweep(self.retired)? }))
     }
 
-    /// Puts in what came of work that is done, unless what it was done on is gone.
+    /// Installs the result of finished work, unless the runs that it was done on are gone.
     pub(crate) fn put(&mut self, work: KeyWork) {
         if let Some(index) = self.fields.get_mut(work.field)
             && let FieldIndex::Keys(keys) = Arc::make_mut(index)
@@ -254,70 +253,6 @@ impl BatchIndex {
         }
     }
 
-    /// Says which invariant does not hold; `batches` are the covered ones by number.
-    pub(crate) fn validate(&self, catalog: &Catalog, batches: &[Option<&Batch>]) -> Result<(), String> {
-        let covered: Vec<bool> = self.numbers.iter().map(|number| *number == Use::Covered).collect();
-        if !batches.iter().map(Option::is_some).eq(covered) {
-            return Err("an index of other batches".into());
-        }
-        for ((at, index), field) in self.fields.iter().enumerate().zip(catalog.field_ids()) {
-            let columns = || {
-                let numbered = (0_u32..).zip(batches);
-                numbered.filter_map(|(number, batch)| Some((number, batch.as_ref()?.column(field)?)))
-            };
-            let sound = match &**index {
-                FieldIndex::Unknown => true,
-                FieldIndex::Ordered(zones) => (0..zones.len().max(batches.len())).all(|number| {
-                    let own = columns().find(|(other, _)| *other as usize == number);
-                    let zone = own.and_then(|(_, column)| match &column.data {
-                        ColumnData::Ordered { zone, .. } => *zone,
-                        _ => None,
-                    });
-                    zones.get(number) == zone
-                }),
-                FieldIndex::Strings(strings) => {
-                    strings.validate(columns().map(|(number, column)| (number as usize, column)))
-                }
-                FieldIndex::Keys(keys) => {
-                    keys.rows().all(|row| {
-                        // A free number may come to stand for another batch.
-                        matches!(self.numbers.get(split(row).0), Some(Use::Covered | Use::Retired(_)))
-                    }) && columns().all(|(number, column)| {
-                        (0..column.rows()).all(|row| match column.string(row) {
-                            None => true,
-                            Some(text) => {
-                                let own = join(number as usize, row);
-                                self.probe(keys, text).filter(|found| Some(*found) == own).count() == 1
-                            }
-                        })
-                    })
-                }
-            };
-            if !sound {
-                return Err(format!("an index that does not say what field {at} holds"));
-            }
-            if let FieldIndex::Ordered(_) = **index {
-                let columns: Vec<(usize, &Column)> =
-                    columns().map(|(number, column)| (number as usize, column)).collect();
-                if !self.rows.get(at).is_some_and(|rows| rows.validate(&columns)) {
-                    return Err(format!("first rows of field {at} that are not the first"));
-                }
-                let string = |field, row| match self.field(field) {
-                    FieldIndex::Strings(strings) => {
-                        let batch = |number: usize| batches.get(number).copied().flatten();
-                        Some(number_of(strings, field, row, batch))
-                    }
-                    // Nobody asks for the numbers of strings that have become too many.
-                    _ => None,
-                };
-                if !self.rows.get(at).is_some_and(|rows| rows.validate_strings(catalog, string)) {
-                    return Err(format!("first rows of field {at} with strings of others"));
-                }
-            }
-        }
-        Ok(())
-    }
-
     pub(crate) fn field(&self, field: FieldId) -> &FieldIndex {
         self.fields.get(field.index()).map_or(&FieldIndex::Unknown, |field| &**field)
     }
@@ -329,13 +264,13 @@ impl BatchIndex {
         (order.len() == self.numbers()).then_some(order)
     }
 
-    /// The first rows in the order of a field; those behind the last of them, and those without a value, are not told.
+    /// Returns the top rows in the order of a field; later rows and rows without a value are not among them.
     pub(crate) fn first(&self, field: FieldId, descending: bool) -> Option<&TopRows> {
-        self.rows.get(field.index()).map(|rows| rows.first(descending))
+        self.top_rows.get(field.index()).map(|rows| rows.first(descending))
     }
 
-    /// The [number](crate::batch::StringPostings::number) of the string that each of the 64 rows from 64 · `chunk` on has in a field, 0 where
-    /// it has none; `None` where strings have no numbers, or a row may have several. `batch` gives a covered batch by its number.
+    /// Returns the [number](super::StringPostings::number) of the string of each of the 64 top rows from 64 · `chunk` on, 0 for a
+    /// row without one; `None` where strings have no numbers, or a row may have several. `batch` gives a covered batch by its number.
     pub(crate) fn strings_of<'l, 'b>(
         &self,
         top_rows: &'l TopRows,
@@ -348,7 +283,7 @@ impl BatchIndex {
         strings.is_single().then(|| top_rows.strings(field, chunk, number)).flatten()
     }
 
-    /// The rows whose string of a key field may be this one; the hashes alone were compared.
+    /// Returns the rows whose string in a key field may be this one; only hashes are compared.
     pub(crate) fn probe<'k>(
         &self,
         keys: &'k KeyIndex,
@@ -357,7 +292,8 @@ impl BatchIndex {
         keys.probe(self.hasher.hash_one(text))
     }
 
-    /// As [`probe`](Self::probe), of many strings: each row with the number of its string. `prefetch` as for [`KeyIndex::probe_all`].
+    /// [Probes](Self::probe) for many strings; returns each row with the number of its string. `prefetch` as in
+    /// [`KeyIndex::probe_all`].
     pub(crate) fn probe_all(
         &self,
         keys: &KeyIndex,
@@ -370,7 +306,7 @@ impl BatchIndex {
         found
     }
 
-    /// The rows whose `id` may have this hash.
+    /// Returns the rows whose `id` may have this hash.
     pub(crate) fn probe_id(&self, hash: u64) -> impl Iterator<Item = GlobalRow> {
         let keys = match self.field(FieldId::ID) {
             FieldIndex::Keys(keys) => Some(keys),
@@ -379,14 +315,14 @@ impl BatchIndex {
         keys.into_iter().flat_map(move |keys| keys.probe(hash))
     }
 
-    /// The hasher of keys, for those who keep others of the same sort.
+    /// Returns the hasher of keys, for other tables of the same keys.
     pub(crate) fn hasher(&self) -> &foldhash::quality::RandomState {
         &self.hasher
     }
 
     /// Heap memory of what is known of a field, in bytes.
     pub(crate) fn size_bytes(&self, field: FieldId) -> usize {
-        let rows = self.rows.get(field.index()).map_or(0, |rows| rows.size_bytes());
+        let rows = self.top_rows.get(field.index()).map_or(0, |rows| rows.size_bytes());
         let known = match self.field(field) {
             FieldIndex::Unknown => 0,
             FieldIndex::Ordered(zones) => zones.size_bytes(),
@@ -397,8 +333,8 @@ impl BatchIndex {
     }
 }
 
-/// The number of the string that a row has, 0 where it has none.
-fn number_of<'b>(
+/// Returns the number of a row's string, 0 if it has none.
+pub(super) fn number_of<'b>(
     strings: &StringIndex,
     field: FieldId,
     row: GlobalRow,
@@ -409,7 +345,7 @@ fn number_of<'b>(
     text.and_then(|text| strings.get(text)).map_or(0, |occurrences| occurrences.number)
 }
 
-/// Whether the keys of a field are kept.
+/// True when a field has a key index.
 fn has_keys(catalog: &Catalog, id: FieldId) -> bool {
     let field = catalog.field(id);
     let has_strings = ValueClass::of_field(field.kind()) == ValueClass::Strings;

@@ -1,4 +1,4 @@
-//! From the values of a key-like field to the rows that have them, in all batches at once.
+//! The key index: from the values of a key-like field to the rows that have them, over all batches.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -29,12 +29,12 @@ pub(crate) struct KeyIndex {
 /// [adding](KeyIndex::add) a batch, done before it has a number.
 #[derive(Debug)]
 pub(crate) struct BatchKeys {
-    /// As those of a run, of batch 0.
+    /// Entries as in a run, all of batch 0.
     entries: Vec<u64>,
 }
 
 impl BatchKeys {
-    /// Of the values of a single-valued string column.
+    /// Makes the keys of a single-valued string column.
     pub(super) fn new(column: &Column, hasher: &foldhash::quality::RandomState) -> Self {
         // Each string is hashed once, in the order in which they lie.
         let hashes: Vec<u64> = match &column.data {
@@ -54,13 +54,13 @@ impl BatchKeys {
     }
 }
 
-/// Runs of so many entries together, as many as those of a full batch, are merged as soon as they are there.
+/// Runs of at most this many entries together, as many as those of a full batch, are merged at once.
 const AT_ONCE: usize = 1 << 16;
 
-/// How many loads are started before the first is waited for.
+/// The number of loads that are started before the first is waited for.
 const TOGETHER: usize = 32;
 
-/// Two ascending lists as one.
+/// Merges two ascending lists.
 fn merged(a: &[u64], b: &[u64]) -> Vec<u64> {
     let mut all = Vec::with_capacity(a.len() + b.len());
     let mut rest = b.iter().copied().peekable();
@@ -75,7 +75,7 @@ fn merged(a: &[u64], b: &[u64]) -> Vec<u64> {
 }
 
 impl KeyIndex {
-    /// Adds the values of a batch that has this number and is not retired; `retired` others were until now.
+    /// Adds the keys of a batch that has this number and is not retired; `retired` others were until now.
     ///
     /// Runs that together are no larger than those of a full batch are merged with it.
     pub(super) fn add(&mut self, values: BatchKeys, number: usize, retired: u64) {
@@ -92,7 +92,7 @@ impl KeyIndex {
         }
     }
 
-    /// Two neighbours that are to be merged, the smallest that there are.
+    /// Returns the smallest two neighbours that are to be merged, if any.
     ///
     /// An older one more than twice as large is left alone: so each entry is moved a logarithm of their number of
     /// times, and as many runs are left. Unless both together have at most twice as many entries as there were
@@ -109,13 +109,13 @@ impl KeyIndex {
         }
     }
 
-    /// A run that may have entries of retired batches.
+    /// Returns a run that may have entries of retired batches.
     pub(super) fn sweep(&self, retired: u64) -> Option<RunMerge> {
         let run = self.runs.iter().find(|run| run.clean < retired)?;
         Some(RunMerge::new(run, None, retired))
     }
 
-    /// Puts what was merged in the place of its runs, unless those are gone.
+    /// Replaces runs by their merged run, unless they are gone.
     pub(super) fn put(&mut self, merge: RunMerge) {
         let RunMerge { older, newer, builder, .. } = merge;
         let Some(at) = self.runs.iter().position(|run| Arc::ptr_eq(run, &older)) else { return };
@@ -128,23 +128,23 @@ impl KeyIndex {
         self.runs.splice(at..end, (!run.entries.is_empty()).then(|| Arc::new(run)));
     }
 
-    /// No entry is of a batch that was retired before so many others were; `None` without entries.
+    /// Returns the number of retirements before which no retired batch has an entry; `None` without entries.
     pub(super) fn clean(&self) -> Option<u64> {
         self.runs.iter().map(|run| run.clean).min()
     }
 
-    /// The rows of all entries.
+    /// Returns the rows of all entries.
     pub(super) fn rows(&self) -> impl Iterator<Item = GlobalRow> {
         #[expect(clippy::cast_possible_truncation, reason = "the row is the lower half")]
         self.runs.iter().flat_map(|run| run.entries.iter().map(|entry| *entry as u32))
     }
 
-    /// The rows whose value may have this hash.
+    /// Returns the rows whose value may have this hash.
     pub(crate) fn probe(&self, hash: u64) -> impl Iterator<Item = GlobalRow> {
         self.runs.iter().flat_map(move |run| run.probe(hash))
     }
 
-    /// As [`probe`](Self::probe), of many hashes: each row is added with the number of its hash.
+    /// [Probes](Self::probe) for many hashes, and adds each row with the number of its hash.
     ///
     /// Loops do one load each, so that those of many hashes overlap; `prefetch` is told early which entries will be
     /// read.

@@ -1,4 +1,4 @@
-//! What is known of all batches of a snapshot together, so that a search meets few of them.
+//! The index over all batches of a snapshot, by which a search leaves most of them unread.
 
 mod batch_index;
 mod global_row;
@@ -6,6 +6,7 @@ mod keys;
 mod runs;
 mod strings;
 mod top_rows;
+mod validate;
 mod zones;
 
 pub(crate) use self::batch_index::{BatchIndex, FieldIndex, KeyWork};

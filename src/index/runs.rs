@@ -16,15 +16,15 @@ use crate::rows::LANES;
 #[derive(Debug)]
 pub(super) struct Run {
     pub(super) entries: Box<[u64]>,
-    /// Where the entries start whose hash has these upper bits; one more than there are buckets.
+    /// The start of the entries of each bucket, and the end of the last.
     pub(super) fences: Box<[u32]>,
-    /// How many upper bits of an entry choose its bucket.
+    /// The number of upper bits of an entry that choose its bucket.
     bits: u32,
     /// No entry is of a batch that was retired before this many others were.
     pub(super) clean: u64,
 }
 
-/// Two neighbours that become one, or one that is swept of the entries of retired batches, in steps.
+/// A merge of two neighbours, or a sweep of one of the entries of retired batches, done in steps.
 #[derive(Debug)]
 pub(super) struct RunMerge {
     pub(super) older: Arc<Run>,
@@ -49,7 +49,7 @@ pub(super) struct RunBuilder {
 const BUCKET: usize = 8;
 
 impl RunBuilder {
-    /// For at most so many entries.
+    /// Makes an empty run for at most `entries` entries.
     fn new(entries: usize, clean: u64) -> Self {
         let buckets = (entries / BUCKET).next_power_of_two().clamp(1, 1 << 28);
         let bits = buckets.trailing_zeros();
@@ -89,8 +89,8 @@ impl RunMerge {
         Self { older: Arc::clone(older), newer: newer.cloned(), next: [0; 2], builder }
     }
 
-    /// Moves at most `budget` entries, which is lowered by as many, those of other rows than `is_kept` names being
-    /// dropped; true when none is left.
+    /// Moves at most `budget` entries, which is lowered by as many; true when none is left. Entries of rows for which `is_kept` is
+    /// false are dropped.
     pub(super) fn step(&mut self, is_kept: impl Fn(GlobalRow) -> bool, budget: &mut usize) -> bool {
         let older = &*self.older.entries;
         let newer = self.newer.as_ref().map_or(&[][..], |run| &run.entries);
@@ -123,14 +123,14 @@ impl RunMerge {
 }
 
 impl Run {
-    /// Of ascending entries.
+    /// Makes a run of ascending entries.
     pub(super) fn new(entries: &[u64], clean: u64) -> Self {
         let mut builder = RunBuilder::new(entries.len(), clean);
         entries.iter().for_each(|entry| builder.push(*entry));
         builder.finish()
     }
 
-    /// The entries of a hash's bucket.
+    /// Returns the places of the entries of a hash's bucket.
     #[inline]
     pub(super) fn bucket(&self, hash: u64) -> Range<u32> {
         let at = bucket(hash, self.bits);
@@ -141,7 +141,7 @@ impl Run {
         &self.entries[places.start as usize..places.end as usize]
     }
 
-    /// The rows whose value may have the hash.
+    /// Returns the rows whose value may have the hash.
     pub(super) fn probe(&self, hash: u64) -> impl Iterator<Item = GlobalRow> {
         let upper = hash >> 32;
         #[expect(clippy::cast_possible_truncation, reason = "the row is the lower half")]

@@ -1,4 +1,4 @@
-//! The rows with the first values of a field, over all covered batches together.
+//! Top rows: the rows with the first values of a field over all covered batches.
 #![expect(clippy::arithmetic_side_effects, reason = "at most 4,096 rows of one order, and sizes in memory")]
 
 use std::sync::OnceLock;
@@ -8,20 +8,20 @@ use crate::catalog::{Catalog, FieldId};
 use crate::column::Column;
 use crate::rows::LANES;
 
-/// A row, and what stands for its value: the ordinal, or in descending order that turned over.
+/// A row and the rank of its value: the ordinal, or in descending order its complement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TopRow {
     pub(crate) rank: i64,
     pub(crate) row: GlobalRow,
 }
 
-/// The rows with the first values in one order, dead ones among them; no row that has a value comes before the
-/// last of them but these.
+/// The rows with the first values in one order, deleted ones included: every row with a value before the last of them is one of
+/// them.
 #[derive(Clone, Debug)]
 pub(crate) struct TopRows {
     /// Ascending by rank.
     rows: Vec<TopRow>,
-    /// Rows of this rank or a greater one are not among them, all others are; none, and all are that have a value.
+    /// All rows of a smaller rank are among them, and no others; `None` if all rows that have a value are.
     until: Option<i64>,
     /// By field number.
     strings: Box<[OnceLock<StringNumbers>]>,
@@ -113,7 +113,7 @@ impl TopRows {
         &self.rows
     }
 
-    /// What `number` gives for the 64 rows from 64 · `chunk` on, 0 behind the last; asked once, and then kept with the field.
+    /// Returns the string numbers, by `number`, of the 64 rows from 64 · `chunk` on, 0 after the last; computed once for a field.
     /// `None` where there are no such rows.
     pub(super) fn strings(
         &self,
@@ -137,23 +137,23 @@ impl TopRows {
 }
 
 impl FieldTopRows {
-    /// No rows; in a catalogue of so many fields.
+    /// Makes empty top rows, in a catalogue of `fields` fields.
     pub(super) fn new(fields: usize) -> Self {
         Self { ascending: TopRows::new(fields), descending: TopRows::new(fields) }
     }
 
-    /// The first rows in an order.
+    /// Returns the first rows in an order.
     pub(super) fn first(&self, descending: bool) -> &TopRows {
         if descending { &self.descending } else { &self.ascending }
     }
 
-    /// Takes in the rows of a batch.
+    /// Adds the rows of a batch.
     pub(super) fn add(&mut self, number: usize, column: &Column) {
         self.ascending.add(number, column, false);
         self.descending.add(number, column, true);
     }
 
-    /// Forgets the rows of a batch. Those of others do not move up in their place until they are added anew.
+    /// Removes the rows of a batch. Rows of other batches do not move up until those are added anew.
     pub(super) fn retire(&mut self, number: usize) {
         for top_rows in [&mut self.ascending, &mut self.descending] {
             let before = top_rows.rows.len();
@@ -164,12 +164,12 @@ impl FieldTopRows {
         }
     }
 
-    /// Whether they are those of these columns, each with the number of its batch.
+    /// True when these are the top rows of these columns, each with the number of its batch.
     pub(super) fn validate(&self, columns: &[(usize, &Column)]) -> bool {
         self.ascending.validate(false, columns) && self.descending.validate(true, columns)
     }
 
-    /// Whether what is kept of their strings is what `number` gives, where it gives something.
+    /// True when the string numbers that are kept are those of `number`, where it returns one.
     pub(super) fn validate_strings(
         &self,
         catalog: &Catalog,

@@ -1,4 +1,4 @@
-//! The zone maps of all batches, for one field.
+//! The zone index: the zone maps of one field over all batches.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -19,7 +19,7 @@ pub(crate) struct ZoneIndex {
 }
 
 impl ZoneIndex {
-    /// Sets the zone of a batch.
+    /// Sets the zone map of a batch.
     pub(super) fn put(&mut self, number: usize, zone: Option<OrdinalRange>) {
         if self.zones.len() <= number {
             self.zones.resize(number + 1, None);
@@ -28,13 +28,13 @@ impl ZoneIndex {
         self.orders = Default::default();
     }
 
-    /// The zone of a batch that has values.
+    /// Returns the zone map of a batch; `None` if it has no values.
     #[inline]
     pub(crate) fn get(&self, number: usize) -> Option<OrdinalRange> {
         self.zones.get(number).copied().flatten()
     }
 
-    /// The batches whose zone has a value in this range, ascending.
+    /// Returns the batches whose zone map overlaps this range, ascending.
     pub(crate) fn overlapping(&self, (low, high): OrdinalRange) -> impl Iterator<Item = usize> {
         let overlaps = move |zone: &Option<OrdinalRange>| {
             zone.is_some_and(|(least, greatest)| least <= high && low <= greatest)
@@ -42,12 +42,12 @@ impl ZoneIndex {
         self.zones.iter().enumerate().filter(move |(_, zone)| overlaps(zone)).map(|(number, _)| number)
     }
 
-    /// One more than the greatest number that has ever had a zone.
+    /// Returns one more than the greatest number that ever had a zone map.
     pub(super) fn len(&self) -> usize {
         self.zones.len()
     }
 
-    /// All numbers, in the order of the first value that a batch has, in ascending or descending order.
+    /// Returns all numbers in the order of the first value of their batches, ascending or descending.
     pub(super) fn in_order(&self, descending: bool) -> &[u32] {
         let [ascending_order, descending_order] = &self.orders;
         let order = if descending { descending_order } else { ascending_order };

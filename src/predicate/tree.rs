@@ -84,8 +84,13 @@ impl<L> Tree<L> {
         Ok(())
     }
 
-    /// The truth of the tree, given that of its leaves.
-    pub(crate) fn evaluate(&self, mut leaf: impl FnMut(&L) -> bool) -> bool {
+    /// Returns the truth of the tree, given that of its leaves.
+    pub(crate) fn evaluate(&self, leaf: impl FnMut(&L) -> bool) -> bool {
+        self.truths(leaf).pop().unwrap_or(false)
+    }
+
+    /// Returns the truth of each node, given that of the leaves.
+    pub(crate) fn truths(&self, mut leaf: impl FnMut(&L) -> bool) -> Vec<bool> {
         let mut truths: Vec<bool> = Vec::with_capacity(self.nodes.len());
         for node in &self.nodes {
             let truth = |child: &NodeId| truths.get(*child).copied().unwrap_or(false);
@@ -97,7 +102,7 @@ impl<L> Tree<L> {
             };
             truths.push(value);
         }
-        truths.last().copied().unwrap_or(false)
+        truths
     }
 }
 

@@ -1,4 +1,4 @@
-//! Rows as the words of a bitmap: bit `r % 64` of word `r / 64` stands for row `r`.
+//! Rows as the words of a bitmap: row `r` is bit `r % 64` of word `r / 64`.
 #![expect(
     clippy::arithmetic_side_effects,
     reason = "bits and rows of a batch, which are at most 65,536, and a word that is not zero minus one"

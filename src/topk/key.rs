@@ -13,7 +13,7 @@ use crate::column::{Column, ColumnData, ColumnLayout, Dictionary, Ordinals, Sele
 use crate::filter::order::SortKey;
 use crate::value::Value;
 
-/// What rows are sorted by.
+/// The order of rows: by insertion, or by a field.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum SortBy<'c> {
     /// The order in which cases were first stored.
@@ -88,7 +88,7 @@ impl Key<'_> {
 pub(super) struct Keys<'b> {
     batch: &'b Batch,
     pub(super) column: Option<&'b Column>,
-    /// Of a string column whose field has known values: the place of each code among them.
+    /// By code of a string column whose field has known values: the place among these.
     ranks: Vec<usize>,
 }
 
@@ -108,7 +108,7 @@ impl<'b> Keys<'b> {
         Self { batch, column, ranks }
     }
 
-    /// The key of the rows that have this code.
+    /// Returns the key of the rows that have a code.
     pub(super) fn of_code(&self, code: usize) -> Key<'b> {
         match self.column.map(|column| &column.data) {
             Some(ColumnData::Strings { dictionary, .. }) => self.string_key(dictionary, code),
@@ -121,7 +121,7 @@ impl<'b> Keys<'b> {
         Key::String(self.ranks.get(code).copied().unwrap_or(usize::MAX), dictionary.get(code))
     }
 
-    /// All codes of a string column with their keys.
+    /// Returns all codes of a string column with their keys.
     pub(super) fn codes(&self) -> impl Iterator<Item = (Key<'b>, u32)> {
         let codes = match self.column.map(|column| &column.data) {
             Some(ColumnData::Strings { dictionary, .. }) => 0..dictionary.len(),
@@ -130,7 +130,7 @@ impl<'b> Keys<'b> {
         (0..).zip(codes).map(|(code, at)| (self.of_code(at), code))
     }
 
-    /// The key at so many steps from the first, `Absent` behind the last; `None` where rows are not kept sorted.
+    /// Returns the key at a step in sorted order, `Absent` after the last; `None` where rows are not kept sorted.
     pub(super) fn at_step(&self, step: usize, by: SortBy<'_>) -> Option<Key<'b>> {
         let column = self.column?;
         let ColumnData::Ordered { sorted, .. } = &column.data else { return None };
@@ -152,7 +152,7 @@ impl<'b> Keys<'b> {
         }
     }
 
-    /// What the rows are sorted by, if that is a field of an ordered type.
+    /// Returns the ordinals of the rows, if they are sorted by a field of an ordered type.
     pub(super) fn ordinals(&self, by: SortBy<'_>) -> Option<&'b Ordinals> {
         match (by, &self.column?.data) {
             (SortBy::Field { .. }, ColumnData::Ordered { values, .. }) => Some(values),
@@ -160,7 +160,7 @@ impl<'b> Keys<'b> {
         }
     }
 
-    /// The key of a row that has a value.
+    /// Returns the key of a row that has a value.
     pub(super) fn key_of_present(&self, row: usize, by: SortBy<'_>) -> Key<'b> {
         if let SortBy::Place = by {
             return Key::Place(self.batch.place(row));
@@ -179,7 +179,7 @@ pub(super) fn ordinal_key<'b>(values: &Ordinals, row: usize) -> Key<'b> {
     Key::Ordinal(values.get(row))
 }
 
-/// The first and the last key that zone map or dictionary allow a batch, whichever rows are selected.
+/// Returns the first and the last key that a batch can have by its zone map or dictionary, whatever rows are selected.
 pub(super) fn key_range<'b>(batch: &'b Batch, by: SortBy<'_>) -> (Key<'b>, Key<'b>) {
     let (field, id, descending) = match by {
         SortBy::Place => {
@@ -213,7 +213,7 @@ pub(super) fn key_range<'b>(batch: &'b Batch, by: SortBy<'_>) -> (Key<'b>, Key<'
     (first, if all_present { last } else { Key::Absent })
 }
 
-/// As [`key_range`], of rows for which no column need be made: most often they are ruled out.
+/// Returns the [key range](key_range) of few buffered rows without making a column: most often they are ruled out.
 pub(super) fn few_keys_range<'b>(
     rows: FewRows<'b>,
     field: &Field,

@@ -5,6 +5,7 @@ mod heap;
 mod key;
 mod key_estimate;
 mod seek;
+mod selected_rows;
 mod sorted;
 mod sorted_page;
 mod stored;

@@ -1,4 +1,4 @@
-//! How far an offset leads into batches whose keys overlap.
+//! Seeking to an offset in batches whose keys overlap: finding a key shortly before it by counting.
 #![expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -15,7 +15,7 @@ use crate::column::Sorted;
 use crate::exec::{Scan, Selected, Visit};
 use crate::rows::RowSet;
 
-/// A key, and how many selected rows have one before it: no more than are to be passed over.
+/// A key and the number of selected rows before it, which is at most the offset.
 #[derive(Clone, Copy)]
 pub(super) struct SeekPoint<'b> {
     pub(super) key: Key<'b>,
@@ -24,28 +24,28 @@ pub(super) struct SeekPoint<'b> {
 
 /// A shorter offset is passed over row by row.
 pub(crate) const LEAST_SOUGHT: usize = 1 << 10;
-/// So many rows may be left to pass over one by one.
+/// The most rows that may be left to pass over one by one.
 const NEAR: usize = 1 << 8;
-/// How often a key is tried.
+/// The number of keys that are tried.
 const TRIALS: usize = 4;
-/// Up to so many rows are asked one by one rather than gathered.
+/// Up to this many rows are tested one by one rather than gathered.
 const FEW: usize = 32;
 
-/// What finding a floor is about.
+/// The search for a key shortly before an offset.
 struct OffsetSearch<'o, 'b, 's> {
     by: SortBy<'s>,
-    /// Batches none of which overlap, in order, each with its sorted rows.
+    /// Batches that do not overlap each other, in order, each with its sorted rows.
     chain: Vec<(&'o Visit<'b>, Sorted<'b>)>,
-    /// All others, each with its first and last key.
+    /// All other batches, each with its first and last key.
     others: Vec<(&'o Ranged<'b>, Sorted<'b>)>,
     scan: &'o Scan<'b>,
 }
 
-/// A key shortly before the row at an offset; `None` where batches have no sorted rows, where no two overlap, or
-/// where the row lies among those without a value.
+/// Finds a key shortly before the row at an offset; `None` where batches have no sorted rows, where no two overlap, or where the row
+/// has no value.
 ///
-/// It is the key of a row in a chain of batches that lie apart from each other, at first where the offset would
-/// lead if all others were like them, then put right by how many rows the others have before it.
+/// Picks a chain of batches with disjoint key ranges and takes their key at the proportional offset. Then counts the smaller keys
+/// in all other batches, and corrects the key up to four times.
 pub(super) fn seek<'b>(
     ordered: &mut Ordered<'b, '_, impl Iterator<Item = Visit<'b>>>,
     by: SortBy<'_>,
@@ -64,19 +64,19 @@ pub(super) fn seek<'b>(
     let all = rows(&mut ordered.iter().map(|ranged| &ranged.visit));
     let share = |count: usize| count * of_chain / all.max(1);
     let mut best: Option<SeekPoint<'b>> = None;
-    // Aimed at the middle of what is near enough, since the others never lie quite as the chain does.
+    // Aims at the middle of what is near enough, since the other batches are never quite like the chain.
     let mut wanted = share(offset - NEAR / 2);
     for _ in 0..TRIALS {
-        let Some(mut floor) = search.in_chain(wanted) else { break };
-        floor.passed += search.in_others(&floor.key);
-        if floor.passed > offset {
-            let excess = floor.passed - offset;
+        let Some(mut point) = search.in_chain(wanted) else { break };
+        point.passed += search.in_others(&point.key);
+        if point.passed > offset {
+            let excess = point.passed - offset;
             wanted = wanted.saturating_sub(share(excess + NEAR / 2).max(1));
             continue;
         }
-        let left = offset - floor.passed;
-        if best.is_none_or(|best| best.passed < floor.passed) {
-            best = Some(floor);
+        let left = offset - point.passed;
+        if best.is_none_or(|best| best.passed < point.passed) {
+            best = Some(point);
         }
         if left <= NEAR {
             break;
@@ -141,7 +141,7 @@ impl<'o, 'b, 's> OffsetSearch<'o, 'b, 's> {
         Some(Self { by, chain: chain.into_iter().map(visit).collect(), others, scan })
     }
 
-    /// The key of the row of the chain behind `wanted` selected ones, and how many of them have one before it.
+    /// Returns the key of the row of the chain that follows `wanted` selected ones, and how many selected rows have a smaller one.
     fn in_chain(&self, wanted: usize) -> Option<SeekPoint<'b>> {
         let descending = self.by.is_descending();
         let mut skip = wanted;
@@ -158,7 +158,7 @@ impl<'o, 'b, 's> OffsetSearch<'o, 'b, 's> {
             let rows = selected.rows();
             let mut step = pass_over(*sorted, &rows, visit.batch.rows(), descending, &mut skip);
             let key = key_at(step)?;
-            // Rows of one key stand in the order of their ids, wherever they lie.
+            // Rows of one key are in the order of their ids, in whatever batch.
             while step > 0 && key_at(step - 1) == Some(key) {
                 step -= 1;
                 skip += usize::from(row_at(step).is_some_and(|row| rows.contains(row)));
@@ -168,7 +168,7 @@ impl<'o, 'b, 's> OffsetSearch<'o, 'b, 's> {
         None
     }
 
-    /// How many selected rows of the other batches have a key before this one.
+    /// Counts the selected rows of the other batches that have a smaller key.
     fn in_others(&self, key: &Key<'b>) -> usize {
         let descending = self.by.is_descending();
         let is_before = |other: &Key<'_>| other.compare(key, descending) == Ordering::Less;
@@ -190,7 +190,7 @@ impl<'o, 'b, 's> OffsetSearch<'o, 'b, 's> {
     }
 }
 
-/// How many of the sorted rows of a batch have a key before this one.
+/// Counts the sorted rows of a batch that have a key before this one.
 fn steps_before(visit: &Visit<'_>, sorted: Sorted<'_>, by: SortBy<'_>, key: &Key<'_>) -> usize {
     let descending = by.is_descending();
     let keys = Keys::new(visit.batch, by);
@@ -207,7 +207,7 @@ fn steps_before(visit: &Visit<'_>, sorted: Sorted<'_>, by: SortBy<'_>, key: &Key
     low
 }
 
-/// How many of the first so many sorted rows are selected.
+/// Counts the selected rows among the first `steps` sorted ones.
 fn count_first(
     selected: &Selected<'_>,
     sorted: Sorted<'_>,
@@ -230,7 +230,7 @@ fn count_first(
     }
 }
 
-/// How many of the rows at the first so many places are among the selected ones of `rows` rows.
+/// Counts the selected rows at the first `places` places of the sorted rows.
 fn count_places(selected: &RowSet<'_>, sorted: Sorted<'_>, places: usize, rows: usize) -> usize {
     match sorted {
         Sorted::AsStored(_) => selected.count_below(places, rows),

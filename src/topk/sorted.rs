@@ -9,10 +9,10 @@ use crate::batch::Batch;
 use crate::column::{ColumnData, Postings, Sorted};
 use crate::rows::RowSet;
 
-/// How the rows of a batch are met in order.
+/// The way in which the rows of a batch are read in order.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum BatchWalk<'b> {
-    /// In the order of their values, unless it takes less to gather them.
+    /// In the order of their values, unless gathering them is faster.
     Sorted(Sorted<'b>),
     /// String by string.
     Strings(&'b Postings),
@@ -34,7 +34,7 @@ impl<'b> BatchWalk<'b> {
     }
 }
 
-/// The rows of a batch that have a key, in its order, where it keeps them so.
+/// Returns the rows of a batch that have a key, sorted by it; `None` where the batch does not keep them sorted.
 pub(super) fn sorted_rows<'b>(batch: &'b Batch, by: SortBy<'_>) -> Option<Sorted<'b>> {
     match by {
         SortBy::Place => batch.ordered_places().map(|_| Sorted::AsStored(batch.rows())),
@@ -45,13 +45,12 @@ pub(super) fn sorted_rows<'b>(batch: &'b Batch, by: SortBy<'_>) -> Option<Sorted
     }
 }
 
-/// The row at so many steps from the first.
+/// Returns the row at a step in sorted order.
 pub(super) fn row_at(sorted: Sorted<'_>, step: usize, descending: bool) -> Option<usize> {
     sorted.get(if descending { sorted.len().checked_sub(step + 1)? } else { step })
 }
 
-/// How many steps in sorted order pass over up to `skip` selected rows; `skip` is lowered by as many
-/// as there are.
+/// Returns the number of steps in sorted order that pass over up to `skip` selected rows, and lowers `skip` by those passed over.
 pub(super) fn pass_over(
     sorted: Sorted<'_>,
     selected: &RowSet<'_>,

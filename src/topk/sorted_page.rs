@@ -40,8 +40,8 @@ impl<'s, 'q, I: Iterator<Item = Visit<'q>>> SortedSearch<'s, 'q, I> {
 
     /// Passes over most of a long offset by counting; `None` where that cannot be done.
     pub(crate) fn sought(&mut self) -> Option<PageRows> {
-        let floor = seek(&mut self.ordered, self.by, self.offset, self.scan)?;
-        Some(self.collected(self.offset - floor.passed, Some(floor)))
+        let point = seek(&mut self.ordered, self.by, self.offset, self.scan)?;
+        Some(self.collected(self.offset - point.passed, Some(point)))
     }
 
     /// Walks each batch as far as its share of the page; `None` where the shares cannot be estimated, or turned out too
@@ -65,10 +65,10 @@ impl<'s, 'q, I: Iterator<Item = Visit<'q>>> SortedSearch<'s, 'q, I> {
         self.collected(self.offset, None)
     }
 
-    fn collected(&mut self, offset: usize, floor: Option<SeekPoint<'q>>) -> PageRows {
+    fn collected(&mut self, offset: usize, point: Option<SeekPoint<'q>>) -> PageRows {
         let mut heap = TopK::new(self.by);
-        heap.floor = floor.map(|floor| floor.key);
-        let may_pass_over = floor.is_none();
+        heap.start = point.map(|point| point.key);
+        let may_pass_over = point.is_none();
         let total = self.with_total.then_some(0);
         let mut page = SortedPage { heap, offset, limit: self.limit, total, may_pass_over };
         self.scan.run(self.ordered.batches(may_pass_over && offset > 0), &mut page);
@@ -82,7 +82,7 @@ struct SortedPage<'q, 's> {
     offset: usize,
     limit: usize,
     total: Option<u64>,
-    /// As long as no row was taken in, a batch that lies apart from all later ones may be counted instead of sorted.
+    /// A batch that overlaps no later one may be counted instead of sorted, until a row was taken in.
     may_pass_over: bool,
 }
 

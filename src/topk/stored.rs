@@ -9,10 +9,10 @@ use crate::exec::{Collector, Need, Selected, Visit};
 
 /// Collects the selected rows from `offset`, at most `limit`, of batches that come in order.
 ///
-/// With a total, every batch is asked and its rows are counted.
+/// With a total, the rows of every batch are counted.
 pub(crate) struct StoredPage {
     rows: Vec<RowAddr>,
-    /// How many selected rows are still to be passed over.
+    /// The number of selected rows still to be passed over.
     skip: usize,
     limit: usize,
     total: Option<u64>,
@@ -23,12 +23,12 @@ impl StoredPage {
         Self { rows: Vec::new(), skip: offset, limit, total: with_total.then_some(0) }
     }
 
-    /// A page that begins with these rows, of which no more than `limit` are given.
+    /// Begins a page with these rows, at most `limit`.
     pub(super) fn beginning_with(rows: Vec<RowAddr>, (offset, limit): (usize, usize)) -> Self {
         Self { rows, skip: offset, limit, total: None }
     }
 
-    /// The rows, and the total if it was counted.
+    /// Returns the rows, and the total if it was counted.
     pub(crate) fn finish(self) -> (Vec<RowAddr>, Option<u64>) {
         (self.rows, self.total)
     }

@@ -15,28 +15,28 @@ use crate::column::LANES;
 use crate::exec::{Scan, Visit};
 use crate::index::{TopRow, split};
 
-/// The first rows of all batches whose order is known, in one order.
+/// The top rows over all batches of the index, and what a page from them needs.
 pub(crate) struct TopRowsPage<'c, 'b> {
     /// In order; empty where they are not known.
     pub(crate) rows: &'c [TopRow],
     pub(crate) is_descending: bool,
     /// The batch of them that has the first key and may have a selected row.
     pub(crate) first: Option<Visit<'b>>,
-    /// How many of the batches may have one.
+    /// The number of batches that may have a selected row.
     pub(crate) kept: usize,
-    /// How many batches there are.
+    /// The number of batches.
     pub(crate) all: usize,
     /// The batch of a number.
     pub(crate) batch: &'c dyn Fn(usize) -> Option<&'b Batch>,
-    /// Of the rows from 64 times a number on, at most 64, those that are live and selected, a bit each.
+    /// Selects, among at most 64 top rows from 64 times a number on, those that are live and selected, a bit each.
     pub(crate) select_top_rows: &'c dyn Fn(usize, &[TopRow]) -> u64,
 }
 
-/// Finding the first rows of a batch takes as long as asking so many rows by themselves.
+/// The number of rows that are tested one by one in the time that finding the first rows of a batch takes.
 const ROWS_OF_A_BATCH: usize = 128;
-/// So many rows tell in how many batches they lie.
+/// The number of rows by which the number of their batches is estimated.
 const SAMPLE: usize = 64;
-/// So many selected rows may be missing by chance.
+/// The number of selected rows that may be missing by chance.
 const CHANCE: usize = 16;
 
 impl<'b> TopRowsPage<'_, 'b> {
@@ -76,8 +76,8 @@ impl<'b> TopRowsPage<'_, 'b> {
         Some(best_of(scan, keyed, others, by, wanted).page(offset, limit))
     }
 
-    /// The first so many rows that are selected, each with its rank, with all of the last one's rank; `None` when there are fewer, or by far
-    /// fewer than `wanted` among `expected`.
+    /// Returns the first `wanted` selected rows, each with its rank, and all others of the last one's rank; `None` when there are
+    /// fewer, or by far fewer than expected among `expected` rows.
     fn first_selected(&self, wanted: usize, expected: usize) -> Option<Vec<(i64, &'b Batch, RowAddr)>> {
         let mut found: Vec<(i64, &'b Batch, RowAddr)> = Vec::with_capacity(wanted + LANES);
         // The rank of the last one wanted: of rows of one rank, ids decide.
@@ -155,7 +155,7 @@ fn best_of<'b, 's>(
     best
 }
 
-/// In about how many batches some rows lie, if these are not many.
+/// Returns about how many batches some rows are in, if these are not many.
 fn batches(rows: &[TopRow]) -> usize {
     /// Numbers that leave the same rest count as one.
     const WORDS: usize = 16;

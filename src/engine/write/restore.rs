@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::writer::Writer;
 use crate::batch::{Batch, BufferedRow};
 use crate::column::Selection;
-use crate::engine::current::Current;
 use crate::engine::handle::{Engine, EngineBuilder};
+use crate::engine::shared_state::SharedState;
 use crate::engine::snapshot::{BatchId, Head, Slot, Snapshot, StoredAddr, View, row_number};
 
 /// Batches are numbered in 48 bits beside the 16 of a row: a million writes a second would take nine years to use them up.
@@ -100,6 +100,6 @@ impl EngineBuilder {
         }
         let mut head = Head::new(parts.head);
         head.extend(&rows, dead.into_iter());
-        Ok(Engine { current: Current::new(Snapshot::new(Arc::new(view), head, cases), writer), ..engine })
+        Ok(Engine { current: SharedState::new(Snapshot::new(Arc::new(view), head, cases), writer), ..engine })
     }
 }

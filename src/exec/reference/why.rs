@@ -109,19 +109,8 @@ pub fn why(filter: &Filter, document: &str) -> Result<Why, Error> {
     let none = Values::default();
     let values_of = |field: FieldId| values_of_fields.get(&field).unwrap_or(&none);
 
-    let mut truths: Vec<bool> = Vec::with_capacity(written.nodes().len());
-    for node in written.nodes() {
-        let truth = |child: &usize| truths.get(*child).copied().unwrap_or(false);
-        let value = match node {
-            Node::Constant(value) => *value,
-            Node::Leaf(Comparison { field, operator, values }) => {
-                operator.holds(values, &values_of(*field).set)
-            }
-            Node::Branch(Connective::And, children) => children.iter().all(truth),
-            Node::Branch(Connective::Or, children) => children.iter().any(truth),
-        };
-        truths.push(value);
-    }
+    let truths = written
+        .truths(|Comparison { field, operator, values }| operator.holds(values, &values_of(*field).set));
 
     let places = Places::new(&written);
     let mut criteria = Vec::with_capacity(written.nodes().len());

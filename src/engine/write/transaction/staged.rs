@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::pending_ids::PendingIds;
 use crate::batch::{BufferedRow, RowAddr};
-use crate::engine::current::Writing;
+use crate::engine::shared_state::Writing;
 use crate::engine::snapshot::{BatchId, Snapshot, StoredAddr};
 use crate::engine::write::merge::{Merge, Moved};
 use crate::index::KeyWork;
